@@ -1,0 +1,46 @@
+"""What can go wrong: one sentence each, naming the thing, the place and the remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ContactSimError(Exception):
+    """Base of every error that contactsim raises on purpose.
+
+    Args:
+        message: one sentence that names the thing, the place and the remedy.
+        problem: the data of the failing problem (arrays, states, names), kept for inspection.
+    """
+
+    def __init__(self, message: str, **problem: Any) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
+class InputError(ContactSimError, ValueError):
+    """Something given by the user cannot be used as it is (wrong name, shape, sign, file or state)."""
+
+
+class PluginError(ContactSimError):
+    """A plugin is unknown, is registered twice, or fails to load."""
+
+
+class SimulationError(ContactSimError):
+    """A run cannot go on; the simulation keeps what was computed and reports the reason as its status."""
+
+
+class NoAdmissibleModeError(SimulationError):
+    """No contact mode satisfies the contact law (an inconsistent state in the sense of Painleve)."""
+
+
+class NoConvergenceError(SimulationError):
+    """A contact problem was not solved to its tolerance, although a solution may exist."""
+
+
+class StepSizeError(SimulationError):
+    """The integrator cannot meet its tolerance with a step above the smallest one."""
+
+
+class CheckError(ContactSimError):
+    """A finished trajectory violates one of its own laws by more than the tolerance of the check."""

@@ -1,0 +1,79 @@
+"""Plugins by name, found through entry points and imported only when asked for.
+
+Groups: ``contactsim.contact_laws``, ``contactsim.event_derivatives``, ``contactsim.models``,
+``contactsim.robots`` and ``contactsim.viewers``. The built-in plugins are registered exactly as a third party's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from .errors import PluginError
+
+GROUPS = ("contact_laws", "event_derivatives", "models", "robots", "viewers")
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """One registered plugin: ``error`` is empty when it loads, else the reason why it does not."""
+
+    group: str
+    name: str
+    target: str
+    distribution: str
+    error: str = ""
+
+
+@cache
+def _entries(group: str) -> tuple[EntryPoint, ...]:
+    # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
+    unique = {(entry.name, entry.value): entry for entry in entry_points(group=f"contactsim.{group}")}
+    return tuple(sorted(unique.values(), key=lambda entry: entry.name))
+
+
+def names(group: str) -> list[str]:
+    """Names registered in a group, sorted; nothing is imported."""
+    return sorted({entry.name for entry in _entries(group)})
+
+
+def load(group: str, name: str) -> Any:
+    """Import the plugin `name` of `group` and return what its entry point names.
+
+    Raises:
+        PluginError: the name is unknown (the known ones are listed), belongs to two plugins (both are named),
+            or its import fails (with the reason).
+    """
+    found = [entry for entry in _entries(group) if entry.name == name]
+    if not found:
+        known = ", ".join(names(group)) or "none"
+        raise PluginError(f"no plugin '{name}' in contactsim.{group}; registered there: {known}")
+    if len(found) > 1:
+        both = " and ".join(f"{entry.value} ({_distribution(entry)})" for entry in found)
+        raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")
+    try:
+        return found[0].load()
+    except Exception as error:
+        where = f"{found[0].value} of {_distribution(found[0])}"
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"the plugin '{name}' ({where}) fails on import with {reason}; mend or uninstall it") from error
+
+
+def survey() -> list[PluginInfo]:
+    """Every registered plugin, each loaded once on its own; a broken one is listed with its reason."""
+    result = []
+    for group in GROUPS:
+        for entry in _entries(group):
+            try:
+                load(group, entry.name)
+                error = ""
+            except PluginError as failure:
+                error = str(failure)
+            result.append(PluginInfo(group, entry.name, entry.value, _distribution(entry), error))
+    return result
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "unknown distribution"
