@@ -1,0 +1,94 @@
+"""contactsim: event-driven multibody contact, with modes and derivatives that hold through impacts and friction.
+
+The names below are the public surface; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CheckError": "errors",
+    "ContactSimError": "errors",
+    "InputError": "errors",
+    "NoAdmissibleModeError": "errors",
+    "NoConvergenceError": "errors",
+    "PluginError": "errors",
+    "SimulationError": "errors",
+    "StepSizeError": "errors",
+    "Euclidean": "hybrid",
+    "Flow": "hybrid",
+    "HybridSystem": "hybrid",
+    "Manifold": "hybrid",
+    "Transition": "hybrid",
+    "Tolerances": "tolerances",
+    "Simulation": "simulate",
+    "simulate": "simulate",
+    "Arc": "trajectory",
+    "Event": "trajectory",
+    "Status": "trajectory",
+    "Trajectory": "trajectory",
+    "CompliantLaw": "contracts",
+    "ContactLaw": "contracts",
+    "EventDerivative": "contracts",
+    "LawParameters": "contracts",
+    "RigidLaw": "contracts",
+    "Controller": "multibody.controllers",
+    "PD": "multibody.controllers",
+    "Sampled": "multibody.controllers",
+    "Gap": "multibody.mechanism",
+    "Mechanism": "multibody.mechanism",
+    "Mode": "multibody.modes",
+    "ContactPoint": "multibody.robot",
+    "Robot": "multibody.robot",
+    "load_robot": "multibody.robot",
+    "ContactSystem": "multibody.system",
+    "State": "multibody.system",
+    "export_html": "look",
+    "export_png": "look",
+    "view": "look",
+}
+_MODULES = {"terrain": "multibody.terrain"}
+
+__all__ = sorted([*_HOMES, *_MODULES])
+
+if TYPE_CHECKING:
+    from .contracts import CompliantLaw, ContactLaw, EventDerivative, LawParameters, RigidLaw
+    from .errors import (
+        CheckError,
+        ContactSimError,
+        InputError,
+        NoAdmissibleModeError,
+        NoConvergenceError,
+        PluginError,
+        SimulationError,
+        StepSizeError,
+    )
+    from .hybrid import Euclidean, Flow, HybridSystem, Manifold, Transition
+    from .look import export_html, export_png, view
+    from .multibody import terrain
+    from .multibody.controllers import PD, Controller, Sampled
+    from .multibody.mechanism import Gap, Mechanism
+    from .multibody.modes import Mode
+    from .multibody.robot import ContactPoint, Robot, load_robot
+    from .multibody.system import ContactSystem, State
+    from .simulate import Simulation, simulate
+    from .tolerances import Tolerances
+    from .trajectory import Arc, Event, Status, Trajectory
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{_MODULES[name]}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module 'contactsim' has no attribute '{name}'")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

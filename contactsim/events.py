@@ -1,0 +1,136 @@
+"""Where a guard falls through zero: watched between the ends of a step, located, and gathered with its companions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.optimize import brentq, minimize_scalar
+
+from .hybrid import Array, Flow
+from .integrators import Segment, Stepper
+from .tolerances import Tolerances
+
+# A step is watched at Chebyshev-Lobatto points; the interpolating polynomial of a guard through them shows, on a
+# finer grid, whether it may dip below zero in between. Where it comes within DIP of its own range, the guard itself
+# is minimised there.
+NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
+GRID = np.linspace(0.0, 1.0, 26)[1:-1]
+TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
+DIP = 1e-2
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A guard that fires within a step: its index and the bracket (before, after) of its zero."""
+
+    guard: int
+    before: float
+    after: float
+    level: float
+
+
+class Watch:
+    """The guards of one flow: which are armed, and which fire first.
+
+    A guard is armed once it has been above its tolerance since the flow began. An armed guard fires where it falls
+    through zero, one not armed where it falls through minus its tolerance (it started at zero and went down).
+    """
+
+    def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
+        self._flow, self._window = flow, tolerances.event_time
+        self.values = np.asarray(flow.guards(t, x), dtype=float)
+        given = flow.guard_tolerances
+        self._rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
+        self.armed = self.values > self._rounding
+
+    def fired_at_start(self) -> frozenset[Hashable]:
+        """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
+        return self._names(np.flatnonzero(self.values < -self._rounding))
+
+    def crossings(self, segment: Segment) -> list[Crossing]:
+        """Guards that fire within a step, each with the bracket of its first zero; updates which are armed."""
+        if not len(self.values):
+            return []
+        times = segment.t0 + (segment.t1 - segment.t0) * NODES
+        times[-1] = segment.t1
+        inner = [self._at(segment, t) for t in times[1:]]
+        samples = np.vstack([self.values, *inner])
+        suspects = np.flatnonzero(self._may_fire(samples))
+        found = [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
+        until = min((hit.before for hit in found), default=segment.t1)
+        self.armed = self.armed | (samples[times <= until] > self._rounding).any(axis=0)
+        self.values = samples[-1]
+        return found
+
+    def _at(self, segment: Segment, t: float) -> Array:
+        return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
+
+    def _may_fire(self, samples: Array) -> Array:
+        low = samples[1:].min(axis=0)
+        dip = (TO_GRID @ samples).min(axis=0)
+        slack = DIP * np.ptp(samples, axis=0)
+        return (low <= 0.0) | ((dip <= slack) & (dip < np.minimum(samples[0], samples[-1])))
+
+    def _first(self, segment: Segment, times: Array, values: Array, guard: int) -> Crossing | None:
+        armed = bool(self.armed[guard])
+        for k in range(1, len(times)):
+            level = 0.0 if armed else -float(self._rounding[guard])
+            if values[k] <= level:
+                return Crossing(guard, float(times[k - 1]), float(times[k]), level)
+            if armed and (low := self._dip(segment, times, values, k, guard)) is not None:
+                return Crossing(guard, float(times[k - 1]), low, level)
+            armed = armed or values[k] > self._rounding[guard]
+        return None
+
+    def _dip(self, segment: Segment, times: Array, values: Array, k: int, guard: int) -> float | None:
+        """A time between two positive samples at which the guard is negative, if there is one."""
+        inside = (GRID > NODES[k - 1]) & (GRID < NODES[k])
+        if not inside.any() or (TO_GRID[inside] @ values).min() >= min(values[k - 1], values[k]):
+            return None
+        best = minimize_scalar(
+            lambda t: self._at(segment, t)[guard], bounds=(times[k - 1], times[k]), method="bounded", options={"xatol": 1e-9}
+        )
+        return float(best.x) if best.fun <= 0.0 else None
+
+    def locate(self, stepper: Stepper, segment: Segment, found: list[Crossing]) -> tuple[Segment, frozenset[Hashable]]:
+        """Step exactly to the first of the crossings found; the guards that fire there come with it.
+
+        The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant) until
+        its correction is below the tolerance on event times.
+        """
+        zeros = [self._zero(segment, hit) for hit in found]
+        leader = found[int(np.argmin(zeros))]
+        time = max(min(zeros), float(np.nextafter(segment.t0, np.inf)))
+        slopes = self._slopes(segment, time)
+        slope = slopes[leader.guard]
+        landed = stepper.land(segment, time)
+        for _ in range(8):
+            self.values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
+            correction = (leader.level - self.values[leader.guard]) / slope if slope else 0.0
+            if abs(correction) <= 0.1 * self._window or not segment.t0 < time + correction <= segment.t1:
+                break
+            time += correction
+            landed = stepper.land(segment, time)
+        margin = np.maximum(-slopes * self._window, self._rounding)
+        together = self.armed & (slopes < 0.0) & (self.values <= margin)
+        together[leader.guard] = True
+        return landed, self._names(np.flatnonzero(together))
+
+    def _zero(self, segment: Segment, hit: Crossing) -> float:
+        def guard(t: float) -> float:
+            return float(self._at(segment, t)[hit.guard]) - hit.level
+
+        if guard(hit.before) <= 0.0:
+            return hit.before
+        return float(brentq(guard, hit.before, hit.after, xtol=self._window / 4, rtol=1e-15))
+
+    def _slopes(self, segment: Segment, time: float) -> Array:
+        h = 1e-4 * (segment.t1 - segment.t0)
+        early, late = max(segment.t0, time - h), min(segment.t1, time + h)
+        return (self._at(segment, late) - self._at(segment, early)) / (late - early)
+
+    def _names(self, guards: Array) -> frozenset[Hashable]:
+        return frozenset(self._flow.guard_names[int(g)] for g in guards)

@@ -1,0 +1,138 @@
+"""The contract of a hybrid system: smooth flows on manifolds, joined by transitions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Manifold(ABC):
+    """The space a state lives in: `size` numbers describe a point, `dim` numbers a tangent vector."""
+
+    size: int
+    dim: int
+
+    @abstractmethod
+    def integrate(self, x: Array, dx: Array) -> Array:
+        """Point reached from `x` (size,) along the tangent vector `dx` (dim,): x (+) dx."""
+
+    @abstractmethod
+    def difference(self, x0: Array, x1: Array) -> Array:
+        """Tangent vector (dim,) that leads from `x0` to `x1`: x1 (-) x0."""
+
+    @abstractmethod
+    def chart_rate(self, dx: Array, rate: Array) -> Array:
+        """Rate (dim,) of the chart coordinate dx of x0 (+) dx that moves with the body rate `rate` (dim,): dexp^-1."""
+
+    def within_chart(self, dx: Array) -> bool:
+        """Whether the chart is still well conditioned at `dx`; where it is not, a new one is started."""
+        return True
+
+
+class Euclidean(Manifold):
+    """R^n: points and tangent vectors are plain arrays."""
+
+    def __init__(self, dim: int) -> None:
+        self.size = self.dim = dim
+
+    def integrate(self, x: Array, dx: Array) -> Array:
+        """Sum of `x` and `dx`."""
+        return x + dx
+
+    def difference(self, x0: Array, x1: Array) -> Array:
+        """Difference of `x1` and `x0`."""
+        return x1 - x0
+
+    def chart_rate(self, dx: Array, rate: Array) -> Array:
+        """The rate itself: the chart of a vector space is flat."""
+        return rate
+
+
+class Flow(ABC):
+    """The smooth motion in one mode, and the guards that end it.
+
+    A guard fires where it falls through zero, in the half-open interval t0 < t <= t1 of a step. One that starts a
+    flow at zero is armed only after it has risen above its tolerance; it fires at once where it is below minus that.
+    """
+
+    guard_names: tuple[Hashable, ...] = ()
+    guard_tolerances: Array | None = None  # (ng,) rounding of each guard in its own unit; None: Tolerances.rearm
+
+    @abstractmethod
+    def field(self, t: float, x: Array) -> Array:
+        """Rate of the state at (t, x) in tangent coordinates (dim,)."""
+
+    def guards(self, t: float, x: Array) -> Array:
+        """Guard values (ng,), positive inside the mode."""
+        return np.empty(0)
+
+    def next_time(self, t: float) -> float:
+        """First instant after `t` at which something happens by the clock alone; infinity if nothing does."""
+        return float("inf")
+
+    def rebase(self, t: float, x: Array) -> None:
+        """Called where a step starts: references that let field and guards run on past a zero are renewed here."""
+
+    def project(self, t: float, x: Array) -> Array:
+        """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""
+        return x
+
+
+@dataclass(frozen=True)
+class Transition:
+    """What an event does to a state: the state and mode after it, and a record of what happened.
+
+    Attributes:
+        x: state after the event (size of the new mode's space,).
+        mode: mode after the event.
+        changes: {name: (before, after)} of what changed; empty for an event that only the engine sees.
+        impulses: {contact: (3,) or (d,) newton second}.
+        residuals: {law: largest violation}.
+        notes: sentences worth telling the user (a non-unique force, an impact that gains energy).
+    """
+
+    x: Array
+    mode: Hashable
+    changes: Mapping[str, tuple[Any, Any]] = field(default_factory=lambda: NOTHING)
+    impulses: Mapping[str, Array] = field(default_factory=lambda: NOTHING)
+    residuals: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    notes: tuple[str, ...] = ()
+
+
+CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
+
+
+class HybridSystem(ABC):
+    """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more."""
+
+    @abstractmethod
+    def flow(self, mode: Hashable) -> Flow:
+        """Vector field and guards of a mode."""
+
+    @abstractmethod
+    def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
+        """State and mode after the guards named in `fired` (or CLOCK) fired together at (t, x) in `mode`."""
+
+    @abstractmethod
+    def start(self, t: float, x: Array) -> Transition:
+        """Mode in which a run starts at (t, x); raises InputError where the state is not a valid one."""
+
+    def space(self, mode: Hashable) -> Manifold | None:
+        """Manifold of the states in a mode; None: R^n with the dimension of the state at hand."""
+        return None
+
+    def state(self, x: Array) -> Any:
+        """The state as the user sees it; here the plain array."""
+        return x
+
+    def pack(self, state: Any) -> Array:
+        """A user's state as the plain array that flows work on; the inverse of `state`."""
+        return np.array(state, dtype=float)

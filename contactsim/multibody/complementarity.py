@@ -1,0 +1,481 @@
+"""The contact problem on plain arrays: which contacts open, stick or slip, and with what forces.
+
+Rows come contact by contact, each with its normal row first and then d_t = 0, 1 or 2 tangential rows. With the Delassus
+matrix G and the free motion w0, forces (or impulses) lam and accelerations (or velocities) w obey
+
+    w = G lam + w0
+    0 <= w_n  _|_  lam_n >= 0
+    STICK: w_t = 0 and |lam_t| <= mu_s lam_n
+    SLIP:  lam_t = -mu_k lam_n s, with s given where the contact slides already, else w_t = kappa s, kappa >= 0
+
+(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). A first guess of the modes
+is solved directly and corrected contact by contact; where that runs in circles, a Gauss-Seidel iteration over the
+contacts proposes the modes. What is returned was always solved directly with its modes and meets its residuals.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import NoAdmissibleModeError
+from .modes import Mode
+
+Array = np.ndarray
+Direction = Array | None
+
+RANK = 1e-10  # singular values below this fraction of the largest are zero
+TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
+NEWTON_STEPS = 40
+SWEEPS = 400
+EXHAUSTIVE = 6  # with at most this many contacts all modes are tried before giving up
+
+
+@dataclass(frozen=True)
+class ContactProblem:
+    """Data of one contact problem.
+
+    Attributes:
+        delassus: G (m, m), J M^-1 J^T.
+        free: w0 (m,), motion of the contacts without contact forces.
+        dims: rows of each contact, 1 + d_t.
+        friction: kinetic coefficients (n,).
+        static_friction: static coefficients (n,), at least the kinetic ones.
+        sliding: unit slip direction (d_t,) of each contact that slides, None where its slip velocity is zero.
+        guess: modes to try first; where several modes are admissible, those nearest to the guess are found.
+        directions: unit slip directions to start from, for contacts that begin to slip.
+        names: names of the contacts, for messages.
+    """
+
+    delassus: Array
+    free: Array
+    dims: tuple[int, ...]
+    friction: Array
+    static_friction: Array
+    sliding: tuple[Direction, ...]
+    guess: tuple[Mode, ...] | None = None
+    directions: tuple[Direction, ...] | None = None
+    names: tuple[str, ...] = ()
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Index of the normal row of each contact."""
+        return tuple(int(k) for k in np.cumsum((0, *self.dims[:-1])))
+
+    def normal(self, i: int) -> int:
+        """Row of the normal of contact `i`."""
+        return self.starts[i]
+
+    def tangent(self, i: int) -> slice:
+        """Tangential rows of contact `i`."""
+        return slice(self.starts[i] + 1, self.starts[i] + self.dims[i])
+
+    def part(self, i: int) -> slice:
+        """All rows of contact `i`."""
+        return slice(self.starts[i], self.starts[i] + self.dims[i])
+
+
+@dataclass(frozen=True)
+class ContactSolution:
+    """Modes, forces and motion that satisfy a contact problem.
+
+    Attributes:
+        modes: OPEN, STICK or SLIP of each contact.
+        forces: lam (m,).
+        motion: w (m,).
+        directions: unit slip direction of each slipping contact, else None.
+        unique: whether the forces are the only ones; the motion always is, unless contacts slip redundantly.
+        residuals: {law: largest violation}, in the unit of w or lam.
+    """
+
+    modes: tuple[Mode, ...]
+    forces: Array
+    motion: Array
+    directions: tuple[Direction, ...]
+    unique: bool
+    residuals: Mapping[str, float]
+
+
+def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> ContactSolution:
+    """Modes and forces of all contacts together.
+
+    Raises:
+        NoAdmissibleModeError: no combination of modes satisfies the law; the problem is attached.
+    """
+    if not problem.dims:
+        return ContactSolution((), np.empty(0), np.empty(0), (), True, {})
+    first = guess or problem.guess or _plain_guess(problem)
+    solution = _pivot(problem, first) or _pivot(problem, _sweep(problem))
+    if solution is None and len(problem.dims) <= EXHAUSTIVE:
+        candidates = (solve_modes(problem, modes) for modes in _all_modes(problem))
+        solution = next((found for found in candidates if not _violations(problem, found)), None)
+    if solution is None:
+        names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
+        raise NoAdmissibleModeError(
+            f"no combination of open, stick and slip of {names} satisfies Coulomb's law (Painleve); lower the friction"
+            " or give the contact compliance",
+            contact_problem=problem,
+        )
+    return solution
+
+
+def solve_modes(
+    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...] | None = None
+) -> ContactSolution:
+    """Forces in given modes, admissible or not: a linear system, and Newton's method for unknown slip directions."""
+    slips = list(directions or problem.directions or (None,) * len(modes))
+    for i, mode in enumerate(modes):
+        if mode is not Mode.SLIP or problem.dims[i] == 1:
+            slips[i] = None
+        elif (given := problem.sliding[i]) is not None:
+            slips[i] = np.asarray(given)
+        elif slips[i] is None:
+            slips[i] = _free_direction(problem, i)
+    unknown = [i for i, s in enumerate(slips) if s is not None and problem.sliding[i] is None]
+    forces, unique = _linear(problem, modes, slips)
+    if unknown:
+        forces, unique = _turn(problem, modes, slips, unknown, forces, unique)
+    motion = problem.delassus @ forces + problem.free
+    return ContactSolution(modes, forces, motion, tuple(slips), unique, _residuals(problem, modes, forces, motion, slips))
+
+
+# --- one set of modes ---------------------------------------------------------------------------------------------
+
+
+def _basis(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction]) -> tuple[Array, list[int]]:
+    """Matrix E (m, k) from unknowns to forces, and the k rows of the motion that must vanish."""
+    columns, rows = [], []
+    for i, mode in enumerate(modes):
+        if mode is Mode.OPEN:
+            continue
+        normal = np.zeros(len(problem.free))
+        normal[problem.normal(i)] = 1.0
+        slip = slips[i]
+        if slip is not None:
+            normal[problem.tangent(i)] = -problem.friction[i] * slip
+        columns.append(normal)
+        rows.append(problem.normal(i))
+        if mode is Mode.STICK:
+            for row in range(problem.tangent(i).start, problem.tangent(i).stop):
+                columns.append(np.eye(1, len(problem.free), row)[0])
+                rows.append(row)
+    return (np.array(columns).T if columns else np.zeros((len(problem.free), 0))), rows
+
+
+def _linear(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction]) -> tuple[Array, bool]:
+    """Forces (m,) that make the constrained rows of the motion vanish; the smallest ones where they are not unique."""
+    basis, rows = _basis(problem, modes, slips)
+    if not rows:
+        return np.zeros(len(problem.free)), True
+    matrix = problem.delassus[rows] @ basis
+    unknowns, _, rank, _ = np.linalg.lstsq(matrix, -problem.free[rows], rcond=RANK)
+    if rank == len(rows):
+        unknowns += np.linalg.solve(matrix, -problem.free[rows] - matrix @ unknowns)
+        return basis @ unknowns, True
+    forces = basis @ unknowns
+    if _least_margin(problem, modes, forces) < 0.0:
+        forces = _admissible(problem, modes, forces, basis)
+    return forces, False
+
+
+def _turn(
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    slips: list[Direction],
+    unknown: list[int],
+    forces: Array,
+    unique: bool,
+) -> tuple[Array, bool]:
+    """Turn the unknown slip directions until each is that of its own motion: w_t = kappa s with kappa >= 0."""
+    planar = [i for i in unknown if problem.dims[i] == 2]
+    for i in planar:  # in the plane a direction is a sign: take the other one where the motion contradicts it
+        motion = problem.delassus @ forces + problem.free
+        if float(motion[problem.tangent(i)] @ slips[i]) < 0.0:  # type: ignore[operator]
+            slips[i] = -slips[i]  # type: ignore[operator]
+            forces, unique = _linear(problem, modes, slips)
+    spatial = [i for i in unknown if problem.dims[i] == 3]
+    if not spatial:
+        return forces, unique
+    start = list(slips)
+    for quarter in range(4):
+        for i in spatial:
+            slips[i] = _rotate(start[i], quarter * np.pi / 2)  # type: ignore[arg-type]
+        forces, unique, converged = _newton(problem, modes, slips, spatial)
+        motion = problem.delassus @ forces + problem.free
+        if converged and all(motion[problem.tangent(i)] @ slips[i] >= -_scale(motion) for i in spatial):
+            break
+    return forces, unique
+
+
+def _newton(
+    problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]
+) -> tuple[Array, bool, bool]:
+    """Newton's method on the angles of the unknown slip directions."""
+    forces, unique = _linear(problem, modes, slips)
+    for _ in range(NEWTON_STEPS):
+        motion = problem.delassus @ forces + problem.free
+        across = np.array([motion[problem.tangent(i)] @ _normal_to(slips[i]) for i in spatial])
+        floor = 1e-14 * max(1e-300, float(np.abs(problem.free).max()))
+        if np.abs(across).max() <= floor:
+            return forces, unique, True
+        basis, rows = _basis(problem, modes, slips)
+        matrix = problem.delassus[rows] @ basis
+        jacobian = np.empty((len(spatial), len(spatial)))
+        for column, j in enumerate(spatial):
+            direct = np.zeros(len(forces))
+            direct[problem.tangent(j)] = -problem.friction[j] * forces[problem.normal(j)] * _normal_to(slips[j])
+            inner = np.linalg.lstsq(matrix, -(problem.delassus[rows] @ direct), rcond=RANK)[0]
+            d_motion = problem.delassus @ (direct + basis @ inner)
+            for row, i in enumerate(spatial):
+                jacobian[row, column] = d_motion[problem.tangent(i)] @ _normal_to(slips[i])
+            jacobian[column, column] -= motion[problem.tangent(j)] @ slips[j]  # type: ignore[operator]
+        turn = np.linalg.lstsq(jacobian, -across, rcond=1e-14)[0]
+        turn *= min(1.0, 0.7 / max(float(np.abs(turn).max()), 1e-300))
+        for angle, i in zip(turn, spatial, strict=True):
+            slips[i] = _rotate(slips[i], float(angle))  # type: ignore[arg-type]
+        forces, unique = _linear(problem, modes, slips)
+        if np.abs(turn).max() < 1e-15:
+            return forces, unique, True
+    motion = problem.delassus @ forces + problem.free
+    across = np.array([motion[problem.tangent(i)] @ _normal_to(slips[i]) for i in spatial])
+    return forces, unique, bool(np.abs(across).max() <= _scale(motion))
+
+
+def _free_direction(problem: ContactProblem, i: int) -> Array:
+    tangential = problem.free[problem.tangent(i)]
+    length = float(np.linalg.norm(tangential))
+    return tangential / length if length > 0.0 else np.eye(problem.dims[i] - 1)[0]
+
+
+def _normal_to(direction: Direction) -> Array:
+    assert direction is not None
+    return np.array([-direction[1], direction[0]])
+
+
+def _rotate(direction: Array, angle: float) -> Array:
+    turned = np.cos(angle) * direction + np.sin(angle) * _normal_to(direction)
+    return turned / np.linalg.norm(turned)
+
+
+# --- forces that are not unique -----------------------------------------------------------------------------------
+
+
+def _least_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array) -> float:
+    return min(cone_margins(problem, modes, forces), default=np.inf)
+
+
+def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array) -> list[float]:
+    """How far the force of each closed contact lies inside its cone [N]."""
+    margins = []
+    for i, mode in enumerate(modes):
+        if mode is Mode.SLIP:
+            margins.append(float(forces[problem.normal(i)]))
+        elif mode is Mode.STICK:
+            margins.append(float(forces[problem.normal(i)]))
+            if problem.dims[i] > 1:
+                tangential = float(np.linalg.norm(forces[problem.tangent(i)]))
+                margins[-1] = min(margins[-1], problem.static_friction[i] * margins[-1] - tangential)
+    return margins
+
+
+def _admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array) -> Array:
+    """Among all forces with the same motion, those whose least cone margin is largest."""
+    # What leaves the motion as it is: basis @ y with G basis y = 0.
+    image = problem.delassus @ basis
+    _, values, directions = np.linalg.svd(image)
+    free = directions[np.sum(values > RANK * values[0]) :].T
+    if not free.shape[1]:
+        return forces
+    return largest_margin(problem, modes, forces, basis @ free)[0]
+
+
+def largest_margin(
+    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array
+) -> tuple[Array, float]:
+    """Forces `forces` + `null` @ y whose least cone margin is largest, and that margin [N]: a small cone program.
+
+    Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r.
+    """
+    import clarabel
+    from scipy import sparse
+
+    scale = max(float(np.abs(forces).max()), 1e-12)
+    width = null.shape[1]
+    blocks, right, cones = [], [], []
+
+    def demand(rows: Array, constant: Array, cone: object) -> None:
+        blocks.append(-rows)  # Clarabel: A z + slack = b, slack in the cone
+        right.append(constant)
+        cones.append(cone)
+
+    for i, mode in enumerate(modes):
+        if mode is Mode.OPEN:
+            continue
+        n, t = problem.normal(i), problem.tangent(i)
+        demand(np.append(null[n], -1.0)[None, :], forces[n : n + 1] / scale, clarabel.NonnegativeConeT(1))
+        if mode is Mode.STICK and problem.dims[i] > 1:
+            mu = problem.static_friction[i]
+            top = np.append(mu * null[n], -1.0)
+            rows = np.vstack([top, np.column_stack([null[t], np.zeros(problem.dims[i] - 1)])])
+            constant = np.append(mu * forces[n], forces[t]) / scale
+            demand(rows, constant, clarabel.SecondOrderConeT(problem.dims[i]))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    objective = np.append(np.zeros(width), -1.0)
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix((width + 1, width + 1)),
+        objective,
+        sparse.csc_matrix(np.vstack(blocks)),
+        np.concatenate(right),
+        cones,
+        settings,
+    )
+    best = np.asarray(solver.solve().x)
+    if not np.all(np.isfinite(best)):
+        return forces, _least_margin(problem, modes, forces)
+    found = forces + scale * (null @ best[:width])
+    return found, _least_margin(problem, modes, found)
+
+
+# --- the search for modes -----------------------------------------------------------------------------------------
+
+
+def _plain_guess(problem: ContactProblem) -> tuple[Mode, ...]:
+    return tuple(Mode.STICK if s is None else Mode.SLIP for s in problem.sliding)
+
+
+def _pivot(problem: ContactProblem, modes: tuple[Mode, ...]) -> ContactSolution | None:
+    """Correct the modes of violated contacts, all at once at first and then one at a time, until none is left."""
+    directions: tuple[Direction, ...] = problem.directions or (None,) * len(modes)
+    seen: set[tuple[Mode, ...]] = set()
+    one_at_a_time = False
+    for _ in range(8 * len(modes) + 8):
+        solution = solve_modes(problem, modes, directions)
+        violations = _violations(problem, solution)
+        if not violations:
+            return solution
+        if modes in seen:
+            if one_at_a_time:
+                return None
+            one_at_a_time, seen = True, set()
+        seen.add(modes)
+        worst = max(violations, key=lambda i: violations[i][0])
+        chosen = [worst] if one_at_a_time else list(violations)
+        modes, directions = _corrected(problem, solution, chosen, {i: violations[i][1] for i in chosen})
+    return None
+
+
+def _corrected(
+    problem: ContactProblem, solution: ContactSolution, chosen: list[int], better: dict[int, Mode]
+) -> tuple[tuple[Mode, ...], tuple[Direction, ...]]:
+    modes, directions = list(solution.modes), list(solution.directions)
+    for i in chosen:
+        modes[i] = better[i]
+        if better[i] is Mode.SLIP and problem.sliding[i] is None:
+            tangential = solution.forces[problem.tangent(i)]
+            length = float(np.linalg.norm(tangential))
+            directions[i] = -tangential / length if length > 0.0 else None
+    return tuple(modes), tuple(directions)
+
+
+def _scale(values: Array) -> float:
+    return TOLERANCE * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+
+
+def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int, tuple[float, Mode]]:
+    """{contact: (relative size, mode to try instead)} of the contacts that break the law in these modes."""
+    found: dict[int, tuple[float, Mode]] = {}
+    free = max(float(np.abs(problem.free).max()), 1e-300)
+    force = max(float(np.abs(solution.forces).max()), 1e-300)
+    for i, mode in enumerate(solution.modes):
+        n, t, tiny = problem.normal(i), problem.tangent(i), TOLERANCE
+        closing = Mode.STICK if problem.sliding[i] is None else Mode.SLIP
+        if mode is Mode.OPEN:
+            if solution.motion[n] < -tiny * free:
+                found[i] = (-solution.motion[n] / free, closing)
+            continue
+        if abs(solution.motion[n]) > 1e3 * tiny * free:  # a singular system that has no solution
+            found[i] = (abs(solution.motion[n]) / free, Mode.OPEN)
+        elif solution.forces[n] < -tiny * force:
+            found[i] = (-solution.forces[n] / force, Mode.OPEN)
+        elif mode is Mode.STICK and problem.dims[i] > 1:
+            excess = np.linalg.norm(solution.forces[t]) - problem.static_friction[i] * solution.forces[n]
+            if excess > tiny * force:
+                found[i] = (excess / force, Mode.SLIP)
+        elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
+            motion, slip = solution.motion[t], solution.directions[i]
+            along = float(motion @ slip)
+            if along < -tiny * free or np.linalg.norm(motion - along * slip) > 1e3 * tiny * free:  # type: ignore[operator]
+                found[i] = (float(np.linalg.norm(motion)) / free, Mode.STICK)
+    return found
+
+
+def _sweep(problem: ContactProblem) -> tuple[Mode, ...]:
+    """Modes proposed by Gauss-Seidel over the contacts, each solved exactly with the others held."""
+    forces, modes = np.zeros(len(problem.free)), list(_plain_guess(problem))
+    for _ in range(SWEEPS):
+        before = forces.copy()
+        for i in range(len(modes)):
+            part = problem.part(i)
+            block = problem.delassus[part, part]
+            own = problem.delassus[part] @ forces + problem.free[part] - block @ forces[part]
+            alone = ContactProblem(
+                block,
+                own,
+                (problem.dims[i],),
+                problem.friction[i : i + 1],
+                problem.static_friction[i : i + 1],
+                (problem.sliding[i],),
+            )
+            solution = _pivot(alone, (modes[i],)) or _pivot(alone, (Mode.OPEN,))
+            if solution is not None:
+                forces[part], modes[i] = solution.forces, solution.modes[0]
+        if np.abs(forces - before).max() <= 1e-12 * np.abs(forces).max(initial=1e-300):
+            break
+    return tuple(modes)
+
+
+def _all_modes(problem: ContactProblem) -> Iterator[tuple[Mode, ...]]:
+    choices = [
+        (Mode.STICK, Mode.SLIP, Mode.OPEN) if s is None else (Mode.SLIP, Mode.OPEN) for s in problem.sliding
+    ]
+    return itertools.product(*choices)
+
+
+def _residuals(
+    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, motion: Array, slips: list[Direction]
+) -> dict[str, float]:
+    """Largest violation of each law, from the definitions (not from the equations that were solved)."""
+    signorini = cone = friction = 0.0
+    for i, mode in enumerate(modes):
+        n, t = problem.normal(i), problem.tangent(i)
+        signorini = max(signorini, -motion[n], -forces[n], min(abs(motion[n]), abs(forces[n])))
+        if problem.dims[i] == 1:
+            continue
+        mu = problem.static_friction[i] if mode is Mode.STICK else problem.friction[i]
+        cone = max(cone, float(np.linalg.norm(forces[t])) - mu * forces[n])
+        if mode is Mode.STICK:
+            friction = max(friction, float(np.linalg.norm(motion[t])))
+        elif mode is Mode.SLIP:
+            slip = slips[i]
+            friction = max(friction, float(np.linalg.norm(forces[t] + mu * forces[n] * slip)))
+            if problem.sliding[i] is None:
+                friction = max(friction, float(np.linalg.norm(motion[t] - np.linalg.norm(motion[t]) * slip)))
+    return {"signorini": float(signorini), "cone": max(cone, 0.0), "friction": friction}
+
+
+def with_restitution(problem: ContactProblem, restitution: Array) -> ContactProblem:
+    """The impact problem of Newton's law: 0 <= z_n(+) - e max(0, -z_n(-)) _|_ Lam_n >= 0, by a shift of the free motion.
+
+    A touching contact that separates is not pulled in. `problem.free` holds the velocities before the impact.
+    """
+    free = problem.free.copy()
+    for i, e in enumerate(restitution):
+        n = problem.normal(i)
+        free[n] -= e * max(0.0, -problem.free[n])
+    return replace(problem, free=free, static_friction=problem.friction)

@@ -1,0 +1,141 @@
+"""Controllers: what drives the joints, with memory and a sampling period if they need them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+
+Array = np.ndarray
+
+
+class Controller(ABC):
+    """Generalised forces from the state.
+
+    Attributes:
+        memory: numbers of own state z.
+        period: sampling period [s]; the instants of sampling are events. None: continuous.
+    """
+
+    memory: int = 0
+    period: float | None = None
+
+    @abstractmethod
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Generalised force (nv,) [N, N m]."""
+
+    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Rate of the memory (memory,); at rest unless overridden."""
+        return np.zeros(self.memory)
+
+    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Memory (memory,) after a sampling instant; unchanged unless overridden."""
+        return z
+
+
+class Law(Controller):
+    """A plain function (t, q, v) -> tau (nv,)."""
+
+    def __init__(self, function: Callable[[float, Array, Array], Any]) -> None:
+        self._function = function
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The function's value."""
+        return np.asarray(self._function(t, q, v), dtype=float)
+
+
+class PD(Controller):
+    """Joint PD control about a reference: tau = tau_ff + kp (q_ref (-) q) + kd (v_ref - v), on the actuated joints.
+
+    Args:
+        robot: the Robot (or Mechanism) it drives; the root joint of a floating robot is not actuated.
+        reference: configuration (nq,), or t -> (q_ref, v_ref, tau_ff) or t -> q_ref; by default the nominal one.
+        kp: stiffness, a number or (nv,) [N m/rad, N/m].
+        kd: damping, a number or (nv,) [N m s/rad, N s/m].
+        period: sampled with zero-order hold at this period [s]; None: continuous.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        reference: Any = None,
+        kp: Any = 10.0,
+        kd: Any = 0.3,
+        period: float | None = None,
+    ) -> None:
+        self._space, nv = robot.space, robot.nv
+        actuated = getattr(robot, "actuated", np.ones(nv, dtype=bool))
+        self._kp = np.where(actuated, _gain("kp", kp, nv), 0.0)
+        self._kd = np.where(actuated, _gain("kd", kd, nv), 0.0)
+        self._actuated = actuated
+        self._reference = _reference(robot.nominal if reference is None else reference, robot.nq, nv)
+        self.period = period
+        self.memory = nv if period is not None else 0
+        if period is not None and not period > 0.0:
+            raise InputError(f"the sampling period of the PD controller is {period}; give a positive number of seconds")
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The PD law at (t, q, v), or the value held since the last sample."""
+        return z if self.period is not None else self._law(t, q, v)
+
+    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The PD law, to be held until the next sample."""
+        return self._law(t, q, v)
+
+    def _law(self, t: float, q: Array, v: Array) -> Array:
+        q_ref, v_ref, tau_ff = self._reference(t)
+        return self._kp * self._space.difference(q, q_ref) + self._kd * (v_ref - v) + np.where(self._actuated, tau_ff, 0.0)
+
+
+class Sampled(Controller):
+    """Any function (t, q, v) -> tau held constant (zero-order hold) over each sampling period [s]."""
+
+    def __init__(self, function: Callable[[float, Array, Array], Any], period: float, nv: int) -> None:
+        if not period > 0.0:
+            raise InputError(f"the sampling period is {period}; give a positive number of seconds")
+        self._function, self.period, self.memory = function, period, nv
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The value held since the last sample."""
+        return z
+
+    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The function's value, to be held."""
+        return np.asarray(self._function(t, q, v), dtype=float)
+
+
+def as_controller(given: Any) -> Controller | None:
+    """A Controller from one, from a plain function, or None.
+
+    Raises:
+        InputError: it is none of them.
+    """
+    if given is None or isinstance(given, Controller):
+        return given
+    if callable(given):
+        return Law(given)
+    raise InputError(f"the controller is a {type(given).__name__}; give a function (t, q, v) -> tau or a Controller")
+
+
+def _gain(name: str, value: Any, nv: int) -> Array:
+    gain = np.asarray(value, dtype=float)
+    if gain.shape not in ((), (nv,)) or not np.all(np.isfinite(gain)):
+        raise InputError(f"the gain {name} has shape {gain.shape}; give a finite number or an array ({nv},)")
+    return np.broadcast_to(gain, (nv,))
+
+
+def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
+    zero = np.zeros(nv)
+    if callable(given):
+        first = given(0.0)
+        if isinstance(first, tuple) and len(first) == 3:
+            return given
+        return lambda t: (np.asarray(given(t), dtype=float), zero, zero)
+    fixed = np.asarray(given, dtype=float)
+    if fixed.shape != (nq,):
+        raise InputError(f"the reference has shape {fixed.shape}; give a configuration ({nq},) or a function of time")
+    return lambda t: (fixed, zero, zero)

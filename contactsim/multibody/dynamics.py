@@ -1,0 +1,360 @@
+"""The smooth motion in one fixed contact mode of a rigid law, and the guards that end it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg.lapack import dgesv, dpotrf, dpotrs
+
+from ..errors import SimulationError
+from ..hybrid import Array, Flow
+from .complementarity import ContactProblem, cone_margins, solve_modes
+from .mechanism import Terms
+from .modes import ContactState, Mode, Phase, SystemMode
+
+if TYPE_CHECKING:
+    from .system import ContactSystem
+
+FAR = 1.0  # value of a guard that cannot fire
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Accelerations and contact forces at one state in one mode.
+
+    Attributes:
+        acceleration: a (nv,).
+        forces: for each closed contact its force along its rows, in one array (m,).
+        rates: contact velocities z (m,) of the closed contacts.
+        margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
+    """
+
+    acceleration: Array
+    forces: Array
+    rates: Array
+    margin: float = float("nan")
+
+
+class RigidFlow(Flow):
+    """Motion with every contact OPEN, STICK or SLIP: M a = f + J^T lam with the constraints of the mode.
+
+    Constrained rows C (normals of closed contacts, tangents of sticking ones) and force directions D, which differ
+    from C where contacts slip (d = n - mu_k t s):  (C M^-1 D^T) lam = -(C M^-1 f + bias),  a = M^-1 (f + D^T lam).
+    Source: the friction chapter, eq. (hybrid system formulation, continuous dynamics), with the spatial cone.
+    """
+
+    def __init__(self, system: ContactSystem, mode: SystemMode) -> None:
+        self._system, self._mode = system, mode
+        self._mechanism = system.mechanism
+        self._closed = mode.closed
+        self._layout()
+        self._name_guards()
+        self._references: dict[int, Array] = {}
+        self._incipient: dict[int, Array] = {
+            i: np.array(self._state(i).direction) for i in self._closed if self._state(i).phase is Phase.INCIPIENT
+        }
+        self._general = mode.redundant or bool(self._incipient)
+        self._fast = None if self._general else system.mechanism.sticking_solver(mode)
+        self._key: tuple[float, bytes] | None = None
+        self._motion: Motion | None = None
+
+    # --- layout of rows and guards ----------------------------------------------------------------------------
+
+    def _state(self, i: int) -> ContactState:
+        return self._mode.contacts[i]
+
+    def _layout(self) -> None:
+        """Where the rows of each closed contact lie in the terms, which of them are constrained, and who slips."""
+        system = self._system
+        self._normal: dict[int, int] = {}
+        self._tangent: dict[int, slice] = {}
+        constrained: list[int] = []
+        self._slips: list[tuple[int, int]] = []  # contact, column of its normal force among the unknowns
+        start = 0
+        for i in self._closed:
+            dim = self._mechanism.dims[i]
+            self._normal[i], self._tangent[i] = start, slice(start + 1, start + dim)
+            if self._state(i).mode is Mode.SLIP and system.tangent_rows(i):
+                self._slips.append((i, len(constrained)))
+            constrained.append(start)
+            if self._state(i).mode is Mode.STICK:
+                constrained.extend(range(start + 1, start + 1 + system.tangent_rows(i)))
+            start += dim
+        self._rows_total = start
+        self._constrained = np.array(constrained, dtype=int)
+        self._all_constrained = len(constrained) == start
+        self._fixed_direction = {
+            i: np.array(self._state(i).direction) for i, _ in self._slips if self._state(i).phase is Phase.DIRECTED
+        }
+
+    def _name_guards(self) -> None:
+        names: list[tuple[str, int]] = []
+        for i, state in enumerate(self._mode.contacts):
+            if state.mode is Mode.OPEN:
+                names += [("gap", i)] if state.enabled else []
+                names += [("enable", i)] if self._mechanism.enabled[i] is not None else []
+                continue
+            if not self._mode.redundant:
+                names.append(("force", i))
+            frictional = self._system.tangent_rows(i) > 0
+            if state.mode is Mode.STICK and frictional and not self._mode.redundant:
+                names.append(("cone", i))
+            if state.mode is Mode.SLIP and frictional:
+                names += {
+                    Phase.FREE: [("slow", i)],
+                    Phase.DIRECTED: [("stop", i), ("fast", i)] if self._mechanism.dims[i] == 3 else [("stop", i)],
+                    Phase.INCIPIENT: [("stop", i), ("fast", i)],
+                }[state.phase]
+        if self._mode.redundant and self._closed:
+            names.append(("forces", -1))
+        self.guard_names = tuple(names)
+        kinds = [kind for kind, _ in names]
+        self._needs_motion = any(kind in ("force", "cone", "forces") for kind in kinds)
+        self._needs_gaps = "gap" in kinds
+
+    # --- the contract of a flow -------------------------------------------------------------------------------
+
+    def field(self, t: float, x: Array) -> Array:
+        """Rate (v, a, z') of the state."""
+        system = self._system
+        out = np.empty(system.tangent_size)
+        nq, nv = system.nq, system.nv
+        out[:nv] = x[nq : nq + nv]
+        out[nv : 2 * nv] = self.motion(t, x).acceleration
+        if system.memory:
+            out[2 * nv :] = system.memory_rate(t, x)
+        return out
+
+    def motion(self, t: float, x: Array) -> Motion:
+        """Accelerations and forces at (t, x)."""
+        key = (t, x.tobytes())
+        if self._motion is None or key != self._key:
+            self._motion, self._key = self._solve(t, x), key
+        return self._motion
+
+    def guards(self, t: float, x: Array) -> Array:
+        """Guard values in the order of `guard_names`."""
+        nq, nv = self._system.nq, self._system.nv
+        q, v = x[:nq], x[nq : nq + nv]
+        gaps = self._mechanism.gaps(t, q) if self._needs_gaps else None
+        motion = self.motion(t, x) if self._needs_motion else None
+        rates = self._rates(t, x, motion)
+        return np.array([self._guard(kind, i, t, q, v, gaps, motion, rates) for kind, i in self.guard_names])
+
+    def next_time(self, t: float) -> float:
+        """Next sampling instant of the controller, or start or end of a push."""
+        return self._system.next_time(t)
+
+    def rebase(self, t: float, x: Array) -> None:
+        """Take the present slip directions as references: past a zero of the slip velocity the field runs on smoothly."""
+        free = [i for i, _ in self._slips if self._state(i).phase is Phase.FREE]
+        if free:
+            rates = self._terms(t, x).rates
+            for i in free:
+                z = rates[self._tangent[i]]
+                if (speed := float(np.linalg.norm(z))) > 0.0:
+                    self._references[i] = z / speed
+            self._key = None
+        if self.guard_tolerances is None:
+            self._set_guard_tolerances(t, x)
+
+    def project(self, t: float, x: Array) -> Array:
+        """Back onto the gaps and velocities of the closed contacts, where they are off by more than the drift.
+
+        M-orthogonal: dq = M^-1 C^T (C M^-1 C^T)^+ (-g), likewise for the velocity (Hairer and Wanner, ODE II, VII.2).
+        """
+        if not self._closed:
+            return x
+        tolerance = self._system.tolerances.drift
+        nq, nv = self._system.nq, self._system.nv
+        q, v = x[:nq], x[nq : nq + nv]
+        gaps = self._mechanism.gaps(t, q)[list(self._closed)]
+        terms = self._terms(t, x)
+        slip = terms.rates[self._constrained]
+        if np.abs(gaps).max() > tolerance:
+            normals = terms.rows[list(self._normal.values())]
+            q = self._mechanism.space.integrate(q, smallest_change(terms.mass, normals, -gaps))
+            terms = self._mechanism.terms(t, q, v, self._closed)
+            slip = terms.rates[self._constrained]
+        elif np.abs(slip).max() <= tolerance:
+            return x
+        v = v + smallest_change(terms.mass, terms.rows[self._constrained], -slip)
+        self._key = None
+        return np.concatenate([q, v, x[nq + nv :]])
+
+    # --- the linear algebra of one mode -----------------------------------------------------------------------
+
+    def _terms(self, t: float, x: Array) -> Terms:
+        nq, nv = self._system.nq, self._system.nv
+        return self._mechanism.terms(t, x[:nq], x[nq : nq + nv], self._closed)
+
+    def _solve(self, t: float, x: Array) -> Motion:
+        nq, nv = self._system.nq, self._system.nv
+        applied = self._system.applied_force(t, x)
+        if self._fast is not None:
+            acceleration, forces = self._fast(x[:nq], x[nq : nq + nv], applied)
+            return Motion(acceleration, forces, np.zeros(self._rows_total))
+        terms = self._terms(t, x)
+        force = terms.force if applied is None else terms.force + applied
+        if self._general:
+            return self._solve_general(terms, force)
+        return self._solve_regular(terms, force)
+
+    def _solve_regular(self, terms: Terms, force: Array) -> Motion:
+        k = len(self._constrained)
+        rows = terms.rows if self._all_constrained else terms.rows[self._constrained]
+        right = np.empty((len(force), 1 + k), order="F")
+        right[:, 0] = force
+        right[:, 1:] = rows.T
+        slips = [(i, column, self._direction(i, terms.rates)) for i, column in self._slips]
+        for i, column, direction in slips:
+            right[:, 1 + column] -= self._system.friction[i] * (direction @ terms.rows[self._tangent[i]])
+        factor, info = dpotrf(terms.mass, lower=0, clean=0)
+        if info:
+            raise SimulationError("the mass matrix is not positive definite; check masses and inertias")
+        solved, _ = dpotrs(factor, right, lower=0)
+        forces = np.zeros(self._rows_total)
+        acceleration = solved[:, 0]
+        if k:
+            matrix = rows @ solved
+            bias = terms.bias if self._all_constrained else terms.bias[self._constrained]
+            _, _, unknowns, info = dgesv(matrix[:, 1:], -(matrix[:, 0] + bias))
+            if info:
+                raise SimulationError(f"the contact constraints of mode {self._mode} became dependent during an arc")
+            acceleration = acceleration + solved[:, 1:] @ unknowns
+            forces[self._constrained] = unknowns
+            for i, column, direction in slips:
+                forces[self._tangent[i]] = -self._system.friction[i] * unknowns[column] * direction
+        return Motion(acceleration, forces, terms.rates)
+
+    def _solve_general(self, terms: Terms, force: Array) -> Motion:
+        """Where forces are not unique or a slip direction is that of the slip acceleration."""
+        problem, solved = contact_problem(self._system, terms, force, self._closed, self._sliding(terms))
+        modes = tuple(self._state(i).mode for i in self._closed)
+        starts = tuple(self._incipient.get(i) for i in self._closed)
+        solution = solve_modes(problem, modes, starts)
+        for i, direction in zip(self._closed, solution.directions, strict=True):
+            if i in self._incipient and direction is not None:
+                self._incipient[i] = direction
+        kept = self._system.kept_rows(self._closed)
+        forces = np.zeros(self._rows_total)
+        forces[kept] = solution.forces
+        acceleration = solved[:, 0] + solved[:, 1:] @ solution.forces
+        margin = min(cone_margins(problem, modes, solution.forces), default=np.inf)
+        return Motion(acceleration, forces, terms.rates, float(margin))
+
+    def _sliding(self, terms: Terms) -> tuple[Array | None, ...]:
+        slipping = dict(self._slips)
+        return tuple(
+            self._direction(i, terms.rates) if i in slipping and i not in self._incipient else None for i in self._closed
+        )
+
+    def _direction(self, i: int, rates: Array) -> Array:
+        """Unit slip direction of a sliding contact."""
+        held = self._fixed_direction.get(i)
+        if held is not None:
+            return held
+        z = rates[self._tangent[i]]
+        reference = self._references[i]
+        speed = float(np.sqrt(z @ z))
+        return z / speed if z @ reference > 0.0 else reference
+
+    # --- guards -----------------------------------------------------------------------------------------------
+
+    def _rates(self, t: float, x: Array, motion: Motion | None) -> Array | None:
+        if motion is not None and self._fast is None:
+            return motion.rates
+        return self._terms(t, x).rates if self._slips else None
+
+    def _guard(
+        self,
+        kind: str,
+        i: int,
+        t: float,
+        q: Array,
+        v: Array,
+        gaps: Array | None,
+        motion: Motion | None,
+        rates: Array | None,
+    ) -> float:
+        if kind == "gap":
+            assert gaps is not None
+            return float(gaps[i])
+        if kind == "enable":
+            margin = float(self._mechanism.enabled[i](t, q, v))  # type: ignore[misc]
+            return margin if self._state(i).enabled else -margin
+        if kind in ("force", "cone", "forces"):
+            assert motion is not None
+            return self._force_guard(kind, i, motion)
+        assert rates is not None
+        z = rates[self._tangent[i]]
+        slow = self._system.tolerances.slip_speed
+        if kind == "fast":
+            return 2.0 * slow - float(np.linalg.norm(z))
+        if kind == "slow":
+            return float(z @ self._references[i]) - slow
+        return float(z @ np.array(self._state(i).direction))
+
+    def _force_guard(self, kind: str, i: int, motion: Motion) -> float:
+        if kind == "forces":
+            return motion.margin
+        normal = float(motion.forces[self._normal[i]])
+        if kind == "force":
+            return normal
+        tangential = motion.forces[self._tangent[i]]
+        return self._system.static_friction[i] * normal - float(np.sqrt(tangential @ tangential))
+
+    def _set_guard_tolerances(self, t: float, x: Array) -> None:
+        """Rounding of each guard: forces are known relative to the largest of them only."""
+        tolerances = self._system.tolerances
+        force = tolerances.rearm
+        if self._needs_motion:
+            largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
+            force = 4.0 * tolerances.force * max(largest, 1e-3)
+        sizes = {"force": force, "cone": force, "forces": force, "stop": tolerances.rearm * 100, "gap": tolerances.rearm}
+        self.guard_tolerances = np.array([sizes.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
+
+
+def contact_problem(
+    system: ContactSystem,
+    terms: Terms,
+    force: Array,
+    contacts: tuple[int, ...],
+    sliding: tuple[Array | None, ...],
+) -> tuple[ContactProblem, Array]:
+    """The problem of accelerations of `contacts`, and M^-1 [f, J^T] (nv, 1 + m) with which it was made."""
+    kept = system.kept_rows(contacts)
+    rows, bias = terms.rows[kept], terms.bias[kept]
+    solved = solve_mass(terms.mass, np.column_stack([force, rows.T]))
+    chosen = list(contacts)
+    problem = ContactProblem(
+        delassus=rows @ solved[:, 1:],
+        free=rows @ solved[:, 0] + bias,
+        dims=tuple(1 + system.tangent_rows(i) for i in contacts),
+        friction=system.friction[chosen],
+        static_friction=system.static_friction[chosen],
+        sliding=sliding,
+        names=tuple(system.mechanism.names[i] for i in contacts),
+    )
+    return problem, solved
+
+
+def solve_mass(mass: Array, right: Array) -> Array:
+    """M^-1 right, by Cholesky's factors.
+
+    Raises:
+        SimulationError: M is not positive definite.
+    """
+    factor, info = dpotrf(mass, lower=0, clean=0)
+    if info:
+        raise SimulationError("the mass matrix is not positive definite; check masses and inertias")
+    solved, _ = dpotrs(factor, right, lower=0)
+    return solved
+
+
+def smallest_change(mass: Array, rows: Array, target: Array) -> Array:
+    """Smallest change in the metric of M that changes the rows by `target`."""
+    solved = solve_mass(mass, rows.T)
+    return solved @ np.linalg.lstsq(rows @ solved, target, rcond=1e-10)[0]

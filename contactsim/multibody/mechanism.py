@@ -1,0 +1,247 @@
+"""What a ContactSystem needs of a robot, and the textbook mechanism given by functions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array, Euclidean, Manifold
+from .modes import SystemMode
+
+StickingSolver = Callable[[Array, Array, Array | None], tuple[Array, Array]]
+
+DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The equations of motion and the rows of some contacts at one state: M a = force + J^T lam, z' = J a + bias.
+
+    Attributes:
+        mass: M (n, n).
+        force: applied and inertial forces (n,) without contacts.
+        rows: J (m, n), contact by contact: the normal row, then the tangential rows.
+        rates: contact velocities z (m,), relative to the ground [m/s].
+        bias: J' v and what the ground adds (m,) [m/s^2].
+    """
+
+    mass: Array
+    force: Array
+    rows: Array
+    rates: Array
+    bias: Array
+
+
+class ContactMechanism(ABC):
+    """A mechanical system with possible contacts, on its ground.
+
+    Attributes:
+        nq, nv: numbers of a configuration and of a velocity.
+        space: manifold of the configurations.
+        names: name of each contact.
+        dims: rows of each contact, 1 + d_t.
+        friction, static_friction, restitution: coefficients (nc,).
+        enabled: for each contact a function (t, q, v) -> margin, or None.
+    """
+
+    nq: int
+    nv: int
+    space: Manifold
+    names: tuple[str, ...]
+    dims: tuple[int, ...]
+    friction: Array
+    static_friction: Array
+    restitution: Array
+    enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
+
+    @abstractmethod
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances (nc,) of all contacts to the ground [m]."""
+
+    @abstractmethod
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """Equations of motion with the rows of `contacts`."""
+
+    @abstractmethod
+    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
+        """A contact force or impulse given along its rows, as the user sees it (world axes for a robot)."""
+
+    @abstractmethod
+    def energy(self, q: Array, v: Array) -> float:
+        """Energy [J] whose change is the work counted by `working_power` and done at contacts and actuators."""
+
+    @abstractmethod
+    def working_power(self, t: float, q: Array, v: Array) -> float:
+        """Power [W] of what the energy does not hold: joint damping, or forces without a potential."""
+
+    def sticking_solver(self, mode: SystemMode) -> StickingSolver | None:
+        """A faster way (q, v, tau) -> (a, forces) for a mode whose closed contacts all stick; None where there is none."""
+        return None
+
+    def validate(self, q: Array) -> None:
+        """Raise InputError where `q` is not a configuration."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A unilateral contact of a Mechanism, by functions.
+
+    Attributes:
+        gap: (t, q) -> distance [m].
+        normal: (t, q) -> its gradient w_n (n,).
+        tangent: (t, q) -> W_t (d_t, n), d_t = 1 or 2; None for a frictionless contact.
+        friction, static_friction: kinetic and static coefficient; static defaults to kinetic.
+        restitution: Newton's coefficient in [0, 1].
+        enabled: (t, q, v) -> margin; an open contact closes only where it is positive.
+        bias: (t, q, v) -> (1 + d_t,) what z' has besides J a; differenced along the motion where not given.
+        name: name of the contact.
+    """
+
+    gap: Callable[[float, Array], float]
+    normal: Callable[[float, Array], Any]
+    tangent: Callable[[float, Array], Any] | None = None
+    friction: float = 0.0
+    static_friction: float | None = None
+    restitution: float = 0.0
+    enabled: Callable[[float, Array, Array], float] | None = None
+    bias: Callable[[float, Array, Array], Any] | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_coefficients(self.name or "gap", self.friction, self.static_friction, self.restitution)
+
+
+def check_coefficients(name: str, friction: float, static: float | None, restitution: float) -> None:
+    """Raise InputError where a coefficient of contact `name` is out of range."""
+    if not (isfinite(friction) and friction >= 0.0):
+        raise InputError(f"contact '{name}' has friction {friction}; give a number that is zero or positive")
+    if static is not None and not (isfinite(static) and static >= friction):
+        raise InputError(
+            f"contact '{name}' has static_friction {static} and friction {friction}; the static one must not be smaller"
+        )
+    if not 0.0 <= restitution <= 1.0:
+        raise InputError(f"contact '{name}' has restitution {restitution}; give a number in [0, 1]")
+
+
+class Mechanism(ContactMechanism):
+    """A textbook mechanism M(q) a = f(t, q, v) + sum of W lam, with q in R^n and v = q'.
+
+    Args:
+        n: number of coordinates.
+        mass: q -> M (n, n).
+        force: (t, q, v) -> f (n,): applied, gravitational and gyroscopic forces.
+        contacts: its possible contacts.
+        potential: q -> potential energy [J], for the energy balance; None: the balance is of kinetic energy and work.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        mass: Callable[[Array], Any],
+        force: Callable[[float, Array, Array], Any],
+        contacts: Sequence[Gap] = (),
+        potential: Callable[[Array], float] | None = None,
+    ) -> None:
+        self.nq = self.nv = n
+        self.space = Euclidean(n)
+        self._mass, self._force, self._potential = mass, force, potential
+        self.contacts = tuple(contacts)
+        self.names = unique_names([gap.name or f"contact/{i}" for i, gap in enumerate(contacts)])
+        self.dims = tuple(1 + self._tangent_rows(gap) for gap in contacts)
+        self.friction = np.array([gap.friction for gap in contacts])
+        self.static_friction = np.array([static_of(gap) for gap in contacts])
+        self.restitution = np.array([gap.restitution for gap in contacts])
+        self.enabled = tuple(gap.enabled for gap in contacts)
+        self._check_mass()
+
+    def _tangent_rows(self, gap: Gap) -> int:
+        if gap.tangent is None:
+            return 0
+        return len(np.atleast_2d(np.asarray(gap.tangent(0.0, np.zeros(self.nq)), dtype=float)))
+
+    def _check_mass(self) -> None:
+        matrix = np.asarray(self._mass(np.zeros(self.nq)), dtype=float)
+        if matrix.shape != (self.nv, self.nv):
+            raise InputError(f"mass(q) has shape {matrix.shape}; a mechanism of n = {self.nv} needs ({self.nv}, {self.nv})")
+        if not np.linalg.eigvalsh(matrix).min() > 0.0:
+            raise InputError("mass(q) at q = 0 is not positive definite; check the masses and inertias")
+
+    def bind(self, terrain: Any, gravity: Any) -> Mechanism:
+        """The mechanism itself: its functions hold its ground and its gravity."""
+        return self
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances (nc,) by the given functions."""
+        return np.array([float(gap.gap(t, q)) for gap in self.contacts])
+
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """Equations of motion by the given functions; rates of the rows include those of a moving gap."""
+        mass = np.asarray(self._mass(q), dtype=float)
+        force = np.asarray(self._force(t, q, v), dtype=float)
+        if not contacts:
+            return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
+        rows = np.vstack([self._rows(self.contacts[i], t, q) for i in contacts])
+        drift = np.concatenate([self._drift(self.contacts[i], t, q) for i in contacts])
+        bias = np.concatenate([self._bias(self.contacts[i], t, q, v) for i in contacts])
+        return Terms(mass, force, rows, rows @ v + drift, bias)
+
+    def _rows(self, gap: Gap, t: float, q: Array) -> Array:
+        normal = np.atleast_2d(np.asarray(gap.normal(t, q), dtype=float))
+        return normal if gap.tangent is None else np.vstack([normal, np.atleast_2d(np.asarray(gap.tangent(t, q), float))])
+
+    def _drift(self, gap: Gap, t: float, q: Array) -> Array:
+        """Partial time derivative of the gap, in the normal row (the ground's tangential velocity belongs to `force`)."""
+        h = DIFFERENCE * max(1.0, abs(t))
+        result = np.zeros(self.dims[self.contacts.index(gap)])
+        result[0] = (gap.gap(t + h, q) - gap.gap(t - h, q)) / (2 * h)
+        return result
+
+    def _bias(self, gap: Gap, t: float, q: Array, v: Array) -> Array:
+        if gap.bias is not None:
+            return np.atleast_1d(np.asarray(gap.bias(t, q, v), dtype=float))
+        h = DIFFERENCE * max(1.0, abs(t)) / max(1.0, float(np.abs(v).max(initial=0.0)))
+        ahead = self._rows(gap, t + h, q + h * v) @ v + self._drift(gap, t + h, q + h * v)
+        behind = self._rows(gap, t - h, q - h * v) @ v + self._drift(gap, t - h, q - h * v)
+        return (ahead - behind) / (2 * h)
+
+    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
+        """The force along its rows: a textbook mechanism has no world axes."""
+        return force
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Kinetic energy, and potential energy where it was given."""
+        kinetic = 0.5 * float(v @ np.asarray(self._mass(q), dtype=float) @ v)
+        return kinetic + (float(self._potential(q)) if self._potential else 0.0)
+
+    def working_power(self, t: float, q: Array, v: Array) -> float:
+        """Power of the given force beyond that of the potential and of inertia: (f + grad V) . v + v . M' v / 2."""
+        h = DIFFERENCE / max(1.0, float(np.abs(v).max(initial=0.0)))
+        power = float(np.asarray(self._force(t, q, v), dtype=float) @ v)
+        mass_rate = (np.asarray(self._mass(q + h * v)) - np.asarray(self._mass(q - h * v))) / (2 * h)
+        power += 0.5 * float(v @ mass_rate @ v)
+        if self._potential:
+            power += (self._potential(q + h * v) - self._potential(q - h * v)) / (2 * h)
+        return power
+
+
+def static_of(point: Any) -> float:
+    """Static coefficient of a contact; the kinetic one where none is given."""
+    return point.friction if point.static_friction is None else point.static_friction
+
+
+def unique_names(names: list[str]) -> tuple[str, ...]:
+    """The names, if no two are equal.
+
+    Raises:
+        InputError: a name appears twice.
+    """
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"contact name '{twice[0]}' is used twice; give each contact a name of its own")
+    return tuple(names)

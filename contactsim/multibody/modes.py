@@ -1,0 +1,79 @@
+"""Contact modes: what a user sees of them, and the data the engine carries along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+
+class Mode(Enum):
+    """State of one contact."""
+
+    OPEN = "open"
+    STICK = "stick"
+    SLIP = "slip"
+    CLOSED = "closed"  # touching compliant ground, whose friction does not tell stick from slip
+
+    def __repr__(self) -> str:
+        return f"Mode.{self.name}"
+
+
+class Phase(Enum):
+    """How the slip direction of a sliding contact is found.
+
+    FREE: it is the direction of the slip velocity. DIRECTED: it is held (always so in the plane, and in space while a
+    contact comes to rest). INCIPIENT: it is the direction of the slip acceleration, the limit of the slip direction
+    just after break-away. RELEASED: compliant ground that has not sprung back yet. NONE: nothing to say.
+    """
+
+    NONE = 0
+    FREE = 1
+    DIRECTED = 2
+    INCIPIENT = 3
+    RELEASED = 4
+
+
+@dataclass(frozen=True)
+class ContactState:
+    """Mode of one contact with its data: the phase, a unit slip direction (d_t numbers), and whether it may close."""
+
+    mode: Mode = Mode.OPEN
+    phase: Phase = Phase.NONE
+    direction: tuple[float, ...] = ()
+    enabled: bool = True
+
+    @property
+    def closed(self) -> bool:
+        """Whether the contact carries a force."""
+        return self.mode is not Mode.OPEN
+
+
+@dataclass(frozen=True)
+class SystemMode:
+    """Mode of a ContactSystem: the states of its contacts in order.
+
+    `redundant` says that the constraint forces of the closed contacts are not unique.
+    """
+
+    contacts: tuple[ContactState, ...]
+    redundant: bool = False
+
+    def indices(self, *modes: Mode) -> tuple[int, ...]:
+        """Indices of the contacts in one of `modes`."""
+        return tuple(i for i, state in enumerate(self.contacts) if state.mode in modes)
+
+    @property
+    def closed(self) -> tuple[int, ...]:
+        """Indices of the closed contacts."""
+        return tuple(i for i, state in enumerate(self.contacts) if state.closed)
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"
+
+
+def unit(vector: np.ndarray) -> tuple[float, ...]:
+    """Direction of a vector as a tuple; empty for the zero vector."""
+    length = float(np.linalg.norm(vector))
+    return tuple(float(c) / length for c in vector) if length > 0.0 else ()

@@ -1,0 +1,282 @@
+"""Events of a rigid law: impacts, and the choice of modes of all touching contacts together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array, Flow, Transition
+from .complementarity import ContactProblem, ContactSolution
+from .dynamics import RigidFlow, contact_problem, smallest_change, solve_mass
+from .mechanism import Terms
+from .modes import ContactState, Mode, Phase, SystemMode, unit
+
+if TYPE_CHECKING:
+    from ..contracts import RigidLaw
+    from .system import ContactSystem
+
+DEEP = 1e-9  # a state further inside the ground than this is not a valid start [m]
+
+
+class RigidContacts:
+    """The discrete side of a ContactSystem with a rigid law."""
+
+    def __init__(self, system: ContactSystem) -> None:
+        self._system = system
+        self._law: RigidLaw = system.law  # type: ignore[assignment]
+
+    def flow(self, mode: SystemMode) -> Flow:
+        """Field and guards of a mode."""
+        return RigidFlow(self._system, mode)
+
+    def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
+        """{contact: force along its rows} of the closed contacts."""
+        flow = RigidFlow(self._system, mode)
+        flow.rebase(t, x)
+        forces, start, result = flow.motion(t, x).forces, 0, {}
+        for i in mode.closed:
+            result[i] = forces[start : start + self._system.mechanism.dims[i]]
+            start += self._system.mechanism.dims[i]
+        return result
+
+    # --- start and transition ---------------------------------------------------------------------------------
+
+    def start(self, t: float, x: Array) -> Transition:
+        """Initial modes; an approaching contact that touches is an impact at once.
+
+        Raises:
+            InputError: a contact that may close lies inside the ground.
+        """
+        mechanism = self._system.mechanism
+        gaps = mechanism.gaps(t, x[: self._system.nq])
+        enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
+        for i, gap in enumerate(gaps):
+            if enabled[i] and gap < -DEEP:
+                raise InputError(
+                    f"contact '{mechanism.names[i]}' starts {-gap:.3g} m inside the ground; raise the robot by as much"
+                )
+        before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
+        touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= DEEP)
+        transition = self._resolve(t, x, before, touching, {})
+        return transition if transition.impulses else replace(transition, changes={}, impulses={})
+
+    def transition(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
+        """State and modes after the guards in `fired`, each a pair (kind, contact)."""
+        kinds = {i: kind for kind, i in (name for name in fired if isinstance(name, tuple))}
+        mode = self._enable(t, x, mode, kinds)
+        inner = {"slow", "fast", "enable"}
+        if kinds and set(kinds.values()) <= inner:
+            return self._turn_phase(t, x, mode, kinds)
+        gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
+        near = {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._system.tolerances.gap}
+        arriving = {i for i, kind in kinds.items() if kind == "gap"}
+        touching = tuple(sorted(set(mode.closed) | near | arriving))
+        return self._resolve(t, x, mode, touching, kinds)
+
+    def _may_close(self, i: int, t: float, x: Array) -> bool:
+        margin = self._system.mechanism.enabled[i]
+        nq, nv = self._system.nq, self._system.nv
+        return margin is None or float(margin(t, x[:nq], x[nq : nq + nv])) > 0.0
+
+    def _enable(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> SystemMode:
+        states = list(mode.contacts)
+        for i in (i for i, kind in kinds.items() if kind == "enable"):
+            states[i] = replace(states[i], enabled=not states[i].enabled)
+            gap = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i])
+            if states[i].enabled and gap < 0.0:
+                name = self._system.mechanism.names[i]
+                raise InputError(
+                    f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
+                    " 'enabled' margin rise only above ground"
+                )
+        return replace(mode, contacts=tuple(states))
+
+    def _turn_phase(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> Transition:
+        """Changes that only the engine sees: how a slip direction is found, and which contacts may close."""
+        terms, where = self._closed_terms(t, x, mode.closed)
+        states = list(mode.contacts)
+        for i, kind in kinds.items():
+            if kind == "enable":
+                continue
+            z = terms.rates[where[i]][1:]
+            slow = kind == "slow" and np.linalg.norm(z) < 2.0 * self._system.tolerances.slip_speed
+            phase = Phase.DIRECTED if slow else Phase.FREE
+            states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
+        return Transition(x, replace(mode, contacts=tuple(states)))
+
+    def _closed_terms(self, t: float, x: Array, contacts: tuple[int, ...]) -> tuple[Terms, dict[int, slice]]:
+        nq, nv, dims = self._system.nq, self._system.nv, self._system.mechanism.dims
+        terms = self._system.mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
+        starts = np.cumsum([0, *(dims[i] for i in contacts)])
+        return terms, {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
+
+    # --- impact, then selection -------------------------------------------------------------------------------
+
+    def _resolve(
+        self, t: float, x: Array, mode: SystemMode, touching: tuple[int, ...], kinds: Mapping[int, str]
+    ) -> Transition:
+        """Impact where a touching contact approaches, then modes for the contacts that stay in touch."""
+        terms, where = self._closed_terms(t, x, touching)
+        speed = self._system.tolerances.speed
+        impulses: dict[str, Array] = {}
+        residuals: dict[str, float] = {}
+        approaching = [i for i in touching if terms.rates[where[i]][0] < -speed]
+        at_rest: set[int] = {i for i, kind in kinds.items() if kind == "stop"}
+        if approaching:
+            x, solution, impulses = self._impact(t, x, touching, terms, where)
+            residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
+            terms, where = self._closed_terms(t, x, touching)
+            at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
+        staying = tuple(i for i in touching if terms.rates[where[i]][0] <= speed)
+        after, notes = self._select(t, x, mode, staying, kinds, at_rest, residuals)
+        x = self._settle(t, x, after)
+        changes = self._changes(mode, after, kinds, impulses)
+        return Transition(x, after, changes, impulses, residuals, notes)
+
+    def _impact(
+        self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice]
+    ) -> tuple[Array, ContactSolution, dict[str, Array]]:
+        """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
+        system, nq, nv = self._system, self._system.nq, self._system.nv
+        chosen, kept = list(touching), self._system.kept_rows(touching)
+        rows = terms.rows[kept]
+        solved = solve_mass(terms.mass, rows.T)
+        problem = ContactProblem(
+            delassus=rows @ solved,
+            free=terms.rates[kept],
+            dims=tuple(1 + system.tangent_rows(i) for i in touching),
+            friction=system.friction[chosen],
+            static_friction=system.friction[chosen],
+            sliding=(None,) * len(touching),
+            names=tuple(system.mechanism.names[i] for i in touching),
+        )
+        solution = self._law.impact(problem, system.restitution[chosen])
+        x = x.copy()
+        x[nq : nq + nv] += solved @ solution.forces
+        along = np.zeros(len(terms.rates))
+        along[kept] = solution.forces
+        q = x[:nq]
+        impulses = {
+            system.mechanism.names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
+            for i in touching
+            if np.any(along[where[i]] != 0.0)
+        }
+        return x, solution, impulses
+
+    def _select(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        staying: tuple[int, ...],
+        kinds: Mapping[int, str],
+        at_rest: set[int],
+        residuals: dict[str, float],
+    ) -> tuple[SystemMode, tuple[str, ...]]:
+        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law at the level of accelerations."""
+        states = [ContactState(enabled=state.enabled) for state in mode.contacts]
+        if not staying:
+            return SystemMode(tuple(states)), ()
+        terms, where = self._closed_terms(t, x, staying)
+        applied = self._system.applied_force(t, x)
+        force = terms.force if applied is None else terms.force + applied
+        jumped = any(law.startswith("impact") for law in residuals)
+        sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
+        problem, _ = contact_problem(self._system, terms, force, staying, sliding)
+        guess, directions = self._guess(t, x, mode, staying, kinds, sliding)
+        solution = self._law.select(replace(problem, guess=guess, directions=directions))
+        residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
+        for k, i in enumerate(staying):
+            z = terms.rates[where[i]][1:]
+            states[i] = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
+        after = SystemMode(tuple(states), redundant=not solution.unique)
+        note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
+        return after, () if solution.unique else (note,)
+
+    def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
+        """Direction in which a contact slides already; None where its slip velocity is zero."""
+        if not self._system.tangent_rows(i) or i in at_rest:
+            return None
+        state = mode.contacts[i]
+        if not jumped and (state.mode is Mode.STICK or state.phase is Phase.INCIPIENT):
+            return None
+        if not jumped and state.phase is Phase.DIRECTED:
+            return np.array(state.direction)
+        return np.array(unit(z)) if np.linalg.norm(z) > self._system.tolerances.speed else None
+
+    def _guess(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        staying: tuple[int, ...],
+        kinds: Mapping[int, str],
+        sliding: tuple[Array | None, ...],
+    ) -> tuple[tuple[Mode, ...], tuple[Array | None, ...]]:
+        """The present modes, with the contacts whose guards fired moved on; new contacts are guessed to stick."""
+        before = self.forces(t, x, mode) if "cone" in kinds.values() else {}
+        modes, directions = [], []
+        for i, slip in zip(staying, sliding, strict=True):
+            state, kind = mode.contacts[i], kinds.get(i, "")
+            touching = Mode.STICK if slip is None else Mode.SLIP
+            direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
+            guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK, "gap": touching}.get(kind, state.mode)
+            if kind == "cone":
+                tangential = before[i][1:]
+                direction = -tangential / np.linalg.norm(tangential)
+            if guess is not Mode.OPEN and kind != "cone" and state.phase is not Phase.INCIPIENT:
+                guess = touching
+            modes.append(guess)
+            directions.append(direction)
+        return tuple(modes), tuple(directions)
+
+    def _contact_state(
+        self, i: int, mode: Mode, sliding: Array | None, direction: Array | None, z: Array, before: ContactState
+    ) -> ContactState:
+        enabled = before.enabled
+        if mode is Mode.OPEN:
+            return ContactState(enabled=enabled)
+        if not self._system.tangent_rows(i):
+            return ContactState(Mode.SLIP, enabled=enabled)
+        if mode is Mode.STICK:
+            return ContactState(Mode.STICK, enabled=enabled)
+        planar = self._system.mechanism.dims[i] == 2
+        if sliding is None:
+            assert direction is not None
+            phase = Phase.DIRECTED if planar else Phase.INCIPIENT
+            return ContactState(Mode.SLIP, phase, tuple(map(float, direction)), enabled)
+        if planar or np.linalg.norm(z) < self._system.tolerances.slip_speed or before.phase is Phase.DIRECTED:
+            return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled)
+        return ContactState(Mode.SLIP, Phase.FREE, (), enabled)
+
+    def _settle(self, t: float, x: Array, mode: SystemMode) -> Array:
+        """Remove what rounding and a held slip direction leave of velocities that the new mode says are zero."""
+        if not mode.closed:
+            return x
+        terms, where = self._closed_terms(t, x, mode.closed)
+        rows: list[int] = []
+        for i in mode.closed:
+            state = mode.contacts[i]
+            resting = state.mode is Mode.STICK or state.phase is Phase.INCIPIENT
+            part = range(where[i].start, where[i].stop)
+            rows += list(part)[: 1 + self._system.tangent_rows(i)] if resting else [part.start]
+        if not np.any(terms.rates[rows]):
+            return x
+        nq, nv = self._system.nq, self._system.nv
+        x = x.copy()
+        x[nq : nq + nv] += smallest_change(terms.mass, terms.rows[rows], -terms.rates[rows])
+        return x
+
+    def _changes(
+        self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
+    ) -> dict[str, tuple[Mode, Mode]]:
+        names = self._system.mechanism.names
+        return {
+            names[i]: (old.mode, new.mode)
+            for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
+            if old.mode is not new.mode or kinds.get(i) == "gap" or names[i] in impulses
+        }

@@ -1,0 +1,352 @@
+"""ContactSystem: a robot on its ground, with a contact law and a controller, as a hybrid system."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import registry
+from ..contracts import CompliantLaw, ContactLaw, RigidLaw
+from ..errors import InputError
+from ..hybrid import Array, Flow, HybridSystem, Manifold, Transition
+from ..tolerances import Tolerances
+from .compliant import CompliantContacts
+from .controllers import as_controller
+from .mechanism import ContactMechanism
+from .modes import Mode, SystemMode
+from .rigid import RigidContacts
+from .terrain import Flat, Terrain
+
+if TYPE_CHECKING:
+    from ..trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class State:
+    """State of a ContactSystem.
+
+    Attributes:
+        q: configuration (nq,).
+        v: velocity (nv,), in pinocchio's convention (a free-flyer's twist is in its own frame).
+        z: memory of the controller and of the contact law, empty by default.
+    """
+
+    q: Array
+    v: Array
+    z: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "z"):
+            try:
+                value = np.array(getattr(self, name), dtype=float)
+            except (TypeError, ValueError):
+                raise InputError(f"State.{name} is not an array of numbers; give a sequence of floats") from None
+            object.__setattr__(self, name, np.atleast_1d(value) if value.size else np.empty(0))
+
+
+class StateSpace(Manifold):
+    """Configurations of a mechanism with velocities and memory."""
+
+    def __init__(self, configurations: Manifold, nv: int, memory: int) -> None:
+        self._configurations = configurations
+        self._nq, self._nv = configurations.size, nv
+        self.size, self.dim = configurations.size + nv + memory, configurations.dim + nv + memory
+
+    def integrate(self, x: Array, dx: Array) -> Array:
+        """(q (+) dq, v + dv, z + dz)."""
+        out = np.empty(self.size)
+        out[: self._nq] = self._configurations.integrate(x[: self._nq], dx[: self._nv])
+        out[self._nq :] = x[self._nq :] + dx[self._nv :]
+        return out
+
+    def difference(self, x0: Array, x1: Array) -> Array:
+        """(q1 (-) q0, v1 - v0, z1 - z0)."""
+        dq = self._configurations.difference(x0[: self._nq], x1[: self._nq])
+        return np.concatenate([dq, x1[self._nq :] - x0[self._nq :]])
+
+    def chart_rate(self, dx: Array, rate: Array) -> Array:
+        """Rate of the chart coordinates: only those of the configuration are curved."""
+        curved = self._configurations.chart_rate(dx[: self._nv], rate[: self._nv])
+        if curved is not rate and curved.base is not rate:
+            rate[: self._nv] = curved
+        return rate
+
+    def within_chart(self, dx: Array) -> bool:
+        """Whether the configuration's chart is well conditioned."""
+        return self._configurations.within_chart(dx[: self._nv])
+
+
+@dataclass(frozen=True)
+class Push:
+    """A generalised force on a frame between two times."""
+
+    frame: str
+    force: Array
+    point: Array
+    start: float
+    end: float
+
+
+class ContactSystem(HybridSystem):
+    """A robot (or textbook mechanism) with ground, contact law and controller.
+
+    Args:
+        robot: a Robot, or a Mechanism (whose functions hold ground and gravity).
+        terrain: the ground of a Robot; level ground at z = 0 by default.
+        law: name of a registered contact law, or an instance.
+        controller: (t, q, v) -> tau (nv,), a Controller, or None.
+        gravity: (3,) [m/s^2] for a Robot.
+        joint_limits: whether the position limits of a Robot's joints are unilateral constraints.
+        loops: closed loops (none are supported yet).
+        tolerances: what counts as zero in contact.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        terrain: Terrain | None = None,
+        law: str | ContactLaw = "coulomb",
+        controller: Any = None,
+        gravity: Any = (0.0, 0.0, -9.81),
+        joint_limits: bool = True,
+        loops: Any = (),
+        tolerances: Tolerances | None = None,
+    ) -> None:
+        if loops:
+            raise InputError("closed loops are not supported yet; leave 'loops' empty")
+        self.robot, self.terrain = robot, terrain or Flat()
+        self.gravity = _vector("gravity", gravity, 3)
+        self.joint_limits = joint_limits
+        self.tolerances = tolerances or Tolerances()
+        self.mechanism: ContactMechanism = robot.bind(self.terrain, self.gravity)
+        self.law = _law(law)
+        self.controller = as_controller(controller)
+        self.pushes: tuple[Push, ...] = ()
+        self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
+        count = len(self.mechanism.names)
+        self._controller_memory = self.controller.memory if self.controller else 0
+        self._law_memory = self.law.memory * count if isinstance(self.law, CompliantLaw) else 0
+        self.memory = self._controller_memory + self._law_memory
+        self.tangent_size = 2 * self.nv + self.memory
+        self._space = StateSpace(self.mechanism.space, self.nv, self.memory)
+        self._flows: dict[Hashable, Flow] = {}
+        self._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.mechanism.restitution)
+
+    def _set_coefficients(self, friction: Array, static: Array, restitution: Array) -> None:
+        self.restitution = restitution
+        if isinstance(self.law, RigidLaw):
+            friction, static = self.law.friction(friction, static)
+        self.friction, self.static_friction = friction, static
+        self._contacts = RigidContacts(self) if isinstance(self.law, RigidLaw) else CompliantContacts(self)
+        self._flows.clear()
+
+    # --- the contract of a hybrid system ----------------------------------------------------------------------
+
+    def flow(self, mode: Any) -> Flow:
+        """Field and guards of a mode; a flow holds data of its mode and is made anew for each arc."""
+        return self._contacts.flow(mode)
+
+    def transition(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
+        """Impact, then choice of the modes of all touching contacts together."""
+        return self._contacts.transition(t, self.sampled(t, x, fired), mode, fired)
+
+    def start(self, t: float, x: Array) -> Transition:
+        """Initial modes: a touching contact that approaches is an impact, the others are sorted by the contact law.
+
+        Raises:
+            InputError: the state is not finite, not on its manifold, or inside the ground.
+        """
+        self.validate(x)
+        return self._contacts.start(t, self.sampled(t, x, frozenset({"clock"})))
+
+    def space(self, mode: Any = None) -> Manifold:
+        """Manifold of (q, v, z)."""
+        return self._space
+
+    def state(self, x: Array) -> State:
+        """The parts of a plain state."""
+        return State(x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :])
+
+    def pack(self, state: Any) -> Array:
+        """The plain state of a State, or of a (q, v) pair; missing memory is zero.
+
+        Raises:
+            InputError: a part has the wrong size or is not finite.
+        """
+        if not isinstance(state, State):
+            try:
+                state = State(*state)
+            except TypeError:
+                raise InputError(f"the state is a {type(state).__name__}; give State(q, v)") from None
+        z = state.z if len(state.z) or not self.memory else np.zeros(self.memory)
+        for name, part, size in (("q", state.q, self.nq), ("v", state.v, self.nv), ("z", z, self.memory)):
+            if part.shape != (size,):
+                raise InputError(f"State.{name} has shape {part.shape}; this system needs ({size},)")
+            if not np.all(np.isfinite(part)):
+                raise InputError(f"State.{name} holds NaN or infinity at index {int(np.argmin(np.isfinite(part)))}; give finite numbers")
+        return np.concatenate([state.q, state.v, z])
+
+    def validate(self, x: Array) -> None:
+        """Raise InputError where a plain state is not one of this system."""
+        self.pack(self.state(x))
+        self.mechanism.validate(x[: self.nq])
+
+    # --- what flows ask for -----------------------------------------------------------------------------------
+
+    def tangent_rows(self, i: int) -> int:
+        """Tangential rows of contact `i` that carry friction: none where its coefficient is zero."""
+        return self.mechanism.dims[i] - 1 if self.static_friction[i] > 0.0 else 0
+
+    def kept_rows(self, contacts: tuple[int, ...]) -> list[int]:
+        """Which rows of the terms of `contacts` take part in contact problems (not the tangents of smooth contacts)."""
+        kept, start = [], 0
+        for i in contacts:
+            kept += range(start, start + 1 + self.tangent_rows(i))
+            start += self.mechanism.dims[i]
+        return kept
+
+    def applied_force(self, t: float, x: Array) -> Array | None:
+        """Generalised forces (nv,) of controller and pushes; None where there are none."""
+        if self.controller is None and not self.pushes:
+            return None
+        q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+        total = np.zeros(self.nv)
+        if self.controller is not None:
+            z = x[self.nq + self.nv : self.nq + self.nv + self._controller_memory]
+            torque = np.asarray(self.controller.torque(t, q, v, z), dtype=float)
+            if torque.shape != (self.nv,):
+                raise InputError(f"the controller returns shape {torque.shape} at t = {t:.6g} s; return tau ({self.nv},)")
+            total = total + torque
+        for push in self.pushes:
+            if push.start <= t < push.end:
+                total = total + self.mechanism.generalised_force(q, push.frame, push.force, push.point)
+        return total
+
+    def memory_rate(self, t: float, x: Array) -> Array:
+        """Rate (memory,) of the controller's memory, with the law's at rest."""
+        rate = np.zeros(self.memory)
+        if self.controller is not None and self._controller_memory:
+            q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
+            rate[: self._controller_memory] = self.controller.rate(t, q, v, z[: self._controller_memory])
+        return rate
+
+    def law_memory(self, x: Array) -> Array:
+        """Memory of the contact law (contacts, memory a contact)."""
+        return x[self.nq + self.nv + self._controller_memory :].reshape(len(self.mechanism.names), -1)
+
+    def next_time(self, t: float) -> float:
+        """Next sampling instant of the controller, or start or end of a push."""
+        times = [end for push in self.pushes for end in (push.start, push.end) if end > t]
+        if self.controller is not None and self.controller.period is not None:
+            period = self.controller.period
+            k = np.floor(t / period) + 1.0
+            times.append(k * period if k * period > t else (k + 1.0) * period)
+        return min(times, default=float("inf"))
+
+    def sampled(self, t: float, x: Array, fired: frozenset[Hashable]) -> Array:
+        """The state with the controller's memory sampled, where the clock fired at one of its instants."""
+        if "clock" not in fired or self.controller is None or self.controller.period is None:
+            return x
+        q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
+        own = self._controller_memory
+        new = np.asarray(self.controller.sample(t, q, v, z[:own]), dtype=float)
+        return np.concatenate([q, v, new, z[own:]])
+
+    # --- what users and trajectories ask for ------------------------------------------------------------------
+
+    def named_modes(self, mode: SystemMode) -> dict[str, Mode]:
+        """{contact: Mode}."""
+        return {name: state.mode for name, state in zip(self.mechanism.names, mode.contacts, strict=True)}
+
+    def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
+        """{contact: force in world axes [N]} of all contacts; zero where a contact is open."""
+        along_rows = self._contacts.forces(t, x, mode)
+        zero = np.zeros(3)
+        return {
+            name: self.mechanism.world_force(t, x[: self.nq], i, along_rows.get(i, zero[: self.mechanism.dims[i]]))
+            for i, name in enumerate(self.mechanism.names)
+        }
+
+    def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Residuals of the laws along a run, and their limits."""
+        from .audit import audit
+
+        return audit(self, trajectory)
+
+    def with_parameter(self, name: str, value: float) -> ContactSystem:
+        """A copy with one parameter changed: contact[.NAME].(friction|static_friction|restitution) or law.PARAMETER.
+
+        Raises:
+            InputError: no such parameter (the known ones are listed), or its value is out of range.
+        """
+        group, _, rest = name.partition(".")
+        if group == "law" and rest in type(self.law.parameters).model_fields:
+            changed = copy.copy(self)
+            values = self.law.parameters.model_dump() | {rest: value}
+            changed.law = type(self.law)(**values)
+            changed._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.restitution)
+            return changed
+        contact, _, coefficient = rest.rpartition(".")
+        kinds = ("friction", "static_friction", "restitution")
+        if group not in ("contact", "law") or coefficient not in kinds:
+            own = ", ".join(f"law.{p}" for p in type(self.law.parameters).model_fields)
+            known = ", ".join(f"contact.{kind} or contact.NAME.{kind}" for kind in kinds) + (f", {own}" if own else "")
+            raise InputError(f"no parameter '{name}'; there are {known}")
+        return self._with_coefficient(contact, coefficient, value)
+
+    def _with_coefficient(self, contact: str, kind: str, value: float) -> ContactSystem:
+        names = self.mechanism.names
+        if contact and contact not in names:
+            raise InputError(f"no contact '{contact}'; there are {', '.join(names)}")
+        upper = 1.0 if kind == "restitution" else float("inf")
+        if not (isfinite(value) and 0.0 <= value <= upper):
+            raise InputError(f"{kind} is {value}; give a number in [0, {upper}]")
+        chosen = np.array([not contact or name == contact for name in names])
+        arrays = {
+            "friction": self.friction,
+            "static_friction": self.static_friction,
+            "restitution": self.restitution,
+        }
+        arrays[kind] = np.where(chosen, value, arrays[kind])
+        if kind == "friction":  # a static coefficient that was not set apart follows the kinetic one
+            follows = chosen & (self.static_friction == self.friction)
+            arrays["static_friction"] = np.where(follows, value, np.maximum(self.static_friction, arrays["friction"]))
+        if np.any(arrays["static_friction"] < arrays["friction"]):
+            raise InputError(f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other")
+        changed = copy.copy(self)
+        changed._flows = {}
+        changed._set_coefficients(arrays["friction"], arrays["static_friction"], arrays["restitution"])
+        return changed
+
+    def with_push(self, frame: str, force: Any, start: float, duration: float, point: Any = (0, 0, 0)) -> ContactSystem:
+        """A copy on which `force` (3,) [N, world axes] acts at `point` (3,) [m] of `frame` from `start` for `duration` [s]."""
+        if not duration > 0.0:
+            raise InputError(f"the push lasts {duration} s; give a positive duration")
+        push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), start, start + duration)
+        check: Callable[..., Any] | None = getattr(self.mechanism, "generalised_force", None)
+        if check is None:
+            raise InputError("only a Robot can be pushed on a frame; add the force to the mechanism's own function")
+        check(self.robot.nominal, frame, push.force, push.point)
+        changed = copy.copy(self)
+        changed.pushes = (*self.pushes, push)
+        changed._set_coefficients(self.friction, self.static_friction, self.restitution)
+        return changed
+
+
+def _law(given: str | ContactLaw) -> ContactLaw:
+    law = registry.load("contact_laws", given)() if isinstance(given, str) else given
+    if not isinstance(law, (RigidLaw, CompliantLaw)):
+        raise InputError(f"the contact law is a {type(law).__name__}; give a name or an instance of RigidLaw or CompliantLaw")
+    return law
+
+
+def _vector(name: str, value: Any, size: int) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape != (size,) or not np.all(np.isfinite(array)):
+        raise InputError(f"{name} is {value!r}; give {size} finite numbers")
+    return array

@@ -1,0 +1,17 @@
+"""A progress bar over simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def bar(t0: float, t1: float) -> Iterator[Callable[[float], None]]:
+    """A bar from `t0` to `t1` [s]; yields a function that is told the present time."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.completed:.3f} of {task.total:.3f} s"))
+    with Progress(*columns, TimeRemainingColumn(), transient=True) as progress:
+        task = progress.add_task("simulating", total=t1 - t0)
+        yield lambda t: progress.update(task, completed=t - t0)

@@ -1,0 +1,275 @@
+"""The loop: arc -> event -> transition -> arc."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError, NoAdmissibleModeError, SimulationError, StepSizeError
+from .events import Watch
+from .hybrid import CLOCK, Array, Euclidean, HybridSystem, Manifold
+from .integrators import Segment, Stepper, method
+from .tolerances import Tolerances
+from .trajectory import Arc, Event, Status, Trajectory
+
+EVENTS_AT_ONE_INSTANT = 100
+Progress = Callable[[float], None]
+
+
+class Simulation:
+    """A run that is advanced step by step; `simulate` is a loop over it.
+
+    Args:
+        system: what to simulate.
+        state: where to start (a State for a ContactSystem, else a plain array).
+        t0: time of the start [s].
+        integrator: name of a SciPy stepper class.
+        tolerances: accuracy.
+        record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
+        max_events: the run stops at this many events.
+    """
+
+    def __init__(
+        self,
+        system: HybridSystem,
+        state: Any,
+        t0: float = 0.0,
+        *,
+        integrator: str = "DOP853",
+        tolerances: Tolerances | None = None,
+        record_period: float | None = None,
+        max_events: int = 100_000,
+    ) -> None:
+        method(integrator)
+        _demand_positive("record_period", record_period)
+        _demand_positive("max_events", max_events)
+        self.tolerances = tolerances or Tolerances()
+        self.status, self.message = Status.RUNNING, Status.RUNNING.value
+        self._integrator, self._record_period, self._max_events = integrator, record_period, max_events
+        self._arcs: list[Arc] = []
+        self._events: list[Event] = []
+        self._segments: list[Segment] = []
+        self._evaluations, self._at_one_instant = 0, 0
+        self._step_size: float | None = None
+        self._begin(system, t0, system.pack(state))
+
+    # --- what a user reads ------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> Any:
+        """The present state."""
+        return self.system.state(self._x)
+
+    @property
+    def mode(self) -> Any:
+        """The present mode; for contacts {name: Mode}."""
+        named = getattr(self.system, "named_modes", None)
+        return named(self._mode) if named else self._mode
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Everything computed so far."""
+        arcs = [*self._arcs]
+        if self._segments or not arcs:
+            segments = self._segments or [_instant(self.t, self._x, self._space())]
+            arcs.append(Arc(self._mode, tuple(segments), None))
+        return Trajectory(
+            self.system, tuple(arcs), tuple(self._events), self.status, self.message, self._record_period, self.evaluations
+        )
+
+    @property
+    def evaluations(self) -> int:
+        """Field evaluations made so far."""
+        return self._evaluations + self._stepper.evaluations
+
+    # --- what a user does -------------------------------------------------------------------------------------
+
+    def advance(self, duration: float, progress: Progress | None = None) -> Any:
+        """Go on for `duration` seconds, exactly; returns the state there.
+
+        A run that cannot go on stops with a status and a message, and keeps what it has computed.
+        """
+        _demand_positive("duration", duration)
+        return self.advance_to(self.t + duration, progress)
+
+    def advance_to(self, t: float, progress: Progress | None = None) -> Any:
+        """Go on until the time `t`, exactly."""
+        if not t >= self.t:
+            raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
+        self.status, self.message = Status.RUNNING, Status.RUNNING.value
+        try:
+            while self.t < t and self.status is Status.RUNNING:
+                self._step(t)
+                if progress:
+                    progress(self.t)
+        except SimulationError as error:
+            self._stop(_status_of(error), str(error))
+        if self.status is Status.RUNNING:
+            self._stop(Status.FINISHED, Status.FINISHED.value)
+        return self.state
+
+    def set(self, name: str, value: float) -> None:
+        """Change a parameter of the system from now on; the contacts are sorted out again at once."""
+        self._replace_system(self.system.with_parameter(name, value))  # type: ignore[attr-defined]
+
+    def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s]."""
+        self._replace_system(self.system.with_push(frame, force, self.t, duration, point))  # type: ignore[attr-defined]
+
+    # --- the loop ---------------------------------------------------------------------------------------------
+
+    def _step(self, t_end: float) -> None:
+        """One step of the integrator, ended early by the first guard that fires in it."""
+        fired = self._watch.fired_at_start() if not self._segments else frozenset()
+        if fired:
+            self._pass_event(fired)
+            return
+        clock = self._flow.next_time(self.t)
+        segment = self._stepper.step(min(t_end, clock))
+        found = self._watch.crossings(segment)
+        if found:
+            segment, fired = self._watch.locate(self._stepper, segment, found)
+        elif segment.t1 >= clock:
+            fired = frozenset({CLOCK})
+        self._segments.append(segment)
+        self.t, self._x = self._stepper.t, self._stepper.x
+        if fired:
+            self._pass_event(fired)
+        elif self._stepper.project():
+            self._x = self._stepper.x
+
+    def _pass_event(self, fired: frozenset[Hashable]) -> None:
+        transition = self.system.transition(self.t, self._x, self._mode, fired)
+        event = Event(self.t, fired, self._mode, self._x, transition, self.system)
+        self._close_arc(event)
+        self._enter(transition.mode, transition.x)
+        self._at_one_instant = self._at_one_instant + 1 if len(self._arcs) and self._arcs[-1].t0 == self.t else 0
+        if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
+            self._stop(
+                Status.EVENTS_WITHOUT_END,
+                f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
+                f" the modes {event.mode_pre} and {event.mode_post}. {Status.EVENTS_WITHOUT_END.value}",
+            )
+        if len(self._events) >= self._max_events:
+            self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
+
+    def _close_arc(self, event: Event) -> None:
+        segments = self._segments or [_instant(self.t, self._x, self._space())]
+        self._arcs.append(Arc(self._mode, tuple(segments), event))
+        self._events.append(event)
+        self._segments = []
+
+    def _begin(self, system: HybridSystem, t: float, x: Array) -> None:
+        self.system, self.t, self._x = system, t, x
+        start = system.start(t, x)
+        self._mode = start.mode
+        if start.changes:
+            self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
+        self._enter(start.mode, start.x)
+
+    def _enter(self, mode: Hashable, x: Array) -> None:
+        if hasattr(self, "_stepper"):
+            self._evaluations += self._stepper.evaluations
+            self._step_size = self._stepper.step_size
+        self._mode, self._x, self._flow = mode, x, self.system.flow(mode)
+        self._flow.rebase(self.t, x)
+        self._stepper = Stepper(
+            self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
+        )
+        self._watch = Watch(self._flow, self.t, x, self.tolerances)
+
+    def _replace_system(self, system: HybridSystem) -> None:
+        if self._segments:
+            self._arcs.append(Arc(self._mode, tuple(self._segments), None))
+            self._segments = []
+        self.system = system
+        transition = system.transition(self.t, self._x, self._mode, frozenset({CLOCK}))
+        self._enter(transition.mode, transition.x)
+
+    def _space(self) -> Manifold:
+        return self.system.space(self._mode) or Euclidean(len(self._x))
+
+    def _stop(self, status: Status, message: str) -> None:
+        self.status, self.message = status, message
+
+
+def simulate(
+    system: HybridSystem,
+    state: Any,
+    span: tuple[float, float],
+    *,
+    integrator: str = "DOP853",
+    tolerances: Tolerances | None = None,
+    record_period: float | None = None,
+    max_events: int = 100_000,
+    progress: bool | Progress = False,
+) -> Trajectory:
+    """Run `system` from `state` over the time `span` (t0, t1) [s].
+
+    Args:
+        system: any HybridSystem, e.g. a ContactSystem.
+        state: a State for a ContactSystem, else a plain array.
+        span: first and last time [s]; both are met exactly.
+        integrator: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA".
+        tolerances: accuracy of the run.
+        record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
+        max_events: the run stops at this many events.
+        progress: True shows a bar; a callable is given the time after each step.
+
+    Returns:
+        The trajectory. A run that has to stop early returns what it has computed, with its status and message.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+    t0, t1 = _checked_span(span)
+    simulation = Simulation(
+        system,
+        state,
+        t0,
+        integrator=integrator,
+        tolerances=tolerances,
+        record_period=record_period,
+        max_events=max_events,
+    )
+    if progress is True:
+        from .progress import bar
+
+        with bar(t0, t1) as tick:
+            simulation.advance_to(t1, tick)
+    else:
+        simulation.advance_to(t1, progress or None)
+    return simulation.trajectory
+
+
+def _checked_span(span: tuple[float, float]) -> tuple[float, float]:
+    try:
+        t0, t1 = (float(t) for t in span)
+    except (TypeError, ValueError):
+        raise InputError(f"the time span is {span!r}; give two numbers (start, end) in seconds") from None
+    if not (math.isfinite(t0) and math.isfinite(t1)):
+        raise InputError(f"the time span ({t0}, {t1}) is not finite; give two finite numbers in seconds")
+    if t1 <= t0:
+        raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
+    return t0, t1
+
+
+def _demand_positive(name: str, value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise InputError(f"{name} is {value}; give a positive number")
+
+
+def _instant(t: float, x: Array, space: Manifold) -> Segment:
+    zero = np.zeros(space.dim)
+    return Segment(t, t, x, lambda _: zero, space)
+
+
+def _status_of(error: SimulationError) -> Status:
+    if isinstance(error, NoAdmissibleModeError):
+        return Status.NO_ADMISSIBLE_MODE
+    if isinstance(error, StepSizeError):
+        return Status.STEP_TOO_SMALL
+    return Status.FAILED

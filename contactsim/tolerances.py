@@ -1,0 +1,48 @@
+"""Every number that decides "is this zero?", named and with its unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Accuracy of a run.
+
+    The error of an integration step is measured in tangent coordinates around the state from which the present
+    chart was started, so it does not depend on where the origin of the world lies.
+
+    Attributes:
+        rtol: relative error of a step, dimensionless.
+        atol: absolute error of a step, in the unit of each component.
+        event_time: events closer than this are one event [s].
+        rearm: a guard counts as positive again once it is above this many of its units (rounding of a guard).
+        gap: contacts closer than this are touching [m].
+        speed: relative speeds below this are zero [m/s].
+        force: forces and accelerations below this, relative to the largest of the problem, are zero.
+        slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
+            of the slip acceleration while the contact starts to slip [m/s].
+        drift: a state further from its constraints than this is projected back [m, m/s].
+        max_step: longest integration step [s].
+        min_step: shortest integration step, relative to the time or, near zero, to one second.
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    event_time: float = 1e-12
+    rearm: float = 1e-14
+    gap: float = 1e-11
+    speed: float = 1e-10
+    force: float = 1e-9
+    slip_speed: float = 1e-6
+    drift: float = 1e-11
+    max_step: float = float("inf")
+    min_step: float = 1e-15
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not value > 0:
+                raise InputError(f"tolerance '{item.name}' is {value}; give a positive number")

@@ -1,0 +1,283 @@
+"""What a run leaves behind: arcs, events and a trajectory that checks and saves itself."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import CheckError, InputError
+from .hybrid import Array, HybridSystem, Transition
+from .integrators import Segment
+
+
+class Status(Enum):
+    """How a run ended, and what to do about it."""
+
+    RUNNING = "The run has not reached its end; call advance() to go on."
+    FINISHED = "The run reached its final time."
+    TOO_MANY_EVENTS = (
+        "The run stopped at its largest number of events; raise max_events, or look for bounces that accumulate."
+    )
+    STEP_TOO_SMALL = (
+        "The run stopped where the integrator could not meet its tolerance; try a stiff integrator such as 'Radau',"
+        " or look for a force that jumps without an event."
+    )
+    NO_ADMISSIBLE_MODE = (
+        "The run stopped where no contact mode satisfies the contact law (Painleve); lower the friction or give the"
+        " contact compliance."
+    )
+    EVENTS_WITHOUT_END = (
+        "The run stopped where events follow each other without time passing; two modes point at each other there."
+    )
+    FAILED = "The run stopped on an error; its text is in the message, and what was computed before is kept."
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached the time it was asked for."""
+        return self is Status.FINISHED
+
+
+@dataclass(frozen=True)
+class Event:
+    """One instant at which the mode or the state changed: the set of everything that changed there.
+
+    Attributes:
+        time: when [s].
+        fired: names of the guards that fired (CLOCK for a time event, empty at the start of a run).
+        mode_pre, mode_post: modes of the system.
+        x_pre, x_post: plain states on both sides.
+        transition: what the system says happened.
+        system: the hybrid system it happened to.
+    """
+
+    time: float
+    fired: frozenset[Hashable]
+    mode_pre: Hashable
+    x_pre: Array
+    transition: Transition
+    system: HybridSystem
+
+    @property
+    def mode_post(self) -> Hashable:
+        """Mode after the event."""
+        return self.transition.mode
+
+    @property
+    def x_post(self) -> Array:
+        """Plain state after the event."""
+        return self.transition.x
+
+    @property
+    def state_pre(self) -> Any:
+        """State before the event."""
+        return self.system.state(self.x_pre)
+
+    @property
+    def state_post(self) -> Any:
+        """State after the event."""
+        return self.system.state(self.x_post)
+
+    @property
+    def transitions(self) -> Mapping[str, tuple[Any, Any]]:
+        """{name: (before, after)} of the contacts (or charts) that changed or took an impulse."""
+        return self.transition.changes
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that changed or fired."""
+        return tuple(name for name in self.transition.changes if not name.startswith("limit:"))
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Names of the joint limits and loops that changed or fired."""
+        return tuple(name for name in self.transition.changes if name.startswith("limit:"))
+
+    @property
+    def impulses(self) -> Mapping[str, Array]:
+        """{contact: impulse in world axes [N s]}."""
+        return self.transition.impulses
+
+    @property
+    def residuals(self) -> Mapping[str, float]:
+        """{law: largest violation} of the contact laws at this event."""
+        return self.transition.residuals
+
+    @property
+    def visible(self) -> bool:
+        """Whether anything changed that a user can see (not a change of the engine's own bookkeeping)."""
+        return bool(self.transition.changes)
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A smooth piece of a trajectory: one mode, the steps taken in it, and the event that ended it (if one did)."""
+
+    mode: Hashable
+    segments: tuple[Segment, ...]
+    event: Event | None
+
+    @property
+    def t0(self) -> float:
+        """Start of the arc [s]."""
+        return self.segments[0].t0
+
+    @property
+    def t1(self) -> float:
+        """End of the arc [s]."""
+        return self.segments[-1].t1
+
+    def __call__(self, t: float) -> Array:
+        """Plain state at `t`, by the interpolant of the step that contains it."""
+        starts = [segment.t0 for segment in self.segments]
+        return self.segments[max(bisect_right(starts, t) - 1, 0)](t)
+
+    def sample(self, period: float | None, origin: float) -> Iterator[tuple[float, Array]]:
+        """Both ends of the arc and, between them, the ends of its steps or the multiples of `period` from `origin`."""
+        yield self.t0, self.segments[0](self.t0)
+        if period is None:
+            for segment in self.segments[:-1]:
+                yield segment.t1, segment(segment.t1)
+        else:
+            first, last = np.ceil((self.t0 - origin) / period), np.floor((self.t1 - origin) / period)
+            for k in range(int(first), int(last) + 1):
+                if self.t0 < (t := origin + k * period) < self.t1:
+                    yield t, self(t)
+        if self.t1 > self.t0:
+            yield self.t1, self.segments[-1](self.t1)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A run: its arcs and events, evaluated anywhere.
+
+    Attributes:
+        system: the hybrid system that ran.
+        arcs: smooth pieces in the order of time.
+        all_events: every event, also those that changed nothing a user can see.
+        status, message: how the run ended, and a sentence that says what to do.
+        record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
+        evaluations: number of field evaluations.
+    """
+
+    system: HybridSystem
+    arcs: tuple[Arc, ...]
+    all_events: tuple[Event, ...]
+    status: Status
+    message: str
+    record_period: float | None = None
+    evaluations: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.arcs:
+            raise InputError("a trajectory needs at least one arc; the run ended before its first step")
+        samples = [sample for arc in self.arcs for sample in arc.sample(self.record_period, self.arcs[0].t0)]
+        object.__setattr__(self, "_t", np.array([t for t, _ in samples]))
+        object.__setattr__(self, "_x", [x for _, x in samples])
+
+    @property
+    def t(self) -> Array:
+        """Sample times (N,); both sides of a jump share a time."""
+        return self._t  # type: ignore[attr-defined]
+
+    @property
+    def x(self) -> Array:
+        """Sampled plain states (N, size); padded with NaN where the dimension differs between modes."""
+        states: list[Array] = self._x  # type: ignore[attr-defined]
+        width = max(len(x) for x in states)
+        return np.array([np.pad(x, (0, width - len(x)), constant_values=np.nan) for x in states])
+
+    @property
+    def q(self) -> Array:
+        """Sampled configurations (N, nq)."""
+        return np.array([self.system.state(x).q for x in self._x])  # type: ignore[attr-defined]
+
+    @property
+    def v(self) -> Array:
+        """Sampled velocities (N, nv)."""
+        return np.array([self.system.state(x).v for x in self._x])  # type: ignore[attr-defined]
+
+    @property
+    def events(self) -> list[Event]:
+        """Events at which something changed that a user can see."""
+        return [event for event in self.all_events if event.visible]
+
+    @property
+    def final(self) -> Any:
+        """The last state, after a last event."""
+        return self.system.state(self.final_x)
+
+    @property
+    def final_x(self) -> Array:
+        """The last plain state, after a last event."""
+        last = self.arcs[-1]
+        return last.event.x_post if last.event else last(last.t1)
+
+    def arc_at(self, t: float, side: str = "+") -> Arc:
+        """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
+
+        Raises:
+            InputError: `t` lies outside the run.
+        """
+        if not self.arcs[0].t0 <= t <= self.arcs[-1].t1:
+            raise InputError(f"t = {t} lies outside the run, which covers [{self.arcs[0].t0}, {self.arcs[-1].t1}] s")
+        starts: list[float] = [arc.t0 for arc in self.arcs]
+        k = bisect_right(starts, t) - 1
+        while side == "-" and k > 0 and self.arcs[k].t0 == t:
+            k -= 1
+        return self.arcs[k]
+
+    def __call__(self, t: float, side: str = "+") -> Any:
+        """State at `t`: right limit at an event, left limit with ``side="-"``."""
+        return self.system.state(self.arc_at(t, side)(t))
+
+    def mode_at(self, t: float, side: str = "+") -> Any:
+        """Mode at `t`; for contacts {name: Mode}."""
+        mode = self.arc_at(t, side).mode
+        named = getattr(self.system, "named_modes", None)
+        return named(mode) if named else mode
+
+    def forces(self, t: float, side: str = "+") -> dict[str, Array]:
+        """Contact forces at `t`: {contact: (3,) newton in world axes} ((1 + d_t,) along the rows of a Mechanism).
+
+        Raises:
+            InputError: the system has no contacts.
+        """
+        arc = self.arc_at(t, side)
+        forces = getattr(self.system, "forces", None)
+        if forces is None:
+            raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
+        return forces(t, arc(t), arc.mode)
+
+    def check(self, raise_errors: bool = True) -> Mapping[str, float]:
+        """Residuals of every law along the run: {law: largest violation}.
+
+        Raises:
+            CheckError: a residual is above the limit that the system names for it.
+        """
+        audit = getattr(self.system, "audit", None)
+        if audit is None:
+            return {}
+        report, limits = audit(self)
+        broken = [f"{law} {value:.3g} > {limits[law]:.3g}" for law, value in report.items() if not value <= limits[law]]
+        if broken and raise_errors:
+            raise CheckError(f"the run violates {'; '.join(broken)}; tighten rtol and atol", report=report)
+        return report
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to one netCDF-4 file, with its dense output; see `contactsim.storage`."""
+        from .storage import save
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+        """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
+        from .storage import load
+
+        return load(path, system)

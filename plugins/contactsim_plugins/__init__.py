@@ -1,0 +1,1 @@
+"""Built-in plugins of contactsim, found through their entry points like anybody's."""

@@ -1,0 +1,26 @@
+"""The rigid law: Signorini's condition, Newton's restitution and Coulomb's circular cone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contactsim.contracts import RigidLaw
+from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve, with_restitution
+
+
+class Coulomb(RigidLaw):
+    """Spatial Coulomb friction with a static and a kinetic coefficient, and one restitution a contact.
+
+    Impact:   0 <= z_n(+) - e max(0, -z_n(-))  _|_  Lam_n >= 0, friction against the velocity after the impact.
+    Contact:  0 <= z_n'  _|_  lam_n >= 0; STICK within mu_s, SLIP with mu_k against the slip.
+
+    Source: Signorini 1933; Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
+    """
+
+    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ContactSolution:
+        """Newton's impact law with Coulomb friction, all touching contacts together."""
+        return solve(with_restitution(problem, restitution))
+
+    def select(self, problem: ContactProblem) -> ContactSolution:
+        """Modes and forces at the level of accelerations."""
+        return solve(problem)

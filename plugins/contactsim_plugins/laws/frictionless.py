@@ -1,0 +1,24 @@
+"""The smallest rigid law: contacts push, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contactsim.contracts import RigidLaw
+from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve, with_restitution
+
+
+class Frictionless(RigidLaw):
+    """Signorini's condition with Newton's restitution; the friction of the contact points is ignored."""
+
+    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ContactSolution:
+        """Newton's impact law, all touching contacts together."""
+        return solve(with_restitution(problem, restitution))
+
+    def select(self, problem: ContactProblem) -> ContactSolution:
+        """Which contacts stay closed."""
+        return solve(problem)
+
+    def friction(self, kinetic: np.ndarray, static: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """No friction, whatever the contact points say."""
+        return np.zeros_like(kinetic), np.zeros_like(static)

@@ -1,0 +1,82 @@
+"""What the catalogue holds: plain data about a robot, and what it does in its demonstration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Reference = Callable[[float], tuple[Array, Array, Array]]
+Root = Literal["free_flyer", "fixed", "planar"]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A run that shows the robot at work.
+
+    The joint controller is tau = S^T [tau_ff + kp difference(q_ref, q)_joints + kd (v_ref - v)_joints] with
+    difference(q_ref, q) the step from q to q_ref and S the selection of the actuated joints.
+
+    Args:
+        q: configuration at the start, (nq,); the root in world axes, metres and radians.
+        v: velocity at the start, (nv,), in pinocchio's tangent space.
+        slope: angle of the ground, rad, downhill along +x through the origin; 0 for a level floor.
+        time: duration, s.
+        reference: t in s -> (q_ref (nq,), v_ref (nv,), tau_ff (nv,)); None where no motor works.
+        kp: stiffness of each coordinate of the tangent space, N m / rad or N / m, (nv,), zero on the root.
+        kd: damping, N m s / rad or N s / m, (nv,), zero on the root.
+    """
+
+    q: Array
+    v: Array
+    time: float
+    slope: float = 0.0
+    reference: Reference | None = None
+    kp: Array | float = 0.0
+    kd: Array | float = 0.0
+
+
+@dataclass(frozen=True)
+class RobotEntry:
+    """One robot of the catalogue; nothing is read or built before it is asked for.
+
+    Args:
+        name: the short name it is loaded by.
+        description: one line for a listing.
+        path: the URDF or MJCF file.
+        root: how the first link is joined to the world; "planar" is PX, PZ, RY in the vertical x-z plane.
+        package_dirs: folders that ``package://`` addresses of meshes are resolved in.
+        feet: keyword arguments of one contact point each (frame, offset in m in axes of the frame, radius in m,
+            friction, static_friction, restitution, name, enabled).
+        nominal: built ``pin.Model`` -> standing configuration (nq,), lowest foot point on the floor z = 0.
+        demo: built ``pin.Model`` -> its demonstration; None where it has none.
+    """
+
+    name: str
+    description: str
+    path: Path
+    root: Root
+    package_dirs: tuple[Path, ...]
+    feet: tuple[dict[str, Any], ...]
+    nominal: Callable[[Any], Array]
+    demo: Callable[[Any], Demo] | None = None
+
+
+def foot(frame: str, name: str, offset: tuple[float, float, float] = (0.0, 0.0, 0.0), radius: float = 0.0,
+         friction: float = 0.8, enabled: Callable[[float, Array, Array], float] | None = None) -> dict[str, Any]:
+    """Keyword arguments of one contact point: a ball of `radius` about `offset` in `frame`, plastic in impact."""
+    return {
+        "frame": frame,
+        "offset": offset,
+        "radius": radius,
+        "friction": friction,
+        "static_friction": None,
+        "restitution": 0.0,
+        "name": name,
+        "enabled": enabled,
+    }

@@ -1,0 +1,37 @@
+"""The one table of tolerances of the tests: what is compared, with its unit, and why the figure is what it is."""
+
+# --- accuracy of issue 2, default tolerances of the engine ---------------------------------------------------------
+BOUNCE_TIME = 1e-10  # s, first five bounces
+STOP_TIME = 1e-9  # s, sliding point or box
+STOP_PLACE = 1e-9  # m
+SLOPE_PATH = 1e-8  # m and m/s, against an independent ODE
+CREEP = 1e-9  # m, over 10 s at rest
+SLIDE_TO_ROLL = 1e-8  # s, m, m/s
+MOMENTUM = 1e-9  # relative to max(1, |momentum|)
+ENERGY = 1e-8  # relative to max(1 J, |energy|)
+GAP = 1e-9  # m, deepest penetration allowed
+LAW_RESIDUAL = 1e-8  # cone and complementarity, relative to the force scale of the run
+WORK_ENERGY = 1e-6  # relative to the energy turned over
+IMPULSE = 1e-9  # N s, momentum balance of one impact, relative to its scale
+
+# --- published numbers ---------------------------------------------------------------------------------------------
+PUBLISHED_TIME = 1e-10  # s, event times quoted to 12 digits and more
+PUBLISHED_STATE = 1e-8  # state after several events
+PUBLISHED_PRINT_8 = 1e-8  # values printed with 8 decimals
+REFERENCE_FILE = 5e-9  # Siconos' files, exact to 5e-11, against a run with default tolerances
+INVARIANT = 1e-8  # m/s, first integrals of sliding
+RATIO = 1e-9  # dimensionless, quotient of velocities at an impact
+
+# --- complementarity -----------------------------------------------------------------------------------------------
+PROBLEM_LAW = 1e-8  # violation of the law by a solution, relative to the problem's scale
+PROBLEM_MOTION = 1e-7  # difference of two accelerations that are to be the same, relative to the problem's scale
+PUBLISHED_FORCE = 1e-7  # relative, the contact problems of Siconos (unsymmetric in the 5th digit)
+
+# --- manifold and modelling ----------------------------------------------------------------------------------------
+ON_MANIFOLD = 1e-12  # distance of a quaternion's or a circle's norm from one
+BOTH_WAYS = 1e-8  # two models of one body, run with TIGHT tolerances
+TOP_REFERENCE = 1e-10  # the reference of the spinning top itself
+DENSE = 1e-7  # dense output between steps against a closed form
+
+# --- order of the integrators: slope of log(error) over log(steps) must be at least this steep ----------------------
+ORDER = {"DOP853": 6.0, "RK45": 3.7}

@@ -1,0 +1,100 @@
+"""Samples a trajectory into the poses, modes and forces that a page plays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .reads import Array, RobotLike, TrajectoryLike
+
+MODES = ("OPEN", "STICK", "SLIP")
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A sampled trajectory of n frames, nj joints and nc contacts; positions in metres, world frame.
+
+    Attributes:
+        start: time of the first frame, seconds.
+        time: (n,) seconds after `start`.
+        joints: (n, nj, 7) joint placements: position and unit quaternion (x, y, z, w).
+        points: (n, nc, 3) contact points.
+        forces: (n, nc, 3) contact forces, newton.
+        mode_time: (m,) seconds after `start`: each frame and each event.
+        modes: (m, nc) indices into `MODES`; row k holds from `mode_time[k]` to `mode_time[k + 1]`.
+        events: (ne,) seconds after `start`.
+    """
+
+    start: float
+    time: Array
+    joints: Array
+    points: Array
+    forces: Array
+    mode_time: Array
+    modes: np.ndarray
+    events: Array
+
+    @property
+    def duration(self) -> float:
+        """Length of the run in seconds."""
+        return float(self.time[-1])
+
+
+def sample(traj: TrajectoryLike, step: float) -> Motion:
+    """Sample `traj` from its first to its last time with a frame at least every `step` seconds."""
+    robot = traj.system.robot
+    start, end = float(traj.t[0]), float(traj.t[-1])
+    frames = np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
+    names = [contact.name for contact in robot.contacts]
+    states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
+    events = np.array([event.time for event in traj.events], dtype=np.float64)
+    mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
+    return Motion(
+        start=start,
+        time=frames - start,
+        joints=_joints(robot, states),
+        points=np.array([_points(robot, q) for q in states]),
+        forces=np.array([_forces(traj, float(t), names) for t in frames]),
+        mode_time=mode_time - start,
+        modes=_modes(traj, mode_time, names),
+        events=events - start,
+    )
+
+
+def _joints(robot: RobotLike, states: Sequence[Array]) -> Array:
+    import pinocchio as pin
+
+    data = robot.model.createData()
+    result = np.empty((len(states), robot.model.njoints, 7))
+    for frame, q in zip(result, states, strict=True):
+        pin.forwardKinematics(robot.model, data, q)
+        frame[:] = [pin.SE3ToXYZQUAT(placement) for placement in data.oMi]
+    return result
+
+
+def _points(robot: RobotLike, q: Array) -> Array:
+    return np.asarray(robot.contact_positions(q), dtype=np.float64).reshape(len(robot.contacts), 3)
+
+
+def _forces(traj: TrajectoryLike, t: float, names: Sequence[str]) -> Array:
+    forces = traj.forces(t)
+    return np.array([forces.get(name, np.zeros(3)) for name in names], dtype=np.float64).reshape(len(names), 3)
+
+
+def _modes(traj: TrajectoryLike, times: Array, names: Sequence[str]) -> np.ndarray:
+    # Read in the middle of each interval: there both sides of an event are clear of doubt.
+    middles = np.append((times[:-1] + times[1:]) / 2, times[-1])
+    rows = [traj.mode_at(float(t)) for t in middles]
+    found = [[MODES.index(row[name].name) if name in row else 0 for name in names] for row in rows]
+    return np.array(found, dtype=np.intp).reshape(len(times), len(names))
+
+
+def smooth(values: Array, width: float) -> Array:
+    """Rows of `values` (n, k) averaged with a Gaussian of `width` frames (standard deviation), ends held."""
+    reach = int(np.ceil(3 * width))
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    padded = np.pad(values, ((reach, reach), (0, 0)), mode="edge")
+    columns = [np.convolve(column, weights / weights.sum(), mode="valid") for column in padded.T]
+    return np.stack(columns, axis=1)

@@ -1,0 +1,115 @@
+"""The viewer: three functions, and the class under which they are registered."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import final
+
+from contactsim.errors import InputError
+
+from . import snapshot
+from .reads import TrajectoryLike
+
+
+def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: float = 60.0, speed: float = 1.0) -> Path:
+    """Write one offline HTML file in which the robot moves along the trajectory.
+
+    Args:
+        traj: the run to show; its robot needs a pinocchio model.
+        path: the file to write.
+        fps: frames a second on the screen.
+        speed: seconds of the run played in a second; 0.1 is slow motion.
+
+    Returns:
+        the file that was written.
+
+    Raises:
+        InputError: the robot has no geometry to show, the folder does not exist, or a number is not positive.
+    """
+    file = _writable(path)
+    file.write_text(_page(traj, fps, speed), encoding="utf-8")
+    return file
+
+
+def view(traj: TrajectoryLike, open_browser: bool = True) -> None:
+    """Play the trajectory in the browser in real time, until Ctrl-C.
+
+    Args:
+        traj: the run to show; its robot needs a pinocchio model.
+        open_browser: False only prints the address.
+    """
+    from . import serve
+
+    serve.show(_page(traj, 60.0, 1.0), open_browser)
+
+
+def export_png(
+    traj: TrajectoryLike,
+    path: str | os.PathLike[str],
+    t: float | None = None,
+    width: int = 1280,
+    height: int = 800,
+) -> Path:
+    """Write a picture of the trajectory at one time; needs Chromium or Google Chrome.
+
+    Args:
+        traj: the run to show; its robot needs a pinocchio model.
+        path: the file to write.
+        t: time in seconds, the middle of the run by default.
+        width: pixels.
+        height: pixels.
+
+    Returns:
+        the file that was written.
+
+    Raises:
+        InputError: no browser is found, `t` lies outside the run, or a reason of `export_html`.
+    """
+    start, end = float(traj.t[0]), float(traj.t[-1])
+    moment = (start + end) / 2 if t is None else float(t)
+    if not start <= moment <= end:
+        raise InputError(f"t = {moment:g} s lies outside the run, which lasts from {start:g} s to {end:g} s")
+    _positive("width", width)
+    _positive("height", height)
+    file = _writable(path)
+    with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
+        page = export_html(traj, Path(folder) / "page.html")
+        snapshot.take(page, file, f"t={moment!r}&still", width, height)
+    return file
+
+
+@final
+class MeshcatViewer:
+    """The viewer as a plugin: the module's functions under one name."""
+
+    export_html = staticmethod(export_html)
+    export_png = staticmethod(export_png)
+    view = staticmethod(view)
+
+
+def _page(traj: TrajectoryLike, fps: float, speed: float) -> str:
+    from . import motion, page, scene
+
+    _positive("fps", fps)
+    _positive("speed", speed)
+    model = getattr(traj.system.robot, "model", None)
+    if model is None:
+        kind = type(traj.system.robot).__name__
+        raise InputError(f"the {kind} of this run has no geometry to show; plot its states, or build it as a Robot")
+    sampled = motion.sample(traj, speed / fps)
+    return page.write(scene.build(traj, sampled), sampled, model.name or "robot", speed / fps, speed)
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(f"{name} = {value!r} must be a positive number")
+
+
+def _writable(path: str | os.PathLike[str]) -> Path:
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise InputError(f"cannot write {file}: the folder {file.parent} does not exist; create it first")
+    return file
