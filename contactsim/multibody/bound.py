@@ -1,0 +1,294 @@
+"""A robot on its ground: equations of motion and contact rows by pinocchio, for all contacts at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..errors import InputError
+from ..hybrid import Array
+from .mechanism import ContactMechanism, StickingSolver, Terms, static_of
+from .modes import Mode, SystemMode
+from .terrain import Terrain, tangents
+
+if TYPE_CHECKING:
+    from .robot import Robot
+
+# EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
+EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
+UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
+
+
+def skew(points: Array) -> Array:
+    """Matrices (k, 3, 3) of the cross products with `points` (k, 3)."""
+    return (points @ EPS).reshape(-1, 3, 3)
+
+
+class BoundRobot(ContactMechanism):
+    """A Robot with its ground and gravity: M, bias forces, and the rows of its contacts.
+
+    The rows of a contact are those of the material point of its sphere that is nearest to the ground, in the frame
+    (n, t1, t2) of the surface. A mechanism that can only move in a plane has one tangential row, one that can only
+    move along the normal has none.
+    """
+
+    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array) -> None:
+        self._robot = robot
+        self._model = pin.Model(robot.model)
+        self._model.gravity = pin.Motion(gravity, np.zeros(3))
+        self._data = self._model.createData()
+        self._terrain, self._gravity = terrain, gravity
+        self.nq, self.nv, self.space = robot.nq, robot.nv, robot.space
+        points = robot.contacts
+        self.names = tuple(point.name for point in points)
+        self.friction = np.array([point.friction for point in points])
+        self.static_friction = np.array([static_of(point) for point in points])
+        self.restitution = np.array([point.restitution for point in points])
+        self.enabled = tuple(point.enabled for point in points)
+        self._damping = np.array(self._model.damping)
+        self._damped = bool(np.any(self._damping))
+        self._place_contacts()
+        self._basis = self._tangent_basis()
+        self.dims = (1 + len(self._basis[1:]),) * len(points) if self._plane else (3,) * len(points)
+        self._selections: dict[tuple[int, ...], tuple[Array, Array, Array]] = {}
+
+    def _place_contacts(self) -> None:
+        model, points = self._model, self._robot.contacts
+        frames = [model.frames[self._robot.frame_id(point.frame)] for point in points]
+        self._joints = [int(frame.parentJoint) for frame in frames]
+        self._centres = np.array(
+            [frame.placement.act(np.asarray(p.offset, float)) for frame, p in zip(frames, points, strict=True)]
+        ).reshape(-1, 3)
+        self._radius = np.array([point.radius for point in points])
+        self._mask = np.zeros((len(points), self.nv))
+        for i, joint in enumerate(self._joints):
+            for support in list(model.supports[joint])[1:]:
+                part = model.joints[support]
+                self._mask[i, part.idx_v : part.idx_v + part.nv] = 1.0
+        self._plane = self._terrain.plane()
+
+    def _tangent_basis(self) -> Array:
+        """Rows (n, t...) of the surface frame of a plane, of the directions in which the contacts can move at all."""
+        if self._plane is None or not len(self._joints):
+            return np.eye(3)
+        normal = self._plane[1]
+        rng = np.random.default_rng(0)
+        columns = []
+        for _ in range(3):
+            q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
+            self._update(q, np.zeros(self.nv))
+            columns.append(self._point_rows(self._positions(), self._mask).transpose(1, 0, 2).reshape(3, -1))
+        directions, values, _ = np.linalg.svd(np.hstack(columns))
+        motions = directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
+        if not len(motions) or float(np.linalg.norm(motions @ normal)) < 1e-9:
+            return np.vstack([normal, tangents(normal, np.eye(3))])
+        if len(motions) == 2 and np.linalg.norm(normal - motions.T @ (motions @ normal)) > 1e-9:
+            raise InputError(
+                "the robot moves in a vertical plane that is not a plane of the slope; set the terrain's downhill"
+                " direction into the robot's plane"
+            )
+        return np.vstack([normal, tangents(normal, motions)])
+
+    # --- kinematics -------------------------------------------------------------------------------------------
+
+    def _update(self, q: Array, v: Array) -> None:
+        pin.computeJointJacobiansTimeVariation(self._model, self._data, q, v)
+
+    def _positions(self) -> Array:
+        placements = self._data.oMi
+        return np.array([placements[j].act(c) for j, c in zip(self._joints, self._centres, strict=True)]).reshape(-1, 3)
+
+    def _point_rows(self, points: Array, mask: Array) -> Array:
+        """Jacobians (k, 3, nv) of material points, world axes: J_lin - p x J_ang, of the joints that carry each point."""
+        jacobian = self._data.J
+        return (jacobian[:3] - skew(points) @ jacobian[3:]) * mask[:, None, :]
+
+    def lowest_points(self, q: Array) -> Array:
+        """Points (nc, 3) of the contacts nearest to the plane of the ground [m]."""
+        pin.forwardKinematics(self._model, self._data, q)
+        assert self._plane is not None
+        return self._positions() - self._radius[:, None] * self._plane[1]
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances (nc,) of the contacts to the ground [m]."""
+        pin.forwardKinematics(self._model, self._data, q)
+        centres = self._positions()
+        if self._plane is not None:
+            point, normal = self._plane
+            return (centres - point) @ normal - self._radius
+        return self._terrain.surface(t, centres).distance - self._radius
+
+    # --- equations of motion ----------------------------------------------------------------------------------
+
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """M, forces and rows; z' = J a + bias with what a rolling sphere and a curved or moving ground add."""
+        model, data = self._model, self._data
+        mass = pin.crba(model, data, q)
+        force = -pin.nonLinearEffects(model, data, q, v)
+        if self._damped:
+            force -= self._damping * v
+        if not contacts:
+            return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
+        self._update(q, v)
+        rows, rates, bias = self._plane_rows(v, contacts) if self._plane is not None else self._rows(t, v, contacts)
+        return Terms(mass, force, rows, rates, bias)
+
+    def _selection(self, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        if contacts not in self._selections:
+            chosen = list(contacts)
+            radius = self._radius[chosen]
+            self._selections[contacts] = (self._mask[chosen], radius, np.flatnonzero(radius))
+        return self._selections[contacts]
+
+    def _kinematics(self, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
+        """Centres (k, 3), and for the bodies that carry them: velocity and acceleration of the centres, twists (k, 6)."""
+        placements, joints, centres = self._data.oMi, self._joints, self._centres
+        points = np.array([placements[joints[i]].act(centres[i]) for i in contacts])
+        moving = self._selection(contacts)[0] * v
+        return points, moving @ self._data.J.T, moving @ self._data.dJ.T, moving
+
+    def _plane_rows(self, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Rows on a plane. Point: a_p = A_lin + A_ang x p + w x v_p. Sphere: its contact point does not turn with it."""
+        assert self._plane is not None
+        normal = self._plane[1]
+        mask, radius, round_ = self._selection(contacts)
+        centres, twist, drift, _ = self._kinematics(v, contacts)
+        points = centres - radius[:, None] * normal if len(round_) else centres
+        rows = self._basis @ self._point_rows(points, mask)
+        k, dim = len(contacts), len(self._basis)
+        rows = rows.reshape(k * dim, self.nv)
+        rates = rows @ v
+        spin = twist[:, 3:]
+        arms = skew(points)
+        velocity = twist[:, :3] - np.matmul(arms, spin[:, :, None])[:, :, 0]
+        turning = skew(spin)
+        acceleration = drift[:, :3] - (arms @ drift[:, 3:, None])[:, :, 0] + (turning @ velocity[:, :, None])[:, :, 0]
+        if len(round_):
+            # Of the material point's acceleration w x (w x (-r n)) belongs to the material, not to the contact point.
+            acceleration += radius[:, None] * (turning @ (turning @ normal)[:, :, None])[:, :, 0]
+        bias = (acceleration @ self._basis.T).reshape(-1)
+        belt = self._terrain.belt()
+        if belt.any():
+            rates = rates - np.tile(self._basis @ belt, k)
+        return rows, rates, bias
+
+    def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Rows on curved or moving ground, contact by contact, from the ground's distance function.
+
+        With phi its distance, n = grad phi, H its Hessian, c the centre of the sphere and p = c - r n the contact point:
+        z_n = n . c' + phi_t, z_t = T (v_p - v_ground) with v_p the velocity of the material at p; the frame T turns with n.
+        """
+        mask, radius, _ = self._selection(contacts)
+        centres, twist, drift, _ = self._kinematics(v, contacts)
+        ground = self._terrain.surface(t, centres)
+        blocks, rates, biases = [], [], []
+        for k in range(len(contacts)):
+            n, r = ground.normal[k], radius[k]
+            spin, spin_rate = twist[k, 3:], drift[k, 3:]
+            velocity = twist[k, :3] + np.cross(spin, centres[k])
+            acceleration = drift[k, :3] + np.cross(spin_rate, centres[k]) + np.cross(spin, velocity)
+            n_rate = ground.hessian[k] @ velocity + ground.normal_rate[k]
+            frame = np.vstack([n, tangents(n, np.eye(3))])
+            jacobian = self._point_rows((centres[k] - r * n)[None], mask[k : k + 1])[0]
+            relative = velocity - r * np.cross(spin, n) - ground.velocity[k]
+            change = acceleration - r * np.cross(spin_rate, n) - r * np.cross(spin, n_rate) - ground.acceleration[k]
+            frame_rate = _frame_rate(n, n_rate)
+            block_rates = frame @ relative
+            block_rates[0] = n @ velocity + ground.distance_rate[k]
+            block_bias = frame @ change + frame_rate @ relative
+            block_bias[0] = (
+                n @ acceleration
+                + velocity @ ground.hessian[k] @ velocity
+                + 2.0 * ground.normal_rate[k] @ velocity
+                + ground.distance_acceleration[k]
+            )
+            blocks.append(frame @ jacobian)
+            rates.append(block_rates)
+            biases.append(block_bias)
+        return np.vstack(blocks), np.concatenate(rates), np.concatenate(biases)
+
+    # --- what users see ---------------------------------------------------------------------------------------
+
+    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
+        """The force in world axes (3,)."""
+        if self._plane is not None:
+            return force @ self._basis
+        pin.forwardKinematics(self._model, self._data, q)
+        normal = self._terrain.surface(t, self._positions()[contact : contact + 1]).normal[0]
+        return force @ np.vstack([normal, tangents(normal, np.eye(3))])
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Kinetic and potential energy [J]."""
+        return float(
+            pin.computeKineticEnergy(self._model, self._data, q, v) + pin.computePotentialEnergy(self._model, self._data, q)
+        )
+
+    def working_power(self, t: float, q: Array, v: Array) -> float:
+        """Power of the joint damping [W], not positive."""
+        return -float(self._damping @ (v * v))
+
+    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
+        """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
+        index = self._robot.frame_id(frame)
+        parent = self._model.frames[index].parentJoint
+        self._update(q, np.zeros(self.nv))
+        where = self._data.oMi[parent].act(self._model.frames[index].placement.act(point))
+        jacobian = pin.getJointJacobian(self._model, self._data, parent, pin.ReferenceFrame.WORLD)
+        return (jacobian[:3] - skew(where[None])[0] @ jacobian[3:]).T @ force
+
+    def validate(self, q: Array) -> None:
+        """Raise InputError where a quaternion or an angle's (cos, sin) pair is not of unit length."""
+        for i in range(1, self._model.njoints):
+            joint = self._model.joints[i]
+            size = {"JointModelFreeFlyer": (3, 7), "JointModelSpherical": (0, 4), "JointModelPlanar": (2, 4)}.get(
+                joint.shortname(), (0, 2) if joint.nq == 2 and joint.nv == 1 else (0, 0)
+            )
+            part = q[joint.idx_q + size[0] : joint.idx_q + size[1]]
+            length = float(np.linalg.norm(part)) if len(part) else 1.0
+            if abs(length - 1.0) > UNIT:
+                kind = "quaternion" if len(part) == 4 else "(cos, sin) pair"
+                raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
+
+    def sticking_solver(self, mode: SystemMode) -> StickingSolver | None:
+        """Pinocchio's constrained dynamics, for points that stick to a plane at rest with all three rows."""
+        closed = mode.closed
+        sticking = closed and all(mode.contacts[i].mode is Mode.STICK for i in closed)
+        plain = self._plane is not None and len(self._basis) == 3 and not self._terrain.belt().any()
+        if not sticking or not plain or any(self._radius[i] > 0.0 or self.static_friction[i] == 0.0 for i in closed):
+            return None
+        return self._constrained_dynamics(closed)
+
+    def _constrained_dynamics(self, closed: tuple[int, ...]) -> StickingSolver:
+        model, data, basis = self._model, self._model.createData(), self._basis
+        constraints, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        for i in closed:
+            placement = pin.SE3(np.eye(3), self._centres[i])
+            constraint = pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, model, self._joints[i], placement, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+            )
+            constraints.append(constraint)
+            states.append(constraint.createData())
+        pin.initConstraintDynamics(model, data, constraints, states)
+        damping = self._damping if self._damped else None
+        nothing = np.zeros(self.nv)
+
+        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Array]:
+            tau = nothing if applied is None else applied
+            if damping is not None:
+                tau = tau - damping * v
+            acceleration = pin.constraintDynamics(model, data, q, v, tau, constraints, states)
+            forces = (data.lambda_c.reshape(-1, 3) @ basis.T).reshape(-1)
+            return acceleration, forces
+
+        return solve
+
+
+def _frame_rate(normal: Array, normal_rate: Array) -> Array:
+    """Rate (3, 3) of the rows (n, t1, t2) of `tangents` as the normal turns, by a central difference along its path."""
+    h = 1e-6 / max(1.0, float(np.linalg.norm(normal_rate)))
+    ahead, behind = normal + h * normal_rate, normal - h * normal_rate
+    ahead, behind = ahead / np.linalg.norm(ahead), behind / np.linalg.norm(behind)
+    rows = (tangents(ahead, np.eye(3)) - tangents(behind, np.eye(3))) / (2 * h)
+    return np.vstack([normal_rate, rows])

@@ -1,0 +1,92 @@
+"""Contact points read off a robot's links and collision geometry."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pinocchio as pin
+
+if TYPE_CHECKING:
+    from .robot import ContactPoint
+
+FOOT = re.compile(r"(^|[_\-/])(foot|feet|toe|sole)([_\-/]|\d*$)", re.IGNORECASE)
+EXTREMES = 8  # directions in which the extreme points of a mesh are taken: the corners of a cube
+
+
+def load_geometry(model: Any, source: Any) -> Any:
+    """A geometry model from one, from a function of the model, or None; a missing mesh is warned about, not fatal."""
+    if source is None or isinstance(source, pin.GeometryModel):
+        return source
+    try:
+        return source(model)
+    except (ValueError, RuntimeError) as error:
+        warnings.warn(
+            f"the geometry of robot '{model.name}' is left out ({error}); give package_dirs where its meshes are",
+            stacklevel=4,
+        )
+        return None
+
+
+def automatic_contacts(model: Any, collision: Any) -> tuple[ContactPoint, ...]:
+    """Contact points of a robot: links named as feet where there are any, else all collision geometry of its links.
+
+    sphere: its centre, with its radius. Box: eight corners. Capsule: the two ends of its axis, with its radius.
+    Cylinder: four points on each rim. Mesh: up to eight extreme points, on links that carry no other link.
+    """
+    feet = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY and FOOT.search(frame.name)]
+    geometries = list(collision.geometryObjects) if collision is not None else []
+    by_link: dict[str, list[Any]] = {}
+    for geometry in geometries:
+        by_link.setdefault(model.frames[geometry.parentFrame].name, []).append(geometry)
+    links = feet or list(by_link)
+    points: list[ContactPoint] = []
+    for link in links:
+        points += _link_points(model, link, by_link.get(link, []), named=bool(feet))
+    return tuple(points)
+
+
+def _link_points(model: Any, link: str, geometries: Sequence[Any], named: bool) -> list[ContactPoint]:
+    from .robot import ContactPoint
+
+    frame = model.getFrameId(link)
+    leaf = not model.children[model.frames[frame].parentJoint]
+    found: list[tuple[np.ndarray, float]] = []
+    for geometry in geometries:
+        placement = model.frames[frame].placement.actInv(geometry.placement)
+        found += [(placement.act(point), radius) for point, radius in shape_points(geometry, leaf)]
+    if not found and named:
+        found = [(np.zeros(3), 0.0)]
+    single = len(found) == 1
+    return [
+        ContactPoint(link, (float(p[0]), float(p[1]), float(p[2])), radius=r, name=link if single else f"{link}/{k}")
+        for k, (p, r) in enumerate(found)
+    ]
+
+
+def shape_points(geometry: Any, leaf: bool) -> list[tuple[np.ndarray, float]]:
+    """Contact points and radii of one collision shape, in the frame of the geometry."""
+    shape = geometry.geometry
+    kind = type(shape).__name__
+    if kind == "Sphere":
+        return [(np.zeros(3), float(shape.radius))]
+    if kind == "Box":
+        return [(np.array(signs) * shape.halfSide, 0.0) for signs in product((-1.0, 1.0), repeat=3)]
+    if kind == "Capsule":
+        return [(np.array([0.0, 0.0, end * shape.halfLength]), float(shape.radius)) for end in (-1.0, 1.0)]
+    if kind == "Cylinder":
+        rim = [(shape.radius * c, shape.radius * s) for c, s in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+        return [(np.array([x, y, end * shape.halfLength]), 0.0) for end in (-1.0, 1.0) for x, y in rim]
+    if leaf and hasattr(shape, "vertices"):
+        return _mesh_points(np.asarray(shape.vertices()) * np.asarray(geometry.meshScale))
+    return []
+
+
+def _mesh_points(vertices: np.ndarray) -> list[tuple[np.ndarray, float]]:
+    corners = np.array(list(product((-1.0, 1.0), repeat=3)))
+    indices = np.unique(np.argmax(vertices @ corners.T, axis=0))
+    return [(vertices[i], 0.0) for i in indices[:EXTREMES]]

@@ -1,0 +1,365 @@
+"""Robots: a pinocchio model with contact points, from URDF, MJCF, a name, or a model made in memory."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from .. import registry
+from ..errors import InputError
+from ..hybrid import Array
+from .bound import BoundRobot
+from .geometry import automatic_contacts, load_geometry
+from .mechanism import check_coefficients, unique_names
+from .space import ConfigurationSpace
+from .terrain import Terrain
+
+ROOTS: dict[str, Callable[[], Any]] = {
+    "free_flyer": pin.JointModelFreeFlyer,
+    "planar": lambda: _vertical_plane(),
+}
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A point (or small sphere) of a robot that can touch the ground.
+
+    Attributes:
+        frame: frame of the model it is fixed to.
+        offset: its centre in the frame [m].
+        radius: radius of the sphere around the centre [m]; zero for a point.
+        friction: kinetic coefficient of friction.
+        static_friction: static coefficient, at least the kinetic one; None: the same.
+        restitution: Newton's coefficient in [0, 1].
+        name: name of the contact; by default the frame's.
+        enabled: (t, q, v) -> margin: an open contact closes only where it is positive; None: always.
+    """
+
+    frame: str
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    friction: float = 0.8
+    static_friction: float | None = None
+    restitution: float = 0.0
+    name: str = ""
+    enabled: Callable[[float, Array, Array], float] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        name = self.name or self.frame
+        object.__setattr__(self, "name", name)
+        check_coefficients(name, self.friction, self.static_friction, self.restitution)
+        offset = np.asarray(self.offset, dtype=float)
+        if offset.shape != (3,) or not np.all(np.isfinite(offset)):
+            raise InputError(f"contact '{name}' has offset {self.offset!r}; give three finite numbers in metres")
+        if not (np.isfinite(self.radius) and self.radius >= 0.0):
+            raise InputError(f"contact '{name}' has radius {self.radius}; give a number that is zero or positive")
+
+
+class Robot:
+    """A pinocchio model with its contact points.
+
+    Args:
+        model: pinocchio's model; it is copied, never changed.
+        contacts: contact points, or "auto": from the collision geometry.
+        nominal: a standing configuration (nq,); by default the neutral one, lifted until it touches level ground.
+        visual, collision: geometry models or functions that load them when they are first needed.
+        source: URDF or MJCF text and options, to rebuild the robot from a stored run.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        contacts: str | Sequence[ContactPoint] = "auto",
+        *,
+        nominal: Any = None,
+        visual: Any = None,
+        collision: Any = None,
+        name: str = "",
+        gears: bool = True,
+    ) -> None:
+        if not isinstance(model, pin.Model):
+            raise InputError(f"Robot needs a pinocchio model, not a {type(model).__name__}; use Robot.from_urdf for files")
+        self.model = pin.Model(model)
+        self.name = name or model.name
+        self._visual, self._collision = visual, collision
+        _check_masses(self.model)
+        _warn_about_dry_friction(self.model)
+        self.nq, self.nv = self.model.nq, self.model.nv
+        self.space = ConfigurationSpace(self.model)
+        if isinstance(contacts, str):
+            if contacts != "auto":
+                raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
+            contacts = automatic_contacts(self.model, self.collision_model)
+        self.contacts = tuple(contacts)
+        unique_names([point.name for point in self.contacts])
+        for point in self.contacts:
+            _frame_id(self.model, point.frame, f"contact '{point.name}'")
+        self._nominal = nominal
+
+    # --- where robots come from -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_urdf(
+        cls,
+        path: str | Path,
+        root: Any = "free_flyer",
+        package_dirs: Sequence[str | Path] | None = None,
+        contacts: str | Sequence[ContactPoint] = "auto",
+        nominal: Any = None,
+    ) -> Robot:
+        """A robot from a URDF file.
+
+        Args:
+            path: the file.
+            root: "free_flyer", "fixed", "planar" (vertical plane: x, z and pitch), or a pinocchio joint model.
+            package_dirs: folders in which package:// paths are looked up; the file's own surroundings by default.
+            contacts: contact points, or "auto": links named as feet, else the collision geometry.
+            nominal: a standing configuration (nq,).
+
+        Raises:
+            InputError: the file is missing or cannot be read, or names a mass that is not positive.
+        """
+        path = _existing(path, "URDF")
+        joint = _root_joint(root)
+        try:
+            model = pin.buildModelFromUrdf(str(path)) if joint is None else pin.buildModelFromUrdf(str(path), joint)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"the URDF file {path} cannot be read ({error}); check its XML and its joints") from error
+        folders = [str(folder) for folder in package_dirs] if package_dirs else _package_folders(path)
+        load = _GeometryFile(str(path), tuple(folders))
+        return cls(
+            model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name
+        )
+
+    @classmethod
+    def from_mjcf(
+        cls, path: str | Path, contacts: str | Sequence[ContactPoint] = "auto", nominal: Any = None
+    ) -> Robot:
+        """A robot from an MJCF file; its own root joint, armature and damping are kept.
+
+        Raises:
+            InputError: the file is missing or cannot be read.
+        """
+        path = _existing(path, "MJCF")
+        try:
+            model = pin.buildModelFromMJCF(str(path))
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"the MJCF file {path} cannot be read ({error}); check its XML") from error
+        load = _GeometryFile(str(path), (str(path.parent),))
+        return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=path.stem)
+
+    # --- what a robot knows -----------------------------------------------------------------------------------
+
+    @cached_property
+    def visual_model(self) -> Any:
+        """Pinocchio's visual geometry; None where there is none."""
+        return load_geometry(self.model, self._visual)
+
+    @cached_property
+    def collision_model(self) -> Any:
+        """Pinocchio's collision geometry; None where there is none."""
+        return load_geometry(self.model, self._collision)
+
+    @cached_property
+    def nominal(self) -> Array:
+        """A standing configuration (nq,) on level ground."""
+        if self._nominal is not None:
+            q = np.asarray(self._nominal, dtype=float)
+            if q.shape != (self.nq,):
+                raise InputError(f"the nominal configuration has shape {q.shape}; this robot needs ({self.nq},)")
+            return q
+        q = pin.neutral(self.model)
+        return np.clip(q, *_within_limits(self.model, q)) if not self.contacts else self._stand(q)
+
+    def _stand(self, q: Array) -> Array:
+        """The neutral configuration, lifted until its lowest contact touches z = 0, where the root can move up."""
+        q = np.clip(q, *_within_limits(self.model, q))
+        lowest = float(self.contact_positions(q)[:, 2].min())
+        vertical = {"JointModelFreeFlyer": 2, "JointModelComposite": 1, "JointModelTranslation": 2, "JointModelPZ": 0}
+        index = vertical.get(self.model.joints[1].shortname()) if self.model.njoints > 1 else None
+        if index is not None:
+            q[self.model.joints[1].idx_q + index] -= lowest
+        return q
+
+    @cached_property
+    def actuated(self) -> Array:
+        """Which velocities (nv,) have an actuator: all but those of a floating or planar root."""
+        mask = np.ones(self.nv, dtype=bool)
+        if self.model.njoints > 1 and self.model.joints[1].nv > 1:
+            root = self.model.joints[1]
+            mask[root.idx_v : root.idx_v + root.nv] = False
+        return mask
+
+    def contact_positions(self, q: Array) -> Array:
+        """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
+        return self._level.lowest_points(np.asarray(q, dtype=float))
+
+    @cached_property
+    def _level(self) -> BoundRobot:
+        from .terrain import Flat
+
+        return self.bind(Flat(), np.array([0.0, 0.0, -9.81]))
+
+    def bind(self, terrain: Terrain, gravity: Array) -> BoundRobot:
+        """The robot on a ground, under a gravity (3,) [m/s^2]: what a ContactSystem computes with."""
+        return BoundRobot(self, terrain, gravity)
+
+    def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
+        """A copy with other contact points."""
+        changed = copy.copy(self)
+        for cached in ("_level", "nominal"):
+            changed.__dict__.pop(cached, None)
+        changed.contacts = tuple(contacts)
+        unique_names([point.name for point in changed.contacts])
+        return changed
+
+    def frame_id(self, name: str) -> int:
+        """Pinocchio's index of a frame.
+
+        Raises:
+            InputError: there is no such frame; similar names are listed.
+        """
+        return _frame_id(self.model, name, f"robot '{self.name}'")
+
+    def joint_index(self, name: str) -> int:
+        """First velocity index of a joint.
+
+        Raises:
+            InputError: there is no such joint; the joints are listed.
+        """
+        if not self.model.existJointName(name):
+            known = ", ".join(list(self.model.names)[1:])
+            raise InputError(f"robot '{self.name}' has no joint '{name}'; its joints are {known}")
+        return int(self.model.joints[self.model.getJointId(name)].idx_v)
+
+
+def load_robot(name: str) -> Robot:
+    """A robot by the name of a catalogue.
+
+    Raises:
+        InputError: no catalogue knows the name; the known ones are listed.
+    """
+    entry = robot_entries().get(name)
+    if entry is None:
+        known = ", ".join(sorted(robot_entries()))
+        raise InputError(f"no robot '{name}'; the catalogues know {known} (pip install 'contactsim[robots]' for more)")
+    contacts = [ContactPoint(**foot) for foot in entry.feet] or "auto"
+    path = Path(entry.path)
+    if path.suffix == ".urdf":
+        robot = Robot.from_urdf(path, entry.root, entry.package_dirs or None, contacts)
+    else:
+        robot = Robot.from_mjcf(path, contacts)
+    robot.name = name
+    robot._nominal = entry.nominal(robot.model)
+    return robot
+
+
+def robot_entries() -> dict[str, Any]:
+    """Entries of all registered catalogues by name."""
+    entries: dict[str, Any] = {}
+    for catalogue in registry.names("robots"):
+        entries.update(registry.load("robots", catalogue)())
+    return entries
+
+
+@dataclass(frozen=True)
+class _GeometryFile:
+    """Where the geometry of a robot is read from, when it is needed."""
+
+    path: str
+    folders: tuple[str, ...]
+    visual: bool = False
+
+    def __call__(self, model: Any) -> Any:
+        kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
+        if self.path.endswith(".urdf"):
+            return pin.buildGeomFromUrdf(model, self.path, kind, package_dirs=list(self.folders))
+        return pin.buildGeomFromMJCF(model, self.path, kind)
+
+
+def _vertical_plane() -> Any:
+    joint = pin.JointModelComposite(3)
+    for part in (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()):
+        joint.addJoint(part)
+    return joint
+
+
+def _root_joint(root: Any) -> Any:
+    if not isinstance(root, str):
+        return root
+    if root == "fixed":
+        return None
+    if root not in ROOTS:
+        raise InputError(f"root is '{root}'; choose 'free_flyer', 'fixed', 'planar' or give a pinocchio joint model")
+    return ROOTS[root]()
+
+
+def _existing(path: str | Path, kind: str) -> Path:
+    found = Path(path).expanduser()
+    if not found.is_file():
+        raise InputError(f"there is no {kind} file {found}; check the path")
+    return found.resolve()
+
+
+def _package_folders(path: Path) -> list[str]:
+    """Folders in which a package:// path of a URDF may start: all above the file, and those of ROS."""
+    named = os.environ.get("ROS_PACKAGE_PATH", "") + os.pathsep + os.environ.get("AMENT_PREFIX_PATH", "")
+    return [str(folder) for folder in path.parents] + [folder for folder in named.split(os.pathsep) if folder]
+
+
+def _frame_id(model: Any, name: str, owner: str) -> int:
+    if not model.existFrame(name):
+        from difflib import get_close_matches
+
+        frames = [frame.name for frame in model.frames]
+        close = ", ".join(get_close_matches(name, frames, n=5, cutoff=0.3)) or ", ".join(frames[:8])
+        raise InputError(f"{owner}: the model has no frame '{name}'; similar ones are {close}")
+    return int(model.getFrameId(name))
+
+
+def _check_masses(model: Any) -> None:
+    moving = np.zeros(model.njoints)
+    for i in range(1, model.njoints):
+        inertia = model.inertias[i]
+        if inertia.mass < 0.0 or not np.isfinite(inertia.mass):
+            raise InputError(f"the body of joint '{model.names[i]}' has mass {inertia.mass}; give a positive mass")
+        if inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() < -1e-9 * inertia.mass:
+            raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not positive; check it")
+        moving[i] = inertia.mass
+    for i in range(1, model.njoints):
+        below = [k for k in range(1, model.njoints) if i in list(model.supports[k])]
+        rotor = model.armature[model.joints[i].idx_v] if model.joints[i].nv else 0.0
+        if sum(moving[k] for k in below) <= 0.0 and rotor <= 0.0:
+            raise InputError(f"joint '{model.names[i]}' moves no mass; give its link a positive mass")
+
+
+def _warn_about_dry_friction(model: Any) -> None:
+    dry = np.maximum(np.abs(model.friction), np.abs(model.upperDryFrictionLimit))
+    for i in range(1, model.njoints):
+        joint = model.joints[i]
+        if np.any(dry[joint.idx_v : joint.idx_v + joint.nv] > 0.0):
+            warnings.warn(
+                f"joint '{model.names[i]}' has dry friction {dry[joint.idx_v]:.3g}, which is not simulated; set it to"
+                " zero in the file, or use damping",
+                stacklevel=3,
+            )
+
+
+def _within_limits(model: Any, q: Array) -> tuple[Array, Array]:
+    """Position limits where they are finite and belong to plain joints, else the value itself."""
+    low, high = q.copy(), q.copy()
+    for i in range(1, model.njoints):
+        joint = model.joints[i]
+        if joint.nq == joint.nv == 1:
+            k = joint.idx_q
+            low[k], high[k] = model.lowerPositionLimit[k], model.upperPositionLimit[k]
+    return low, high
