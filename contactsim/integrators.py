@@ -22,6 +22,9 @@ METHODS: dict[str, type[OdeSolver]] = {
     "LSODA": LSODA,
 }
 
+# A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
+STEP_SHARE = 0.1
+
 
 def method(name: str) -> type[OdeSolver]:
     """The SciPy stepper class called `name`.
@@ -78,7 +81,11 @@ class Stepper:
     def _new_solver(self, bound: float, first_step: float | None) -> OdeSolver:
         if first_step is not None:
             first_step = min(first_step, bound - self.t)
-        limits = {"rtol": self.tolerances.rtol, "atol": self.tolerances.atol, "max_step": self.tolerances.max_step}
+        limits = {
+            "rtol": STEP_SHARE * self.tolerances.rtol,
+            "atol": STEP_SHARE * self.tolerances.atol,
+            "max_step": self.tolerances.max_step,
+        }
         return self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
 
     def step(self, bound: float) -> Segment:

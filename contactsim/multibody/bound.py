@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
-from .mechanism import ContactMechanism, StickingSolver, Terms, static_of
+from .mechanism import ContactMechanism, Shortcut, Terms, static_of
 from .modes import Mode, SystemMode
 from .terrain import Terrain, tangents
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
 EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
+WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
 
 
@@ -38,7 +40,6 @@ class BoundRobot(ContactMechanism):
         self._robot = robot
         self._model = pin.Model(robot.model)
         self._model.gravity = pin.Motion(gravity, np.zeros(3))
-        self._data = self._model.createData()
         self._terrain, self._gravity = terrain, gravity
         self.nq, self.nv, self.space = robot.nq, robot.nv, robot.space
         points = robot.contacts
@@ -48,25 +49,29 @@ class BoundRobot(ContactMechanism):
         self.restitution = np.array([point.restitution for point in points])
         self.enabled = tuple(point.enabled for point in points)
         self._damping = np.array(self._model.damping)
+        self._still = np.zeros(self.nv)
         self._damped = bool(np.any(self._damping))
         self._place_contacts()
         self._basis = self._tangent_basis()
         self.dims = (1 + len(self._basis[1:]),) * len(points) if self._plane else (3,) * len(points)
-        self._selections: dict[tuple[int, ...], tuple[Array, Array, Array]] = {}
+        self._laid_out: dict[tuple[int, ...], tuple[Array, list[int], bool]] = {}
 
     def _place_contacts(self) -> None:
-        model, points = self._model, self._robot.contacts
-        frames = [model.frames[self._robot.frame_id(point.frame)] for point in points]
+        """Give each contact a frame at its centre, in the bound copy of the model."""
+        points = self._robot.contacts
+        frames = [self._model.frames[self._robot.frame_id(point.frame)] for point in points]
         self._joints = [int(frame.parentJoint) for frame in frames]
         self._centres = np.array(
             [frame.placement.act(np.asarray(p.offset, float)) for frame, p in zip(frames, points, strict=True)]
         ).reshape(-1, 3)
+        self._frames = [
+            self._model.addFrame(
+                pin.Frame(f"contact:{p.name}", joint, pin.SE3(np.eye(3), centre), pin.FrameType.OP_FRAME), False
+            )
+            for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
+        ]
+        self._data = self._model.createData()
         self._radius = np.array([point.radius for point in points])
-        self._mask = np.zeros((len(points), self.nv))
-        for i, joint in enumerate(self._joints):
-            for support in list(model.supports[joint])[1:]:
-                part = model.joints[support]
-                self._mask[i, part.idx_v : part.idx_v + part.nv] = 1.0
         self._plane = self._terrain.plane()
 
     def _tangent_basis(self) -> Array:
@@ -78,8 +83,8 @@ class BoundRobot(ContactMechanism):
         columns = []
         for _ in range(3):
             q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
-            self._update(q, np.zeros(self.nv))
-            columns.append(self._point_rows(self._positions(), self._mask).transpose(1, 0, 2).reshape(3, -1))
+            pin.computeJointJacobians(self._model, self._data, q)
+            columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
         directions, values, _ = np.linalg.svd(np.hstack(columns))
         motions = directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
         if not len(motions) or float(np.linalg.norm(motions @ normal)) < 1e-9:
@@ -93,17 +98,17 @@ class BoundRobot(ContactMechanism):
 
     # --- kinematics -------------------------------------------------------------------------------------------
 
-    def _update(self, q: Array, v: Array) -> None:
-        pin.computeJointJacobiansTimeVariation(self._model, self._data, q, v)
-
     def _positions(self) -> Array:
         placements = self._data.oMi
         return np.array([placements[j].act(c) for j, c in zip(self._joints, self._centres, strict=True)]).reshape(-1, 3)
 
-    def _point_rows(self, points: Array, mask: Array) -> Array:
-        """Jacobians (k, 3, nv) of material points, world axes: J_lin - p x J_ang, of the joints that carry each point."""
-        jacobian = self._data.J
-        return (jacobian[:3] - skew(points) @ jacobian[3:]) * mask[:, None, :]
+    def _jacobian(self, contact: int) -> Array:
+        """Jacobian (6, nv) of the centre of a contact, world axes."""
+        return pin.getFrameJacobian(self._model, self._data, self._frames[contact], WORLD_AXES)
+
+    def _drift(self, contact: int) -> pin.Motion:
+        """Acceleration of the centre of a contact that the velocities alone cause, world axes."""
+        return pin.getFrameClassicalAcceleration(self._model, self._data, self._frames[contact], WORLD_AXES)
 
     def lowest_points(self, q: Array) -> Array:
         """Points (nc, 3) of the contacts nearest to the plane of the ground [m]."""
@@ -125,54 +130,50 @@ class BoundRobot(ContactMechanism):
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; z' = J a + bias with what a rolling sphere and a curved or moving ground add."""
         model, data = self._model, self._data
-        mass = pin.crba(model, data, q)
+        mass = pin.crba(model, data, q, pin.Convention.WORLD)  # leaves the joint Jacobians in the data
         force = -pin.nonLinearEffects(model, data, q, v)
         if self._damped:
             force -= self._damping * v
         if not contacts:
             return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
-        self._update(q, v)
+        pin.forwardKinematics(model, data, q, v, self._still)
         rows, rates, bias = self._plane_rows(v, contacts) if self._plane is not None else self._rows(t, v, contacts)
         return Terms(mass, force, rows, rates, bias)
 
-    def _selection(self, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
-        if contacts not in self._selections:
-            chosen = list(contacts)
-            radius = self._radius[chosen]
-            self._selections[contacts] = (self._mask[chosen], radius, np.flatnonzero(radius))
-        return self._selections[contacts]
+    def _layout(self, contacts: tuple[int, ...]) -> tuple[Array, list[int], bool]:
+        """The constant matrix from stacked Jacobians of the centres to the rows on a plane, and whether any is round.
 
-    def _kinematics(self, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
-        """Centres (k, 3), and for the bodies that carry them: velocity and acceleration of the centres, twists (k, 6)."""
-        placements, joints, centres = self._data.oMi, self._joints, self._centres
-        points = np.array([placements[joints[i]].act(centres[i]) for i in contacts])
-        moving = self._selection(contacts)[0] * v
-        return points, moving @ self._data.J.T, moving @ self._data.dJ.T, moving
+        Velocity of the contact point of a sphere: v_c + w x (-r n) = v_c + r n x w, and likewise for accelerations,
+        since -r n does not turn with the sphere.
+        """
+        if contacts not in self._laid_out:
+            assert self._plane is not None
+            chosen = list(contacts)
+            round_ = bool(np.any(self._radius[chosen] > 0.0))
+            width = 6 if round_ else 3
+            dim = len(self._basis)
+            matrix = np.zeros((dim * len(chosen), width * len(chosen)))
+            for k, i in enumerate(chosen):
+                block = matrix[dim * k : dim * (k + 1), width * k : width * (k + 1)]
+                block[:, :3] = self._basis
+                if round_:
+                    block[:, 3:] = self._radius[i] * self._basis @ skew(self._plane[1][None])[0]
+            self._laid_out[contacts] = (matrix, chosen, round_)
+        return self._laid_out[contacts]
 
     def _plane_rows(self, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
-        """Rows on a plane. Point: a_p = A_lin + A_ang x p + w x v_p. Sphere: its contact point does not turn with it."""
-        assert self._plane is not None
-        normal = self._plane[1]
-        mask, radius, round_ = self._selection(contacts)
-        centres, twist, drift, _ = self._kinematics(v, contacts)
-        points = centres - radius[:, None] * normal if len(round_) else centres
-        rows = self._basis @ self._point_rows(points, mask)
-        k, dim = len(contacts), len(self._basis)
-        rows = rows.reshape(k * dim, self.nv)
+        """Rows on a plane: a constant combination of the Jacobians and drift accelerations of the centres."""
+        layout, chosen, round_ = self._layout(contacts)
+        if round_:
+            jacobians, drifts = [self._jacobian(i) for i in chosen], [self._drift(i).vector for i in chosen]
+        else:
+            jacobians, drifts = [self._jacobian(i)[:3] for i in chosen], [self._drift(i).linear for i in chosen]
+        rows = layout @ np.concatenate(jacobians)
         rates = rows @ v
-        spin = twist[:, 3:]
-        arms = skew(points)
-        velocity = twist[:, :3] - np.matmul(arms, spin[:, :, None])[:, :, 0]
-        turning = skew(spin)
-        acceleration = drift[:, :3] - (arms @ drift[:, 3:, None])[:, :, 0] + (turning @ velocity[:, :, None])[:, :, 0]
-        if len(round_):
-            # Of the material point's acceleration w x (w x (-r n)) belongs to the material, not to the contact point.
-            acceleration += radius[:, None] * (turning @ (turning @ normal)[:, :, None])[:, :, 0]
-        bias = (acceleration @ self._basis.T).reshape(-1)
         belt = self._terrain.belt()
         if belt.any():
-            rates = rates - np.tile(self._basis @ belt, k)
-        return rows, rates, bias
+            rates = rates - np.tile(self._basis @ belt, len(chosen))
+        return rows, rates, layout @ np.concatenate(drifts)
 
     def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, contact by contact, from the ground's distance function.
@@ -180,18 +181,17 @@ class BoundRobot(ContactMechanism):
         With phi its distance, n = grad phi, H its Hessian, c the centre of the sphere and p = c - r n the contact point:
         z_n = n . c' + phi_t, z_t = T (v_p - v_ground) with v_p the velocity of the material at p; the frame T turns with n.
         """
-        mask, radius, _ = self._selection(contacts)
-        centres, twist, drift, _ = self._kinematics(v, contacts)
+        centres = self._positions()[list(contacts)]
         ground = self._terrain.surface(t, centres)
         blocks, rates, biases = [], [], []
-        for k in range(len(contacts)):
-            n, r = ground.normal[k], radius[k]
-            spin, spin_rate = twist[k, 3:], drift[k, 3:]
-            velocity = twist[k, :3] + np.cross(spin, centres[k])
-            acceleration = drift[k, :3] + np.cross(spin_rate, centres[k]) + np.cross(spin, velocity)
+        for k, i in enumerate(contacts):
+            n, r = ground.normal[k], self._radius[i]
+            jacobian, drift = self._jacobian(i), self._drift(i).vector
+            velocity, spin = np.split(jacobian @ v, 2)
+            acceleration, spin_rate = np.split(drift, 2)
             n_rate = ground.hessian[k] @ velocity + ground.normal_rate[k]
             frame = np.vstack([n, tangents(n, np.eye(3))])
-            jacobian = self._point_rows((centres[k] - r * n)[None], mask[k : k + 1])[0]
+            point = jacobian[:3] + r * skew(n[None])[0] @ jacobian[3:]
             relative = velocity - r * np.cross(spin, n) - ground.velocity[k]
             change = acceleration - r * np.cross(spin_rate, n) - r * np.cross(spin, n_rate) - ground.acceleration[k]
             frame_rate = _frame_rate(n, n_rate)
@@ -204,7 +204,7 @@ class BoundRobot(ContactMechanism):
                 + 2.0 * ground.normal_rate[k] @ velocity
                 + ground.distance_acceleration[k]
             )
-            blocks.append(frame @ jacobian)
+            blocks.append(frame @ point)
             rates.append(block_rates)
             biases.append(block_bias)
         return np.vstack(blocks), np.concatenate(rates), np.concatenate(biases)
@@ -233,7 +233,7 @@ class BoundRobot(ContactMechanism):
         """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
         index = self._robot.frame_id(frame)
         parent = self._model.frames[index].parentJoint
-        self._update(q, np.zeros(self.nv))
+        pin.computeJointJacobians(self._model, self._data, q)
         where = self._data.oMi[parent].act(self._model.frames[index].placement.act(point))
         jacobian = pin.getJointJacobian(self._model, self._data, parent, pin.ReferenceFrame.WORLD)
         return (jacobian[:3] - skew(where[None])[0] @ jacobian[3:]).T @ force
@@ -251,16 +251,29 @@ class BoundRobot(ContactMechanism):
                 kind = "quaternion" if len(part) == 4 else "(cos, sin) pair"
                 raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
 
-    def sticking_solver(self, mode: SystemMode) -> StickingSolver | None:
-        """Pinocchio's constrained dynamics, for points that stick to a plane at rest with all three rows."""
+    def shortcut(self, mode: SystemMode) -> Shortcut | None:
+        """Pinocchio's own dynamics: articulated bodies in flight, constrained dynamics where points stick to a plane."""
         closed = mode.closed
-        sticking = closed and all(mode.contacts[i].mode is Mode.STICK for i in closed)
+        if not closed:
+            return self._free_dynamics()
+        sticking = all(mode.contacts[i].mode is Mode.STICK for i in closed)
         plain = self._plane is not None and len(self._basis) == 3 and not self._terrain.belt().any()
         if not sticking or not plain or any(self._radius[i] > 0.0 or self.static_friction[i] == 0.0 for i in closed):
             return None
         return self._constrained_dynamics(closed)
 
-    def _constrained_dynamics(self, closed: tuple[int, ...]) -> StickingSolver:
+    def _free_dynamics(self) -> Shortcut:
+        nothing, none = np.zeros(self.nv), np.zeros(0)
+
+        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
+            tau = nothing if applied is None else applied
+            if self._damped:
+                tau = tau - self._damping * v
+            return pin.aba(self._model, self._data, q, v, tau), lambda: none
+
+        return solve
+
+    def _constrained_dynamics(self, closed: tuple[int, ...]) -> Shortcut:
         model, data, basis = self._model, self._model.createData(), self._basis
         constraints, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         for i in closed:
@@ -271,16 +284,15 @@ class BoundRobot(ContactMechanism):
             constraints.append(constraint)
             states.append(constraint.createData())
         pin.initConstraintDynamics(model, data, constraints, states)
-        damping = self._damping if self._damped else None
         nothing = np.zeros(self.nv)
 
-        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Array]:
+        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
             tau = nothing if applied is None else applied
-            if damping is not None:
-                tau = tau - damping * v
+            if self._damped:
+                tau = tau - self._damping * v
             acceleration = pin.constraintDynamics(model, data, q, v, tau, constraints, states)
-            forces = (data.lambda_c.reshape(-1, 3) @ basis.T).reshape(-1)
-            return acceleration, forces
+            multipliers = data.lambda_c.copy()
+            return acceleration, lambda: (multipliers.reshape(-1, 3) @ basis.T).reshape(-1)
 
         return solve
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg.lapack import dgesv, dpotrf, dpotrs
+from scipy.linalg.lapack import dgesv, dposv
 
 from ..errors import SimulationError
 from ..hybrid import Array, Flow
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
-from .modes import ContactState, Mode, Phase, SystemMode
+from .modes import ContactState, Mode, Phase, SystemMode, unit
 
 if TYPE_CHECKING:
     from .system import ContactSystem
@@ -20,21 +23,25 @@ if TYPE_CHECKING:
 FAR = 1.0  # value of a guard that cannot fire
 
 
-@dataclass(frozen=True)
+@dataclass
 class Motion:
     """Accelerations and contact forces at one state in one mode.
 
     Attributes:
         acceleration: a (nv,).
-        forces: for each closed contact its force along its rows, in one array (m,).
         rates: contact velocities z (m,) of the closed contacts.
         margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
     """
 
     acceleration: Array
-    forces: Array
     rates: Array
+    fill: Callable[[], Array]
     margin: float = float("nan")
+
+    @cached_property
+    def forces(self) -> Array:
+        """For each closed contact its force along its rows, in one array (m,); put together when asked for."""
+        return self.fill()
 
 
 class RigidFlow(Flow):
@@ -49,14 +56,15 @@ class RigidFlow(Flow):
         self._system, self._mode = system, mode
         self._mechanism = system.mechanism
         self._closed = mode.closed
+        self._friction = system.friction.tolist()
         self._layout()
         self._name_guards()
-        self._references: dict[int, Array] = {}
+        self._references: dict[int, tuple[float, ...]] = {}
         self._incipient: dict[int, Array] = {
             i: np.array(self._state(i).direction) for i in self._closed if self._state(i).phase is Phase.INCIPIENT
         }
         self._general = mode.redundant or bool(self._incipient)
-        self._fast = None if self._general else system.mechanism.sticking_solver(mode)
+        self._fast = None if self._general else system.mechanism.shortcut(mode)
         self._key: tuple[float, bytes] | None = None
         self._motion: Motion | None = None
 
@@ -85,8 +93,11 @@ class RigidFlow(Flow):
         self._rows_total = start
         self._constrained = np.array(constrained, dtype=int)
         self._all_constrained = len(constrained) == start
+        # From the rows of the terms to the force directions; the entries of slipping contacts follow their direction.
+        self._combine = np.zeros((len(constrained), start))
+        self._combine[range(len(constrained)), constrained] = 1.0
         self._fixed_direction = {
-            i: np.array(self._state(i).direction) for i, _ in self._slips if self._state(i).phase is Phase.DIRECTED
+            i: self._state(i).direction for i, _ in self._slips if self._state(i).phase is Phase.DIRECTED
         }
 
     def _name_guards(self) -> None:
@@ -153,9 +164,7 @@ class RigidFlow(Flow):
         if free:
             rates = self._terms(t, x).rates
             for i in free:
-                z = rates[self._tangent[i]]
-                if (speed := float(np.linalg.norm(z))) > 0.0:
-                    self._references[i] = z / speed
+                self._references[i] = unit(rates[self._tangent[i]]) or self._references[i]
             self._key = None
         if self.guard_tolerances is None:
             self._set_guard_tolerances(t, x)
@@ -195,7 +204,7 @@ class RigidFlow(Flow):
         applied = self._system.applied_force(t, x)
         if self._fast is not None:
             acceleration, forces = self._fast(x[:nq], x[nq : nq + nv], applied)
-            return Motion(acceleration, forces, np.zeros(self._rows_total))
+            return Motion(acceleration, np.zeros(self._rows_total), lambda: forces())
         terms = self._terms(t, x)
         force = terms.force if applied is None else terms.force + applied
         if self._general:
@@ -203,31 +212,34 @@ class RigidFlow(Flow):
         return self._solve_regular(terms, force)
 
     def _solve_regular(self, terms: Terms, force: Array) -> Motion:
-        k = len(self._constrained)
-        rows = terms.rows if self._all_constrained else terms.rows[self._constrained]
-        right = np.empty((len(force), 1 + k), order="F")
-        right[:, 0] = force
-        right[:, 1:] = rows.T
-        slips = [(i, column, self._direction(i, terms.rates)) for i, column in self._slips]
-        for i, column, direction in slips:
-            right[:, 1 + column] -= self._system.friction[i] * (direction @ terms.rows[self._tangent[i]])
-        factor, info = dpotrf(terms.mass, lower=0, clean=0)
+        if not len(self._constrained):
+            return Motion(solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0))
+        rates = terms.rates.tolist() if self._slips else []
+        directions = [self._direction(i, rates) for i, _ in self._slips]
+        for (i, column), direction in zip(self._slips, directions, strict=True):
+            for k, part in enumerate(direction, self._normal[i] + 1):
+                self._combine[column, k] = -self._friction[i] * part
+        right = np.empty((1 + len(self._constrained), len(force)))
+        right[0] = force
+        np.dot(self._combine, terms.rows, out=right[1:])
+        solved = solve_mass(terms.mass, right.T)
+        if self._all_constrained:
+            rows, bias = terms.rows, terms.bias
+        else:
+            rows, bias = terms.rows[self._constrained], terms.bias[self._constrained]
+        matrix = rows @ solved
+        _, _, negative, info = dgesv(matrix[:, 1:], matrix[:, 0] + bias)
         if info:
-            raise SimulationError("the mass matrix is not positive definite; check masses and inertias")
-        solved, _ = dpotrs(factor, right, lower=0)
+            raise SimulationError(f"the contact constraints of mode {self._mode} became dependent during an arc")
+        acceleration = solved[:, 0] - solved[:, 1:] @ negative
+        return Motion(acceleration, terms.rates, lambda: self._regular_forces(-negative, directions))
+
+    def _regular_forces(self, unknowns: Array, directions: list[tuple[float, ...]]) -> Array:
         forces = np.zeros(self._rows_total)
-        acceleration = solved[:, 0]
-        if k:
-            matrix = rows @ solved
-            bias = terms.bias if self._all_constrained else terms.bias[self._constrained]
-            _, _, unknowns, info = dgesv(matrix[:, 1:], -(matrix[:, 0] + bias))
-            if info:
-                raise SimulationError(f"the contact constraints of mode {self._mode} became dependent during an arc")
-            acceleration = acceleration + solved[:, 1:] @ unknowns
-            forces[self._constrained] = unknowns
-            for i, column, direction in slips:
-                forces[self._tangent[i]] = -self._system.friction[i] * unknowns[column] * direction
-        return Motion(acceleration, forces, terms.rates)
+        forces[self._constrained] = unknowns
+        for (i, column), direction in zip(self._slips, directions, strict=True):
+            forces[self._tangent[i]] = -self._friction[i] * unknowns[column] * np.array(direction)
+        return forces
 
     def _solve_general(self, terms: Terms, force: Array) -> Motion:
         """Where forces are not unique or a slip direction is that of the slip acceleration."""
@@ -243,23 +255,26 @@ class RigidFlow(Flow):
         forces[kept] = solution.forces
         acceleration = solved[:, 0] + solved[:, 1:] @ solution.forces
         margin = min(cone_margins(problem, modes, solution.forces), default=np.inf)
-        return Motion(acceleration, forces, terms.rates, float(margin))
+        return Motion(acceleration, terms.rates, lambda: forces, float(margin))
 
     def _sliding(self, terms: Terms) -> tuple[Array | None, ...]:
-        slipping = dict(self._slips)
+        slipping, rates = dict(self._slips), terms.rates.tolist()
         return tuple(
-            self._direction(i, terms.rates) if i in slipping and i not in self._incipient else None for i in self._closed
+            np.array(self._direction(i, rates)) if i in slipping and i not in self._incipient else None
+            for i in self._closed
         )
 
-    def _direction(self, i: int, rates: Array) -> Array:
-        """Unit slip direction of a sliding contact."""
+    def _direction(self, i: int, rates: list[float]) -> tuple[float, ...]:
+        """Unit slip direction of a sliding contact; past a zero of its slip velocity the reference goes on."""
         held = self._fixed_direction.get(i)
         if held is not None:
             return held
-        z = rates[self._tangent[i]]
+        x, y = rates[self._normal[i] + 1], rates[self._normal[i] + 2]
         reference = self._references[i]
-        speed = float(np.sqrt(z @ z))
-        return z / speed if z @ reference > 0.0 else reference
+        if x * reference[0] + y * reference[1] <= 0.0:
+            return reference
+        speed = hypot(x, y)
+        return x / speed, y / speed
 
     # --- guards -----------------------------------------------------------------------------------------------
 
@@ -347,10 +362,9 @@ def solve_mass(mass: Array, right: Array) -> Array:
     Raises:
         SimulationError: M is not positive definite.
     """
-    factor, info = dpotrf(mass, lower=0, clean=0)
+    _, solved, info = dposv(mass, right)
     if info:
         raise SimulationError("the mass matrix is not positive definite; check masses and inertias")
-    solved, _ = dpotrs(factor, right, lower=0)
     return solved
 
 

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..hybrid import Array, Euclidean, Manifold
 from .modes import SystemMode
 
-StickingSolver = Callable[[Array, Array, Array | None], tuple[Array, Array]]
+Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 
@@ -80,8 +80,8 @@ class ContactMechanism(ABC):
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power [W] of what the energy does not hold: joint damping, or forces without a potential."""
 
-    def sticking_solver(self, mode: SystemMode) -> StickingSolver | None:
-        """A faster way (q, v, tau) -> (a, forces) for a mode whose closed contacts all stick; None where there is none."""
+    def shortcut(self, mode: SystemMode) -> Shortcut | None:
+        """A faster way (q, v, tau) -> (a, forces) to move in this mode; None where there is none."""
         return None
 
     def validate(self, q: Array) -> None:

@@ -125,7 +125,7 @@ class RigidContacts:
         impulses: dict[str, Array] = {}
         residuals: dict[str, float] = {}
         approaching = [i for i in touching if terms.rates[where[i]][0] < -speed]
-        at_rest: set[int] = {i for i, kind in kinds.items() if kind == "stop"}
+        at_rest = self._stopping(mode, kinds)
         if approaching:
             x, solution, impulses = self._impact(t, x, touching, terms, where)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
@@ -134,8 +134,29 @@ class RigidContacts:
         staying = tuple(i for i in touching if terms.rates[where[i]][0] <= speed)
         after, notes = self._select(t, x, mode, staying, kinds, at_rest, residuals)
         x = self._settle(t, x, after)
+        while stopped := self._stopped_by_others(t, x, after) - at_rest:
+            at_rest |= stopped
+            after, notes = self._select(t, x, mode, staying, kinds, at_rest, residuals)
+            x = self._settle(t, x, after)
         changes = self._changes(mode, after, kinds, impulses)
         return Transition(x, after, changes, impulses, residuals, notes)
+
+    def _stopping(self, mode: SystemMode, kinds: Mapping[int, str]) -> set[int]:
+        """Contacts that come to rest: those that stopped, and with them those in space that are about to.
+
+        The corners of a box that slides and spins stop all at one instant; below the slip speed their held directions
+        would bring them to rest one after the other.
+        """
+        stopped = {i for i, kind in kinds.items() if kind == "stop"}
+        spatial = {i for i in mode.closed if self._system.mechanism.dims[i] == 3}
+        slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
+        return stopped | slow if stopped & spatial else stopped
+
+    def _stopped_by_others(self, t: float, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that are said to slide, but have no slip velocity left since others stick."""
+        terms, where = self._closed_terms(t, x, mode.closed)
+        sliding = {i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)}
+        return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
 
     def _impact(
         self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice]

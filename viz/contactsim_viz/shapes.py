@@ -181,7 +181,7 @@ def _file_geometry(kind: str, data: Any) -> Json:
 _LOADERS: dict[str, Callable[[Path], Json]] = {
     "stl": lambda file: _file_geometry("stl", extension(_UINT8, np.frombuffer(file.read_bytes(), dtype=np.uint8))),
     "obj": lambda file: _file_geometry("obj", file.read_text(errors="replace")),
-    "dae": lambda file: _file_geometry("dae", file.read_text(errors="replace")),
+    "dae": lambda file: _file_geometry("dae", _without_uneven(file.read_text(errors="replace"), textured=False)),
 }
 
 

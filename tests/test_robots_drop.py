@@ -1,0 +1,184 @@
+"""Real robots dropped on their feet: the run's own check, and every law evaluated again by other means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import tolerances as tol
+
+import contactsim as cs
+
+Array = np.ndarray
+DROP, END = 0.3, 2.0
+GAINS = {"solo12": (10.0, 0.4), "go2": (80.0, 3.0), "hexapod": (60.0, 2.0), "biped": (60.0, 2.0)}
+NAMES = list(GAINS)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("robots")]
+
+
+class Evaluation:
+    """Gaps, contact velocities, energy and power of a robot, from pinocchio and the definitions alone."""
+
+    def __init__(self, robot: cs.Robot, kp: float, kd: float) -> None:
+        self.model, self.contacts = robot.model, robot.contacts
+        self.data = self.model.createData()
+        self.reference = np.array(robot.nominal, dtype=float)
+        self.kp, self.kd = kp, kd
+        root = self.model.joints[1]
+        self.actuated = np.ones(self.model.nv)
+        self.actuated[root.idx_v : root.idx_v + root.nv] = 0.0
+
+    def torque(self, q: Array, v: Array) -> Array:
+        return self.actuated * (self.kp * pin.difference(self.model, q, self.reference) - self.kd * v)
+
+    def place(self, q: Array, v: Array) -> None:
+        pin.forwardKinematics(self.model, self.data, q, v)
+        pin.computeJointJacobians(self.model, self.data, q)
+        pin.updateFramePlacements(self.model, self.data)
+
+    def lowest_points(self) -> Array:
+        """Lowest points (nc, 3) of the contacts, after `place`."""
+        return np.array(
+            [
+                self.data.oMf[self.model.getFrameId(c.frame)].act(np.array(c.offset)) - [0.0, 0.0, c.radius]
+                for c in self.contacts
+            ]
+        )
+
+    def jacobians(self) -> list[Array]:
+        """Jacobian (3, nv) of the material point at the lowest point of each contact, world axes, after `place`."""
+        result = []
+        for contact, point in zip(self.contacts, self.lowest_points(), strict=True):
+            frame = self.model.getFrameId(contact.frame)
+            J = pin.getFrameJacobian(self.model, self.data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+            arm = point - self.data.oMf[frame].translation
+            result.append(J[:3] - pin.skew(arm) @ J[3:])
+        return result
+
+    def energy(self, q: Array, v: Array) -> float:
+        kinetic = pin.computeKineticEnergy(self.model, self.data, q, v)
+        return kinetic + pin.computePotentialEnergy(self.model, self.data, q)
+
+    def mass(self, q: Array) -> Array:
+        M = pin.crba(self.model, self.data, q)
+        M = np.triu(M) + np.triu(M, 1).T
+        return M
+
+
+@cache
+def dropped(name: str) -> tuple[cs.Trajectory, Evaluation]:
+    robot = cs.load_robot(name)
+    kp, kd = GAINS[name]
+    q = np.array(robot.nominal, dtype=float)
+    q[2] += DROP
+    system = cs.ContactSystem(robot, controller=cs.PD(robot, robot.nominal, kp=kp, kd=kd))
+    return cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, END)), Evaluation(robot, kp, kd)
+
+
+def quadrature(traj: cs.Trajectory) -> Iterator[tuple[float, float]]:
+    """Gauss points (t, weight) between all samples of the run; no point is an event."""
+    times = np.unique(traj.t)
+    for a, b in pairwise(times):
+        for node, weight in zip(NODES, WEIGHTS, strict=True):
+            yield (a + b) / 2 + node * (b - a) / 2, weight * (b - a) / 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dropped_robot(name: str) -> None:
+    traj, own = dropped(name)
+    assert traj.status is cs.Status.FINISHED, traj.message
+    assert traj.t[-1] == END
+    traj.check()
+    assert any(mode is not cs.Mode.OPEN for mode in traj.mode_at(END).values())
+    check_first_landing(traj, own)
+    check_impacts(traj, own)
+    check_laws_and_energy(traj, own)
+
+
+def check_first_landing(traj: cs.Trajectory, own: Evaluation) -> None:
+    """The controller is at its reference and acts on nothing: the robot falls like a stone."""
+    first = traj.events[0]
+    own.place(own.reference, np.zeros(own.model.nv))
+    height = DROP + own.lowest_points()[:, 2].min()
+    assert first.time == pytest.approx(np.sqrt(2 * height / 9.81), abs=1e-8)
+
+
+def check_impacts(traj: cs.Trajectory, own: Evaluation) -> None:
+    """M (v+ - v-) is the sum of the impulses; Newton's law and Coulomb's cone hold after each impact."""
+    names = [contact.name for contact in own.contacts]
+    for event in traj.events:
+        if getattr(event, "constraints", ()):
+            continue  # a joint limit takes part, whose impulse is not a contact's
+        before, after = event.state_pre, event.state_post
+        np.testing.assert_array_equal(before.q, after.q)
+        own.place(after.q, after.v)
+        jump = own.mass(after.q) @ (after.v - before.v)
+        impulses = [np.asarray(event.impulses.get(name, np.zeros(3))) for name in names]
+        jacobians = own.jacobians()
+        total = sum(J.T @ impulse for J, impulse in zip(jacobians, impulses, strict=True))
+        scale = max(1e-3, float(np.abs(jump).max()))
+        np.testing.assert_allclose(jump, total, rtol=0, atol=tol.IMPULSE * 1e1 * scale, err_msg=f"t = {event.time}")
+        heights = own.lowest_points()[:, 2]
+        for contact, J, impulse, height in zip(own.contacts, jacobians, impulses, heights, strict=True):
+            normal, pull = impulse[2], np.linalg.norm(impulse[:2])
+            fast = J @ after.v
+            if height > 1e-8:
+                assert normal == 0.0 and pull == 0.0
+                continue
+            assert normal >= -tol.LAW_RESIDUAL * scale
+            assert fast[2] >= -1e-8
+            assert pull <= contact.friction * normal + tol.LAW_RESIDUAL * scale
+            bounce = -contact.restitution * min(0.0, (J @ before.v)[2])
+            assert abs(normal * (fast[2] - bounce)) <= tol.LAW_RESIDUAL * scale
+            dissipation = contact.friction * normal * fast[:2] + np.linalg.norm(fast[:2]) * impulse[:2]
+            assert np.linalg.norm(dissipation) <= 1e1 * tol.LAW_RESIDUAL * scale
+
+
+def check_laws_and_energy(traj: cs.Trajectory, own: Evaluation) -> None:
+    """Gaps, cones and the work-energy balance at the Gauss points of every step of the run."""
+    model, names = own.model, [contact.name for contact in own.contacts]
+    weight = 9.81 * pin.computeTotalMass(model)
+    work = turned_over = 0.0
+    for t, dt in quadrature(traj):
+        state, modes, forces = traj(t), traj.mode_at(t), traj.forces(t)
+        q, v = state.q, state.v
+        own.place(q, v)
+        power = float(own.torque(q, v) @ v - v @ (model.damping * v))
+        heights = own.lowest_points()[:, 2]
+        assert heights.min() >= -tol.GAP, (t, dict(zip(names, heights, strict=True)))
+        scale = max(weight, max(float(np.abs(force).max()) for force in forces.values()))
+        for contact, J, height in zip(own.contacts, own.jacobians(), heights, strict=True):
+            force, mode = forces[contact.name], modes[contact.name]
+            fast = J @ v
+            power += float(force @ fast)
+            normal, pull = force[2], np.linalg.norm(force[:2])
+            residual = tol.LAW_RESIDUAL * scale
+            if mode is cs.Mode.OPEN:
+                np.testing.assert_array_equal(force, 0.0)
+                continue
+            assert abs(height) <= tol.GAP, (t, contact.name, height)
+            assert abs(fast[2]) <= 1e-8, (t, contact.name, fast)
+            assert normal >= -residual, (t, contact.name, force)
+            static = contact.friction if contact.static_friction is None else contact.static_friction
+            if mode is cs.Mode.STICK:
+                assert pull <= static * normal + residual, (t, contact.name, force)
+                assert np.linalg.norm(fast[:2]) <= 1e-8, (t, contact.name, fast)
+            else:
+                assert abs(pull - contact.friction * normal) <= residual, (t, contact.name, force)
+                if np.linalg.norm(fast[:2]) > 1e-5:
+                    s = fast[:2] / np.linalg.norm(fast[:2])
+                    assert np.linalg.norm(force[:2] + contact.friction * normal * s) <= 1e2 * residual
+        work += power * dt
+        turned_over += abs(power) * dt
+    jumps = [own.energy(e.state_post.q, e.state_post.v) - own.energy(e.state_pre.q, e.state_pre.v) for e in traj.events]
+    assert max(jumps) <= tol.ENERGY * weight  # an impact does not gain energy
+    start, end = traj(traj.t[0]), traj.final
+    change = own.energy(end.q, end.v) - own.energy(start.q, start.v)
+    turned_over += sum(map(abs, jumps))
+    assert turned_over > 0.5 * weight * DROP
+    assert change - sum(jumps) - work == pytest.approx(0.0, abs=tol.WORK_ENERGY * turned_over)
