@@ -20,6 +20,7 @@ NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
 GRID = np.linspace(0.0, 1.0, 26)[1:-1]
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 DIP = 1e-2
+CORRECTIONS = 6  # of an event's time on true steps; two are the rule
 
 
 @dataclass(frozen=True)
@@ -35,20 +36,24 @@ class Crossing:
 class Watch:
     """The guards of one flow: which are armed, and which fire first.
 
-    A guard is armed once it has been above its tolerance since the flow began. An armed guard fires where it falls
-    through zero, one not armed where it falls through minus its tolerance (it started at zero and went down).
+    A guard is armed once it has been above its rounding since the flow began. An armed guard fires where it falls
+    through zero, one not armed where it falls below where it started (it started at zero and went down).
     """
 
     def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
         self._flow, self._window = flow, tolerances.event_time
         self.values = np.asarray(flow.guards(t, x), dtype=float)
-        given = flow.guard_tolerances
-        self._rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
+        given = flow.guard_rounding
+        rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
+        # A guard is known no better than the time of the event that started the flow: some units a second.
+        self._rounding = np.maximum(rounding, 100.0 * np.spacing(abs(t)))
+        self._band = self._rounding if flow.guard_bands is None else np.maximum(flow.guard_bands, self._rounding)
+        self._level = np.minimum(self.values, 0.0) - self._rounding  # where a guard fires that was never armed
         self.armed = self.values > self._rounding
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
-        return self._names(np.flatnonzero(self.values < -self._rounding))
+        return self._names(np.flatnonzero(self.values < -self._band))
 
     def crossings(self, segment: Segment) -> list[Crossing]:
         """Guards that fire within a step, each with the bracket of its first zero; updates which are armed."""
@@ -77,7 +82,7 @@ class Watch:
     def _first(self, segment: Segment, times: Array, values: Array, guard: int) -> Crossing | None:
         armed = bool(self.armed[guard])
         for k in range(1, len(times)):
-            level = 0.0 if armed else -float(self._rounding[guard])
+            level = 0.0 if armed else float(self._level[guard])
             if values[k] <= level:
                 return Crossing(guard, float(times[k - 1]), float(times[k]), level)
             if armed and (low := self._dip(segment, times, values, k, guard)) is not None:
@@ -107,10 +112,10 @@ class Watch:
         slopes = self._slopes(segment, time)
         slope = slopes[leader.guard]
         landed = stepper.land(segment, time)
-        for _ in range(8):
+        for _ in range(CORRECTIONS):
             self.values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
             correction = (leader.level - self.values[leader.guard]) / slope if slope else 0.0
-            if abs(correction) <= 0.1 * self._window or not segment.t0 < time + correction <= segment.t1:
+            if abs(correction) <= 2.0 * np.spacing(time) or not segment.t0 < time + correction <= segment.t1:
                 break
             time += correction
             landed = stepper.land(segment, time)

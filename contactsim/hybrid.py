@@ -60,11 +60,13 @@ class Flow(ABC):
     """The smooth motion in one mode, and the guards that end it.
 
     A guard fires where it falls through zero, in the half-open interval t0 < t <= t1 of a step. One that starts a
-    flow at zero is armed only after it has risen above its tolerance; it fires at once where it is below minus that.
+    flow at zero, or as close below it as its band, is armed only after it has risen above its rounding, and fires
+    where it falls further; one that starts below its band has jumped there and fires at once.
     """
 
     guard_names: tuple[Hashable, ...] = ()
-    guard_tolerances: Array | None = None  # (ng,) rounding of each guard in its own unit; None: Tolerances.rearm
+    guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
+    guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: the rounding
 
     @abstractmethod
     def field(self, t: float, x: Array) -> Array:

@@ -20,7 +20,9 @@ class Tolerances:
         event_time: events closer than this are one event [s].
         rearm: a guard counts as positive again once it is above this many of its units (rounding of a guard).
         gap: contacts closer than this are touching [m].
+        start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
+        bounce_speed: an impact slower than this does not rebound [m/s]; its flight would be lost in rounding.
         force: forces and accelerations below this, relative to the largest of the problem, are zero.
         slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
             of the slip acceleration while the contact starts to slip [m/s].
@@ -34,7 +36,9 @@ class Tolerances:
     event_time: float = 1e-12
     rearm: float = 1e-14
     gap: float = 1e-11
+    start_depth: float = 1e-9
     speed: float = 1e-10
+    bounce_speed: float = 1e-6
     force: float = 1e-9
     slip_speed: float = 1e-6
     drift: float = 1e-11

@@ -207,6 +207,13 @@ def frictionless_gap(gap: Callable[[Array], float], normal: Sequence[float], res
     )
 
 
+def lifted(robot: cs.Robot, height: float) -> Array:
+    """The robot's nominal configuration, `height` above where it stands, for a free-flyer or a planar root."""
+    q = np.array(robot.nominal, dtype=float)
+    q[2 if "FreeFlyer" in robot.model.joints[1].shortname() else 1] += height
+    return q
+
+
 # --- reading runs -----------------------------------------------------------------------------------------------------
 def impacts(traj: cs.Trajectory, contact: str | None = None) -> list[float]:
     """Times of the events in which velocities jump (of the given contact, where one is named)."""

@@ -47,9 +47,7 @@ def test_pendulum_bounces_off_the_floor() -> None:
     start = cs.State([1.4], [0.0])
     traj = assert_same_run(pendulum(*args), pendulum_mechanism(*args), start, 2.0, ["tip"], 3)
     for event in traj.events:
-        assert event.state_post.v[0] == -0.8 * event.state_pre.v[0] or abs(
-            event.state_post.v[0] + 0.8 * event.state_pre.v[0]
-        ) < 1e-9 * abs(event.state_pre.v[0])
+        np.testing.assert_allclose(event.state_post.v, -0.8 * event.state_pre.v, rtol=1e-9)
 
 
 def test_rod_falls_slides_and_comes_to_rest() -> None:
@@ -58,7 +56,7 @@ def test_rod_falls_slides_and_comes_to_rest() -> None:
     points = {"left": (-half, 0.0), "right": (half, 0.0)}
     args = (mass, mass * (2 * half) ** 2 / 12, points, 0.3, 0.0)
     start = cs.State([0.0, 0.6, 0.5], [0.7, 0.0, -0.4])
-    traj = assert_same_run(planar_body(*args), planar_mechanism(*args), start, 1.5, ["left", "right"], 3)
+    traj = assert_same_run(planar_body(*args), planar_mechanism(*args), start, 1.5, ["left", "right"], 2)
     assert traj.mode_at(1.5) == {"left": cs.Mode.STICK, "right": cs.Mode.STICK}
     assert abs(traj.final.q[1]) < tol.GAP
 
@@ -68,7 +66,7 @@ def test_box_is_thrown_tumbles_and_comes_to_rest() -> None:
     points = {"left": (-b, -h), "right": (b, -h)}
     args = (mass, mass * ((2 * b) ** 2 + (2 * h) ** 2) / 12, points, 0.4, 0.3)
     start = cs.State([0.0, 0.5, 0.25], [1.5, 0.3, 0.5])
-    assert_same_run(planar_body(*args), planar_mechanism(*args), start, 0.8, ["left", "right"], 3)
+    assert_same_run(planar_body(*args), planar_mechanism(*args), start, 0.475, ["left", "right"], 5)
 
 
 def test_box_rocks_on_its_corners() -> None:

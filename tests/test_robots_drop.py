@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import tolerances as tol
+from builders import lifted
 
 import contactsim as cs
 
@@ -73,11 +75,11 @@ class Evaluation:
 @cache
 def dropped(name: str) -> tuple[cs.Trajectory, Evaluation]:
     robot = cs.load_robot(name)
+    contacts = [replace(contact, enabled=None) for contact in robot.contacts]  # the biped's feet may scuff as it walks
+    nominal, robot = robot.nominal, cs.Robot(robot.model, contacts=contacts, nominal=robot.nominal)
     kp, kd = GAINS[name]
-    q = np.array(robot.nominal, dtype=float)
-    q[2] += DROP
-    system = cs.ContactSystem(robot, controller=cs.PD(robot, robot.nominal, kp=kp, kd=kd))
-    return cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, END)), Evaluation(robot, kp, kd)
+    system = cs.ContactSystem(robot, controller=cs.PD(robot, nominal, kp=kp, kd=kd))
+    return cs.simulate(system, cs.State(lifted(robot, DROP), np.zeros(robot.nv)), (0.0, END)), Evaluation(robot, kp, kd)
 
 
 def quadrature(traj: cs.Trajectory) -> Iterator[tuple[float, float]]:
@@ -121,8 +123,8 @@ def check_impacts(traj: cs.Trajectory, own: Evaluation) -> None:
         impulses = [np.asarray(event.impulses.get(name, np.zeros(3))) for name in names]
         jacobians = own.jacobians()
         total = sum(J.T @ impulse for J, impulse in zip(jacobians, impulses, strict=True))
-        scale = max(1e-3, float(np.abs(jump).max()))
-        np.testing.assert_allclose(jump, total, rtol=0, atol=tol.IMPULSE * 1e1 * scale, err_msg=f"t = {event.time}")
+        scale = max(pin.computeTotalMass(own.model) * 1.0, float(np.abs(jump).max()))
+        np.testing.assert_allclose(jump, total, rtol=0, atol=tol.IMPULSE * scale, err_msg=f"t = {event.time}")
         heights = own.lowest_points()[:, 2]
         for contact, J, impulse, height in zip(own.contacts, jacobians, impulses, heights, strict=True):
             normal, pull = impulse[2], np.linalg.norm(impulse[:2])

@@ -104,7 +104,8 @@ class BoundRobot(ContactMechanism):
 
     def _jacobian(self, contact: int) -> Array:
         """Jacobian (6, nv) of the centre of a contact, world axes."""
-        return pin.getFrameJacobian(self._model, self._data, self._frames[contact], WORLD_AXES)
+        jacobian = pin.getFrameJacobian(self._model, self._data, self._frames[contact], WORLD_AXES)
+        return jacobian.reshape(6, self.nv)  # of a single joint, pinocchio returns a vector
 
     def _drift(self, contact: int) -> pin.Motion:
         """Acceleration of the centre of a contact that the velocities alone cause, world axes."""
@@ -235,7 +236,7 @@ class BoundRobot(ContactMechanism):
         parent = self._model.frames[index].parentJoint
         pin.computeJointJacobians(self._model, self._data, q)
         where = self._data.oMi[parent].act(self._model.frames[index].placement.act(point))
-        jacobian = pin.getJointJacobian(self._model, self._data, parent, pin.ReferenceFrame.WORLD)
+        jacobian = pin.getJointJacobian(self._model, self._data, parent, pin.ReferenceFrame.WORLD).reshape(6, self.nv)
         return (jacobian[:3] - skew(where[None])[0] @ jacobian[3:]).T @ force
 
     def validate(self, q: Array) -> None:

@@ -20,7 +20,9 @@ from .modes import ContactState, Mode, Phase, SystemMode, unit
 if TYPE_CHECKING:
     from .system import ContactSystem
 
-FAR = 1.0  # value of a guard that cannot fire
+# Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
+# near the stop would turn the direction of friction, and a long step would amplify that.
+STRAIGHT = 1e-12
 
 
 @dataclass
@@ -166,7 +168,7 @@ class RigidFlow(Flow):
             for i in free:
                 self._references[i] = unit(rates[self._tangent[i]]) or self._references[i]
             self._key = None
-        if self.guard_tolerances is None:
+        if self.guard_rounding is None:
             self._set_guard_tolerances(t, x)
 
     def project(self, t: float, x: Array) -> Array:
@@ -271,7 +273,8 @@ class RigidFlow(Flow):
             return held
         x, y = rates[self._normal[i] + 1], rates[self._normal[i] + 2]
         reference = self._references[i]
-        if x * reference[0] + y * reference[1] <= 0.0:
+        along, across = x * reference[0] + y * reference[1], x * reference[1] - y * reference[0]
+        if along <= 0.0 or abs(across) < STRAIGHT:
             return reference
         speed = hypot(x, y)
         return x / speed, y / speed
@@ -328,8 +331,10 @@ class RigidFlow(Flow):
         if self._needs_motion:
             largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
             force = 4.0 * tolerances.force * max(largest, 1e-3)
-        sizes = {"force": force, "cone": force, "forces": force, "stop": tolerances.rearm * 100, "gap": tolerances.rearm}
-        self.guard_tolerances = np.array([sizes.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
+        rounding = {"force": force, "cone": force, "forces": force, "stop": 0.01 * tolerances.speed}
+        bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
+        self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
+        self.guard_bands = np.array([bands.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
 
 
 def contact_problem(

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from ..contracts import RigidLaw
     from .system import ContactSystem
 
-DEEP = 1e-9  # a state further inside the ground than this is not a valid start [m]
-
-
 class RigidContacts:
     """The discrete side of a ContactSystem with a rigid law."""
 
@@ -55,12 +52,12 @@ class RigidContacts:
         gaps = mechanism.gaps(t, x[: self._system.nq])
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
-            if enabled[i] and gap < -DEEP:
+            if enabled[i] and gap < -self._system.tolerances.start_depth:
                 raise InputError(
                     f"contact '{mechanism.names[i]}' starts {-gap:.3g} m inside the ground; raise the robot by as much"
                 )
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
-        touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= DEEP)
+        touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
         transition = self._resolve(t, x, before, touching, {})
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
@@ -175,7 +172,9 @@ class RigidContacts:
             sliding=(None,) * len(touching),
             names=tuple(system.mechanism.names[i] for i in touching),
         )
-        solution = self._law.impact(problem, system.restitution[chosen])
+        arrival = np.array([terms.rates[where[i]][0] for i in touching])
+        restitution = np.where(arrival < -system.tolerances.bounce_speed, system.restitution[chosen], 0.0)
+        solution = self._law.impact(problem, restitution)
         x = x.copy()
         x[nq : nq + nv] += solved @ solution.forces
         along = np.zeros(len(terms.rates))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -254,6 +255,15 @@ def test_boxes_with_redundant_contacts(batch: int) -> None:
         assert_law(problem, solution)
         if found and (not given or len(problem.dims) == 2):
             assert nearest(problem, solution, found) < tol.PROBLEM_MOTION
+
+
+def test_impact_of_a_quadruped_whose_other_feet_touch() -> None:
+    """Met in a drop of go2: one foot arrives sliding, one slides, two stick; enumeration finds one answer."""
+    with np.load(Path(__file__).parents[1] / "data" / "go2_impact.npz") as data:
+        G, free, mu = data["delassus"], data["free"], data["friction"]
+    problem = ContactProblem(G, free, (3,) * 4, mu, mu, (None,) * 4)
+    assert [other.modes for other in enumerate_modes(problem)] == [(Mode.OPEN, Mode.SLIP, Mode.SLIP, Mode.OPEN)]
+    assert_agrees(problem)
 
 
 # --- properties ----------------------------------------------------------------------------------------------------
