@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -116,7 +117,7 @@ class Stepper:
         pieces = [first]
         while solver.t < t:
             pieces.append(self._advance(solver, solver.t, self._base))
-        landed = first if len(pieces) == 1 else Segment(first.t0, t, self._base, _chain(pieces), self.space)
+        landed = first if len(pieces) == 1 else Segment(first.t0, t, self._base, Chain(tuple(pieces)), self.space)
         self._solver = None
         self.t, self.x = t, landed(t)
         return landed
@@ -142,10 +143,13 @@ class Stepper:
         return Segment(t0, solver.t, base, solver.dense_output(), self.space)
 
 
-def _chain(pieces: list[Segment]) -> Callable[[float], Array]:
-    ends = [piece.t1 for piece in pieces[:-1]]
+@dataclass(frozen=True)
+class Chain:
+    """The charts of several steps, one after the other, as one."""
 
-    def chart(t: float) -> Array:
-        return pieces[int(np.searchsorted(ends, t))].chart(t)
+    pieces: tuple[Segment, ...]
 
-    return chart
+    def __call__(self, t: float) -> Array:
+        """Chart coordinates (dim,) at `t`, by the first step that reaches it."""
+        ends = [piece.t1 for piece in self.pieces[:-1]]
+        return self.pieces[bisect_left(ends, t)].chart(t)

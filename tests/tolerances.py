@@ -12,6 +12,7 @@ ENERGY = 1e-8  # relative to max(1 J, |energy|)
 GAP = 1e-9  # m, deepest penetration allowed
 LAW_RESIDUAL = 1e-8  # cone and complementarity, relative to the force scale of the run
 WORK_ENERGY = 1e-6  # relative to the energy turned over
+SETTLE = 2e-6  # m/s, what is left of a slip velocity in space when it is captured (Tolerances.slip_speed)
 IMPULSE = 1e-9  # N s, momentum balance of one impact, relative to its scale
 
 # --- published numbers ---------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ matrix G and the free motion w0, forces (or impulses) lam and accelerations (or 
     SLIP:  lam_t = -mu_k lam_n s, with s given where the contact slides already, else w_t = kappa s, kappa >= 0
 
 (Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). A first guess of the modes
-is solved directly and corrected contact by contact; where that runs in circles, a Gauss-Seidel iteration over the
-contacts proposes the modes. What is returned was always solved directly with its modes and meets its residuals.
+is solved directly and corrected contact by contact; where that runs in circles, a sequence of convex
+problems proposes the modes. What is returned was always solved directly with its modes and meets its residuals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Direction = Array | None
 RANK = 1e-10  # singular values below this fraction of the largest are zero
 TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
 NEWTON_STEPS = 40
-SWEEPS = 400
+PROPOSALS = 100
 EXHAUSTIVE = 6  # with at most this many contacts all modes are tried before giving up
 
 
@@ -109,7 +109,7 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
     if not problem.dims:
         return ContactSolution((), np.empty(0), np.empty(0), (), True, {})
     first = guess or problem.guess or _plain_guess(problem)
-    solution = _pivot(problem, first) or _pivot(problem, _sweep(problem))
+    solution = _pivot(problem, first, problem.directions) or _pivot(problem, *_propose(problem))
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
         candidates = (solve_modes(problem, modes) for modes in _all_modes(problem))
         solution = next((found for found in candidates if not _violations(problem, found)), None)
@@ -300,46 +300,43 @@ def largest_margin(
 
     Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r.
     """
-    import clarabel
-    from scipy import sparse
-
     scale = max(float(np.abs(forces).max()), 1e-12)
     width = null.shape[1]
     blocks, right, cones = [], [], []
-
-    def demand(rows: Array, constant: Array, cone: object) -> None:
-        blocks.append(-rows)  # Clarabel: A z + slack = b, slack in the cone
-        right.append(constant)
-        cones.append(cone)
-
     for i, mode in enumerate(modes):
         if mode is Mode.OPEN:
             continue
         n, t = problem.normal(i), problem.tangent(i)
-        demand(np.append(null[n], -1.0)[None, :], forces[n : n + 1] / scale, clarabel.NonnegativeConeT(1))
+        blocks.append(np.append(null[n], -1.0)[None, :])
+        right.append(forces[n : n + 1])
+        cones.append((False, 1))
         if mode is Mode.STICK and problem.dims[i] > 1:
             mu = problem.static_friction[i]
             top = np.append(mu * null[n], -1.0)
-            rows = np.vstack([top, np.column_stack([null[t], np.zeros(problem.dims[i] - 1)])])
-            constant = np.append(mu * forces[n], forces[t]) / scale
-            demand(rows, constant, clarabel.SecondOrderConeT(problem.dims[i]))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+            blocks.append(np.vstack([top, np.column_stack([null[t], np.zeros(problem.dims[i] - 1)])]))
+            right.append(np.append(mu * forces[n], forces[t]))
+            cones.append((True, problem.dims[i]))
     objective = np.append(np.zeros(width), -1.0)
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((width + 1, width + 1)),
-        objective,
-        sparse.csc_matrix(np.vstack(blocks)),
-        np.concatenate(right),
-        cones,
-        settings,
-    )
-    best = np.asarray(solver.solve().x)
+    nothing = np.zeros((width + 1, width + 1))
+    best = _clarabel(nothing, objective, -np.vstack(blocks), np.concatenate(right) / scale, cones)
     if not np.all(np.isfinite(best)):
         return forces, _least_margin(problem, modes, forces)
     found = forces + scale * (null @ best[:width])
     return found, _least_margin(problem, modes, found)
+
+
+def _clarabel(quadratic: Array, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]) -> Array:
+    """Minimiser of x^T P x / 2 + c^T x with right - matrix x in the cones: second-order (True) or non-negative (False)."""
+    import clarabel
+    from scipy.sparse import csc_matrix, triu
+
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    kinds = [clarabel.SecondOrderConeT(n) if second else clarabel.NonnegativeConeT(n) for second, n in cones]
+    upper = csc_matrix(triu(quadratic))
+    solver = clarabel.DefaultSolver(upper, linear, csc_matrix(matrix), right, kinds, settings)
+    return np.asarray(solver.solve().x)
 
 
 # --- the search for modes -----------------------------------------------------------------------------------------
@@ -349,9 +346,10 @@ def _plain_guess(problem: ContactProblem) -> tuple[Mode, ...]:
     return tuple(Mode.STICK if s is None else Mode.SLIP for s in problem.sliding)
 
 
-def _pivot(problem: ContactProblem, modes: tuple[Mode, ...]) -> ContactSolution | None:
+def _pivot(
+    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...] | None = None
+) -> ContactSolution | None:
     """Correct the modes of violated contacts, all at once at first and then one at a time, until none is left."""
-    directions: tuple[Direction, ...] = problem.directions or (None,) * len(modes)
     seen: set[tuple[Mode, ...]] = set()
     one_at_a_time = False
     for _ in range(8 * len(modes) + 8):
@@ -415,29 +413,64 @@ def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int,
     return found
 
 
-def _sweep(problem: ContactProblem) -> tuple[Mode, ...]:
-    """Modes proposed by Gauss-Seidel over the contacts, each solved exactly with the others held."""
-    forces, modes = np.zeros(len(problem.free)), list(_plain_guess(problem))
-    for _ in range(SWEEPS):
-        before = forces.copy()
-        for i in range(len(modes)):
-            part = problem.part(i)
-            block = problem.delassus[part, part]
-            own = problem.delassus[part] @ forces + problem.free[part] - block @ forces[part]
-            alone = ContactProblem(
-                block,
-                own,
-                (problem.dims[i],),
-                problem.friction[i : i + 1],
-                problem.static_friction[i : i + 1],
-                (problem.sliding[i],),
-            )
-            solution = _pivot(alone, (modes[i],)) or _pivot(alone, (Mode.OPEN,))
-            if solution is not None:
-                forces[part], modes[i] = solution.forces, solution.modes[0]
-        if np.abs(forces - before).max() <= 1e-12 * np.abs(forces).max(initial=1e-300):
+def _propose(problem: ContactProblem) -> tuple[tuple[Mode, ...], tuple[Direction, ...]]:
+    """Modes and slip directions proposed by a sequence of convex problems.
+
+    With De Saxce's change of variables, Coulomb's law of a contact reads w + mu |w_t| n in K*, lam in K, orthogonal.
+    For given sizes mu |w_t| that is a quadratic program over the friction cones; the sizes are then renewed (Acary and
+    others 2011). What sliding contacts add to the others' motion, which is not symmetric, is renewed with them.
+    """
+    forces, offset = np.zeros(len(problem.free)), np.zeros(len(problem.free))
+    pushed = np.zeros(len(problem.free))
+    for _ in range(PROPOSALS):
+        previous = forces
+        forces = _cone_program(problem, problem.free + problem.delassus @ pushed + offset)
+        for i, slip in enumerate(problem.sliding):
+            if slip is not None:
+                pushed[problem.tangent(i)] = -problem.friction[i] * forces[problem.normal(i)] * slip
+        motion = problem.delassus @ (forces + pushed) + problem.free
+        for i, slip in enumerate(problem.sliding):
+            if slip is None:
+                offset[problem.normal(i)] = problem.friction[i] * float(np.linalg.norm(motion[problem.tangent(i)]))
+        if np.abs(forces - previous).max() <= 1e-8 * np.abs(forces).max(initial=1e-300):
             break
-    return tuple(modes)
+    return _read_modes(problem, forces + pushed)
+
+
+def _cone_program(problem: ContactProblem, linear: Array) -> Array:
+    """Minimiser of lam^T G lam / 2 + linear^T lam over the cones: |lam_t| <= mu lam_n, or a half-line where a contact slides."""
+    size = max(float(np.abs(linear).max()), 1e-300)
+    weight = float(np.trace(problem.delassus)) / len(linear)
+    rows, cones = [], []
+    for i, slip in enumerate(problem.sliding):
+        n, t = problem.normal(i), problem.tangent(i)
+        if slip is None and problem.dims[i] > 1:
+            scaled = np.eye(len(linear))[problem.part(i)]
+            scaled[0] *= problem.friction[i]
+            rows.append(scaled)
+            cones.append((True, problem.dims[i]))
+        else:
+            rows.append(np.eye(len(linear))[n : n + 1])
+            cones.append((False, 1))
+            if problem.dims[i] > 1:
+                rows += [np.eye(len(linear))[t], -np.eye(len(linear))[t]]
+                cones.append((False, 2 * (problem.dims[i] - 1)))
+    right = np.zeros(sum(len(block) for block in rows))
+    return _clarabel(problem.delassus / weight, linear / size, -np.vstack(rows), right, cones) * (size / weight)
+
+
+def _read_modes(problem: ContactProblem, forces: Array) -> tuple[tuple[Mode, ...], tuple[Direction, ...]]:
+    """Modes that forces of moderate accuracy belong to: zero, inside the cone, or on its boundary."""
+    modes, directions = [], []
+    largest = float(np.abs(forces).max(initial=1e-300))
+    for i, slip in enumerate(problem.sliding):
+        normal, tangential = forces[problem.normal(i)], forces[problem.tangent(i)]
+        size = float(np.linalg.norm(tangential))
+        inside = size < problem.friction[i] * normal * (1.0 - 1e-6)
+        mode = Mode.OPEN if normal <= 1e-7 * largest else Mode.STICK if slip is None and inside else Mode.SLIP
+        modes.append(Mode.STICK if mode is Mode.SLIP and problem.dims[i] == 1 else mode)
+        directions.append(-tangential / size if mode is Mode.SLIP and size > 0.0 else None)
+    return tuple(modes), tuple(directions)
 
 
 def _all_modes(problem: ContactProblem) -> Iterator[tuple[Mode, ...]]:

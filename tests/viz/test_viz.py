@@ -232,6 +232,26 @@ def test_mesh_files_are_sent_as_they_are(tmp_path):
     assert np.diag(np.reshape(drawn["object"]["matrix"], (4, 4))).tolist() == [1.0, 2.0, 3.0, 1.0]
 
 
+COLLADA = """<COLLADA><effect><diffuse><texture texture="pic" texcoord="UV"/></diffuse></effect>
+<image><init_from>pic.png</init_from></image>
+<triangles><input semantic="NORMAL"/><input semantic="TEXCOORD"/></triangles><triangles>SECOND</triangles></COLLADA>"""
+
+
+@pytest.mark.parametrize(
+    ("second", "picture", "kept"),
+    [('<input semantic="TEXCOORD"/>', True, True), ("", True, False), ('<input semantic="TEXCOORD"/>', False, False)],
+)
+def test_collada_textures_are_inlined_where_every_part_has_them(tmp_path, second, picture, kept):
+    (tmp_path / "part.dae").write_text(COLLADA.replace("SECOND", second))
+    if picture:
+        (tmp_path / "pic.png").write_bytes(b"PNG")
+    traj = single(coal.BVHModelOBBRSS(), meshPath=str(tmp_path / "part.dae"), overrideMaterial=False)
+    drawn = shapes.draw(traj.system.robot.visual_model.geometryObjects[0])["object"]
+    assert drawn["resources"] == ({"pic.png": "data:image/png;base64,UE5H"} if kept else {})
+    assert ("<texture" in drawn["data"]) is kept
+    assert drawn["data"].count('semantic="TEXCOORD"') == (2 if second else 0)
+
+
 def test_a_missing_mesh_is_named_and_skipped(tmp_path):
     traj = single(coal.BVHModelOBBRSS(), meshPath="nowhere/part.stl")
     with pytest.warns(UserWarning, match=r"'shape' is not drawn: its mesh file nowhere/part\.stl is missing"):
@@ -284,6 +304,12 @@ class Mechanism:
 
 def test_a_mechanism_has_nothing_to_show(tmp_path):
     traj = fakes.Trajectory(fakes.System(Mechanism()), lambda t: np.zeros(1))
+    with pytest.raises(InputError, match="Mechanism of this run has no geometry to show"):
+        export_html(traj, tmp_path / "page.html")
+
+
+def test_a_system_without_a_robot_has_nothing_to_show(tmp_path):
+    traj = fakes.Trajectory(Mechanism(), lambda t: np.zeros(1))
     with pytest.raises(InputError, match="Mechanism of this run has no geometry to show"):
         export_html(traj, tmp_path / "page.html")
 

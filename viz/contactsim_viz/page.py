@@ -31,7 +31,9 @@ def write(scene: Scene, motion: Motion, title: str, step: float, speed: float) -
     import umsgpack
 
     messages = (umsgpack.packb(command, force_float_precision="single") for command in scene.commands)
-    packed = (gzip.compress(message, compresslevel=6, mtime=0) for message in messages)  # no date: equal runs give equal pages
+    packed = (
+        gzip.compress(message, compresslevel=6, mtime=0) for message in messages
+    )  # no date: equal runs give equal pages
     ticks = motion.events if len(motion.events) <= _MOST_TICKS else motion.events[:0]
     run = {
         "commands": [base64.b64encode(part).decode("ascii") for part in packed],

@@ -95,9 +95,10 @@ def _page(traj: TrajectoryLike, fps: float, speed: float) -> str:
 
     _positive("fps", fps)
     _positive("speed", speed)
-    model = getattr(traj.system.robot, "model", None)
+    robot = getattr(traj.system, "robot", None)
+    model = getattr(robot, "model", None)
     if model is None:
-        kind = type(traj.system.robot).__name__
+        kind = type(traj.system if robot is None else robot).__name__
         raise InputError(f"the {kind} of this run has no geometry to show; plot its states, or build it as a Robot")
     sampled = motion.sample(traj, speed / fps)
     return page.write(scene.build(traj, sampled), sampled, model.name or "robot", speed / fps, speed)
