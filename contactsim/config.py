@@ -2,26 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from .errors import InputError
 
 Schema = TypeVar("Schema", bound=BaseModel)
+Place = tuple[int | str, ...]
 
 
 def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schema:
-    """An instance of `schema` with `values`; every mistake is reported at once.
+    """An instance of `schema` with `values`; every mistake is reported at once, with its path.
 
     Raises:
-        InputError: a name is unknown or a value out of range; `where` says of what.
+        InputError: a key is unknown (the known ones are listed) or a value out of range; `where` says of what.
     """
     try:
         return schema(**values)
     except ValidationError as error:
-        known = ", ".join(schema.model_fields) or "none"
-        mistakes = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'value'}: {item['msg']}" for item in error.errors()
-        )
-        raise InputError(f"{where}: {mistakes} (its parameters are: {known})") from None
+        mistakes = "; ".join(_mistake(schema, item["loc"], item["type"], item["msg"]) for item in error.errors())
+        known = "" if "known here" in mistakes else f" (its parameters are: {', '.join(schema.model_fields) or 'none'})"
+        raise InputError(f"{where}: {mistakes}{known}") from None
+
+
+def _mistake(schema: type[BaseModel], place: Place, kind: str, message: str) -> str:
+    path, found = _walk(schema, place)
+    if kind == "extra_forbidden":
+        known = dict.fromkeys(name for inner in found for name in inner.model_fields)
+        message = f"unknown key (known here: {', '.join(known) or 'none'})"
+    return f"{path or 'value'}: {message.removeprefix('Value error, ')}"
+
+
+def _walk(schema: type[BaseModel], place: Place) -> tuple[str, list[type[BaseModel]]]:
+    """The path of an error as a user would write it, and the schemas of the table it lies in."""
+    path: list[str] = []
+    found = [schema]
+    for part in place:
+        fields = [inner.model_fields[part] for inner in found if part in inner.model_fields]
+        tagged = [inner for inner in found if part in _kinds(inner)]
+        others = [inner.OTHERS for inner in found if hasattr(inner, "OTHERS")]
+        if not fields and tagged:  # the tag by which a table was told from others of its union is no key of the user's
+            found = tagged
+            continue
+        path.append(str(part))
+        if fields:
+            found = [inner for field in fields for inner in _schemas(field.annotation)] or found
+        elif others:
+            found = others
+    return ".".join(path), found
+
+
+def _kinds(schema: type[BaseModel]) -> tuple[Any, ...]:
+    return get_args(schema.model_fields["kind"].annotation) if "kind" in schema.model_fields else ()
+
+
+def _schemas(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _schemas(inner)

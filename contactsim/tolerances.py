@@ -22,7 +22,7 @@ class Tolerances:
         gap: contacts closer than this are touching [m].
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
-        bounce_speed: an impact slower than this does not rebound [m/s]; its flight would be lost in rounding.
+        hop: a contact that would leave the ground for less than this height stays on it [m].
         force: forces and accelerations below this, relative to the largest of the problem, are zero.
         slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
             of the slip acceleration while the contact starts to slip [m/s].
@@ -34,11 +34,11 @@ class Tolerances:
     rtol: float = 1e-8
     atol: float = 1e-10
     event_time: float = 1e-12
-    rearm: float = 1e-14
+    rearm: float = 1e-15
     gap: float = 1e-11
     start_depth: float = 1e-9
     speed: float = 1e-10
-    bounce_speed: float = 1e-6
+    hop: float = 2e-15
     force: float = 1e-9
     slip_speed: float = 1e-6
     drift: float = 1e-11

@@ -186,12 +186,12 @@ class RigidFlow(Flow):
         slip = terms.rates[self._constrained]
         if np.abs(gaps).max() > tolerance:
             normals = terms.rows[list(self._normal.values())]
-            q = self._mechanism.space.integrate(q, smallest_change(terms.mass, normals, -gaps))
+            q = self._mechanism.space.integrate(q, smallest_change(terms.mass, normals, -gaps)[0])
             terms = self._mechanism.terms(t, q, v, self._closed)
             slip = terms.rates[self._constrained]
         elif np.abs(slip).max() <= tolerance:
             return x
-        v = v + smallest_change(terms.mass, terms.rows[self._constrained], -slip)
+        v = v + smallest_change(terms.mass, terms.rows[self._constrained], -slip)[0]
         self._key = None
         return np.concatenate([q, v, x[nq + nv :]])
 
@@ -373,7 +373,8 @@ def solve_mass(mass: Array, right: Array) -> Array:
     return solved
 
 
-def smallest_change(mass: Array, rows: Array, target: Array) -> Array:
-    """Smallest change in the metric of M that changes the rows by `target`."""
+def smallest_change(mass: Array, rows: Array, target: Array) -> tuple[Array, Array]:
+    """Smallest change (nv,) in the metric of M that changes the rows by `target`, and its multipliers."""
     solved = solve_mass(mass, rows.T)
-    return solved @ np.linalg.lstsq(rows @ solved, target, rcond=1e-10)[0]
+    multipliers = np.linalg.lstsq(rows @ solved, target, rcond=1e-10)[0]
+    return solved @ multipliers, multipliers

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     from .robot import ContactPoint
 
@@ -19,26 +21,35 @@ EXTREMES = 8  # directions in which the extreme points of a mesh are taken: the 
 
 
 def load_geometry(model: Any, source: Any) -> Any:
-    """A geometry model from one, from a function of the model, or None; a missing mesh is warned about, not fatal."""
+    """A geometry model from one, from a function of the model, or None.
+
+    Raises:
+        InputError: a mesh is missing.
+    """
     if source is None or isinstance(source, pin.GeometryModel):
         return source
     try:
         return source(model)
     except (ValueError, RuntimeError) as error:
-        warnings.warn(
-            f"the geometry of robot '{model.name}' is left out ({error}); give package_dirs where its meshes are",
-            stacklevel=4,
-        )
-        return None
+        reason = str(error).rstrip(".")
+        raise InputError(f"the geometry of robot '{model.name}' cannot be read ({reason}); give package_dirs, or contacts by hand") from error
 
 
-def automatic_contacts(model: Any, collision: Any) -> tuple[ContactPoint, ...]:
+def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:
     """Contact points of a robot: links named as feet where there are any, else all collision geometry of its links.
 
     sphere: its centre, with its radius. Box: eight corners. Capsule: the two ends of its axis, with its radius.
-    Cylinder: four points on each rim. Mesh: up to eight extreme points, on links that carry no other link.
+    Cylinder: four points on each rim. Mesh: up to eight extreme points, on links that carry no other link. Feet whose
+    geometry cannot be read are points at the origin of their link, with a warning.
     """
     feet = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY and FOOT.search(frame.name)]
+    try:
+        collision = load_geometry(model, source)
+    except InputError as error:
+        if not feet:
+            raise
+        warnings.warn(f"{error}; its feet are taken as points", stacklevel=4)
+        collision = None
     geometries = list(collision.geometryObjects) if collision is not None else []
     by_link: dict[str, list[Any]] = {}
     for geometry in geometries:

@@ -91,6 +91,7 @@ class Robot:
         self.model = pin.Model(model)
         self.name = name or model.name
         self._visual, self._collision = visual, collision
+        _check_order(self.model)
         _check_masses(self.model)
         _warn_about_dry_friction(self.model)
         self.nq, self.nv = self.model.nq, self.model.nv
@@ -98,7 +99,7 @@ class Robot:
         if isinstance(contacts, str):
             if contacts != "auto":
                 raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
-            contacts = automatic_contacts(self.model, self.collision_model)
+            contacts = automatic_contacts(self.model, collision)
         self.contacts = tuple(contacts)
         unique_names([point.name for point in self.contacts])
         for point in self.contacts:
@@ -324,6 +325,15 @@ def _frame_id(model: Any, name: str, owner: str) -> int:
         close = ", ".join(get_close_matches(name, frames, n=5, cutoff=0.3)) or ", ".join(frames[:8])
         raise InputError(f"{owner}: the model has no frame '{name}'; similar ones are {close}")
     return int(model.getFrameId(name))
+
+
+def _check_order(model: Any) -> None:
+    """Pinocchio's mass matrix is silently wrong where the joints below a joint do not follow it without a gap."""
+    for i in range(1, model.njoints):
+        below = sorted(model.subtrees[i])
+        if below != list(range(i, i + len(below))):
+            last = model.names[below[-1]]
+            raise InputError(f"joint '{last}' is not in depth-first order; add the joints of each branch one after the other")
 
 
 def _check_masses(model: Any) -> None:

@@ -1,0 +1,197 @@
+"""A ContactSystem as plain data, and back: what a stored run holds of the system that made it.
+
+Functions cannot be written to a file. They are stored by name, and stand-ins that refuse to be called take their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from .. import registry
+from ..contracts import ContactLaw
+from ..errors import InputError, PluginError
+from ..tolerances import Tolerances
+from .controllers import Array, Controller
+from .robot import ContactPoint, Robot, _GeometryFile
+from .system import ContactSystem
+from .terrain import Flat, Slope, Terrain
+
+Description = dict[str, Any]
+
+GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
+    Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
+    Slope: ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
+}
+COEFFICIENTS = ("friction", "static_friction", "restitution")
+
+
+def describe(system: ContactSystem) -> Description:
+    """The system as data that JSON can hold; functions by their name."""
+    controller = system.controller
+    return {
+        "robot": _describe_robot(system.robot) if isinstance(system.robot, Robot) else None,
+        "mechanism": type(system.robot).__name__,
+        "terrain": _describe_terrain(system.terrain),
+        "law": {"name": _law_name(system.law), "parameters": system.law.parameters.model_dump()},
+        "controller": controller and _describe_controller(controller),
+        "gravity": system.gravity.tolist(),
+        "joint_limits": system.joint_limits,
+        "pushes": [
+            asdict(push) | {"force": push.force.tolist(), "point": push.point.tolist()} for push in system.pushes
+        ],
+        "tolerances": asdict(system.tolerances),
+        **{name: getattr(system, name).tolist() for name in COEFFICIENTS},
+    }
+
+
+def rebuild(description: Description) -> ContactSystem:
+    """The system of a description; its controller and `enabled` functions are stand-ins that raise when called.
+
+    Raises:
+        InputError: the mechanism, the terrain or the law exists as code only.
+    """
+    if description["robot"] is None:
+        raise InputError(f"the functions of its {description['mechanism']} are not stored")
+    law = description["law"]
+    if law["name"] is None:
+        raise InputError("its contact law is not a registered plugin")
+    controller = description["controller"]
+    system = ContactSystem(
+        _rebuild_robot(description["robot"]),
+        _rebuild_terrain(description["terrain"]),
+        registry.load("contact_laws", law["name"])(**law["parameters"]),
+        controller and StoredController(**controller),
+        description["gravity"],
+        description["joint_limits"],
+        tolerances=Tolerances(**description["tolerances"]),
+    )
+    for push in description["pushes"]:
+        system = system.with_push(
+            push["frame"], push["force"], push["start"], push["end"] - push["start"], push["point"]
+        )
+    system._set_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))
+    return system
+
+
+class StoredController(Controller):
+    """Stands for a controller of which a file holds the name only."""
+
+    def __init__(self, name: str, memory: int, period: float | None) -> None:
+        self.name, self.memory, self.period = name, memory, period
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Nothing to give: raises InputError."""
+        raise _not_stored("controller", self.name)
+
+
+@dataclass(frozen=True)
+class StoredFunction:
+    """Stands for an `enabled` function of which a file holds the name only."""
+
+    name: str
+
+    def __call__(self, t: float, q: Array, v: Array) -> float:
+        """Nothing to give: raises InputError."""
+        raise _not_stored("function", self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _not_stored(kind: str, name: str) -> InputError:
+    return InputError(f"the {kind} {name} of this run was stored by name only; load it with Trajectory.load(path, system=...)")
+
+
+# --- parts ------------------------------------------------------------------------------------------------------
+
+
+def _describe_robot(robot: Robot) -> Description:
+    contacts = []
+    for point in robot.contacts:
+        enabled = point.enabled and _name_of(point.enabled)
+        values = {name: getattr(point, name) for name in ContactPoint.__dataclass_fields__}
+        contacts.append(values | {"offset": [float(c) for c in point.offset], "enabled": enabled})
+    return {
+        "name": robot.name,
+        "model": robot.model.saveToString(),
+        "contacts": contacts,
+        "nominal": robot.nominal.tolist(),
+        "geometry": _describe_geometry(robot._visual),
+    }
+
+
+def _rebuild_robot(data: Description) -> Robot:
+    model = pin.Model()
+    model.loadFromString(data["model"])
+    contacts = [
+        ContactPoint(**point | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
+        for point in data["contacts"]
+    ]
+    geometry = data["geometry"]
+    visual = geometry and StoredGeometry(geometry["path"], tuple(geometry["folders"]), geometry["urdf"])
+    return Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+
+
+def _describe_geometry(source: Any) -> Description | None:
+    if isinstance(source, StoredGeometry):
+        return {"path": source.path, "folders": list(source.folders), "urdf": source.urdf}
+    if not isinstance(source, _GeometryFile):
+        return None
+    urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""
+    return {"path": source.path, "folders": list(source.folders), "urdf": urdf}
+
+
+@dataclass(frozen=True)
+class StoredGeometry:
+    """The visual geometry of a stored robot: from the URDF's text, or the MJCF file if it still exists."""
+
+    path: str
+    folders: tuple[str, ...]
+    urdf: str
+
+    def __call__(self, model: Any) -> Any:
+        if self.urdf:
+            return pin.buildGeomFromUrdfString(model, self.urdf, pin.GeometryType.VISUAL, package_dirs=list(self.folders))
+        return _GeometryFile(self.path, self.folders, visual=True)(model)
+
+
+def _describe_terrain(terrain: Terrain) -> Description:
+    if type(terrain) not in GROUNDS:
+        return {"kind": None, "class": type(terrain).__name__}
+    kind, parameters = GROUNDS[type(terrain)]
+    return {"kind": kind, **parameters(terrain)}
+
+
+def _rebuild_terrain(data: Description) -> Terrain:
+    for ground, (kind, _) in GROUNDS.items():
+        if data["kind"] == kind:
+            return ground(**{name: value for name, value in data.items() if name != "kind"})
+    raise InputError(f"its terrain {data.get('class', data['kind'])} is not stored")
+
+
+def _describe_controller(controller: Controller) -> Description:
+    name = controller.name if isinstance(controller, StoredController) else _name_of(controller)
+    return {"name": name, "memory": controller.memory, "period": controller.period}
+
+
+def _law_name(law: ContactLaw) -> str | None:
+    """Name under which the class of the law is registered; None where it is not."""
+    for name in registry.names("contact_laws"):
+        try:
+            if registry.load("contact_laws", name) is type(law):
+                return name
+        except PluginError:
+            continue
+    return None
+
+
+def _name_of(function: Any) -> str:
+    """How a person calls a function or an object: no addresses in it."""
+    text = repr(function)
+    return getattr(function, "__qualname__", type(function).__qualname__) if " at 0x" in text else text
