@@ -31,6 +31,8 @@ Direction = Array | None
 RANK = 1e-10  # singular values below this fraction of the largest are zero
 TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
 NEWTON_STEPS = 40
+ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
+COMPASS = 12  # directions tried in such a turn
 PROPOSALS = 100
 EXHAUSTIVE = 6  # with at most this many contacts all modes are tried before giving up
 
@@ -200,15 +202,37 @@ def _turn(
     spatial = [i for i in unknown if problem.dims[i] == 3]
     if not spatial:
         return forces, unique
-    start = list(slips)
-    for quarter in range(4):
-        for i in spatial:
-            slips[i] = _rotate(start[i], quarter * np.pi / 2)  # type: ignore[arg-type]
-        forces, unique, converged = _newton(problem, modes, slips, spatial)
-        motion = problem.delassus @ forces + problem.free
-        if converged and all(motion[problem.tangent(i)] @ slips[i] >= -_scale(motion) for i in spatial):
-            break
+    forces, unique, converged = _newton(problem, modes, slips, spatial)
+    if not converged or not _slips_forward(problem, forces, slips, spatial):
+        for _ in range(ALIGNMENTS):
+            for i in spatial:
+                _align(problem, modes, slips, i)
+        forces, unique, _ = _newton(problem, modes, slips, spatial)
     return forces, unique
+
+
+def _slips_forward(problem: ContactProblem, forces: Array, slips: list[Direction], spatial: list[int]) -> bool:
+    motion = problem.delassus @ forces + problem.free
+    return all(float(motion[problem.tangent(i)] @ slips[i]) >= -_scale(motion) for i in spatial)  # type: ignore[operator]
+
+
+def _align(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], i: int) -> None:
+    """Turn the slip direction of contact `i` alone, the others held, to where the contact moves along it."""
+    angles = np.arange(COMPASS + 1) * (2.0 * np.pi / COMPASS)
+    around, along, across = [], [], []
+    for angle in angles:
+        around.append(np.array([np.cos(angle), np.sin(angle)]))
+        slips[i] = around[-1]
+        motion = (problem.delassus @ _linear(problem, modes, slips)[0] + problem.free)[problem.tangent(i)]
+        along.append(float(motion @ slips[i]))
+        across.append(float(motion @ _normal_to(slips[i])))
+    best, turned = -np.inf, slips[i]
+    for k in range(COMPASS):
+        if across[k] * across[k + 1] <= 0.0 and across[k] != across[k + 1] and along[k] + along[k + 1] > best:
+            best = along[k] + along[k + 1]
+            part = across[k] / (across[k] - across[k + 1])
+            turned = _rotate(around[k], part * (2.0 * np.pi / COMPASS))
+    slips[i] = turned
 
 
 def _newton(

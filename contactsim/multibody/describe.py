@@ -105,7 +105,8 @@ class StoredFunction:
 
 
 def _not_stored(kind: str, name: str) -> InputError:
-    return InputError(f"the {kind} {name} of this run was stored by name only; load it with Trajectory.load(path, system=...)")
+    remedy = "load it with Trajectory.load(path, system=...)"
+    return InputError(f"the {kind} {name} of this run was stored by name only; {remedy}")
 
 
 # --- parts ------------------------------------------------------------------------------------------------------
@@ -156,8 +157,10 @@ class StoredGeometry:
     urdf: str
 
     def __call__(self, model: Any) -> Any:
+        """Pinocchio's geometry model of the visuals."""
         if self.urdf:
-            return pin.buildGeomFromUrdfString(model, self.urdf, pin.GeometryType.VISUAL, package_dirs=list(self.folders))
+            kind = pin.GeometryType.VISUAL
+            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
         return _GeometryFile(self.path, self.folders, visual=True)(model)
 
 
