@@ -85,9 +85,11 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{_MODULES[name]}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'contactsim' has no attribute '{name}'")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    home = import_module(f".{_HOMES[name]}", __name__)
+    # Importing a submodule binds its name here; `simulate` is the function, whichever name was asked for first.
+    for public in {name, _HOMES[name]} & _HOMES.keys():
+        globals()[public] = getattr(home, public)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

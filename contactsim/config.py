@@ -23,15 +23,14 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
         return schema(**values)
     except ValidationError as error:
         mistakes = "; ".join(_mistake(schema, item["loc"], item["type"], item["msg"]) for item in error.errors())
-        known = "" if "known here" in mistakes else f" (its parameters are: {', '.join(schema.model_fields) or 'none'})"
-        raise InputError(f"{where}: {mistakes}{known}") from None
+        raise InputError(f"{where}: {mistakes}") from None
 
 
 def _mistake(schema: type[BaseModel], place: Place, kind: str, message: str) -> str:
     path, found = _walk(schema, place)
-    if kind == "extra_forbidden":
-        known = dict.fromkeys(name for inner in found for name in inner.model_fields)
-        message = f"unknown key (known here: {', '.join(known) or 'none'})"
+    if kind in ("extra_forbidden", "model_type"):
+        known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
+        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else f"give a table (of {known})"
     return f"{path or 'value'}: {message.removeprefix('Value error, ')}"
 
 

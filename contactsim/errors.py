@@ -38,6 +38,10 @@ class NoConvergenceError(SimulationError):
     """A contact problem was not solved to its tolerance, although a solution may exist."""
 
 
+class SingularError(SimulationError):
+    """The equations of motion have no unique solution at a state: a singular mass matrix or dependent constraints."""
+
+
 class StepSizeError(SimulationError):
     """The integrator cannot meet its tolerance with a step above the smallest one."""
 

@@ -25,7 +25,7 @@ CORRECTIONS = 6  # of an event's time on true steps; two are the rule
 
 @dataclass(frozen=True)
 class Crossing:
-    """A guard that fires within a step: its index and the bracket (before, after) of its zero."""
+    """A guard that fires within a step: its index, the bracket (before, after) of its zero, and the level it falls to."""
 
     guard: int
     before: float
@@ -50,25 +50,35 @@ class Watch:
         self._band = self._rounding if flow.guard_bands is None else np.maximum(flow.guard_bands, self._rounding)
         self._level = np.minimum(self.values, 0.0) - self._rounding  # where a guard fires that was never armed
         self.armed = self.values > self._rounding
+        self._sampled: tuple[Segment, Array, Array] | None = None
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
         return self._names(np.flatnonzero(self.values < -self._band))
 
     def crossings(self, segment: Segment) -> list[Crossing]:
-        """Guards that fire within a step, each with the bracket of its first zero; updates which are armed."""
+        """Guards that fire within a step from the present state, each with the bracket of its first zero."""
         if not len(self.values):
             return []
-        times = segment.t0 + (segment.t1 - segment.t0) * NODES
-        times[-1] = segment.t1
-        inner = [self._at(segment, t) for t in times[1:]]
-        samples = np.vstack([self.values, *inner])
+        times, samples = self._sample(segment)
         suspects = np.flatnonzero(self._may_fire(samples))
-        found = [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
-        until = min((hit.before for hit in found), default=segment.t1)
-        self.armed = self.armed | (samples[times <= until] > self._rounding).any(axis=0)
-        self.values = samples[-1]
-        return found
+        return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
+
+    def accept(self, segment: Segment) -> None:
+        """Go on from the end of a step in which nothing fired."""
+        if len(self.values):
+            _, samples = self._sample(segment)
+            self.armed = self.armed | (samples > self._rounding).any(axis=0)
+            self.values = samples[-1]
+
+    def _sample(self, segment: Segment) -> tuple[Array, Array]:
+        """The times at which a step is looked at (6,), and the guards there (6, ng); the last step's are kept."""
+        if self._sampled is None or self._sampled[0] is not segment:
+            times = segment.t0 + (segment.t1 - segment.t0) * NODES
+            times[-1] = segment.t1
+            samples = np.vstack([self.values, *(self._at(segment, t) for t in times[1:])])
+            self._sampled = (segment, times, samples)
+        return self._sampled[1:]
 
     def _at(self, segment: Segment, t: float) -> Array:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
@@ -103,26 +113,39 @@ class Watch:
     def locate(self, stepper: Stepper, segment: Segment, found: list[Crossing]) -> tuple[Segment, frozenset[Hashable]]:
         """Step exactly to the first of the crossings found; the guards that fire there come with it.
 
-        The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant) until
-        its correction is below the tolerance on event times.
+        The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant). A step
+        that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way.
         """
-        zeros = [self._zero(segment, hit) for hit in found]
-        leader = found[int(np.argmin(zeros))]
-        time = max(min(zeros), float(np.nextafter(segment.t0, np.inf)))
+        while True:
+            zeros = [self._zero(segment, hit) for hit in found]
+            landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
+            found = [hit for hit in self.crossings(landed) if self._zero(landed, hit) < landed.t1 - self._window]
+            if not found or landed.t1 >= segment.t1:
+                return landed, fired
+            segment = landed
+
+    def _land(
+        self, stepper: Stepper, segment: Segment, leader: Crossing, time: float
+    ) -> tuple[Segment, frozenset[Hashable]]:
+        time = max(time, float(np.nextafter(segment.t0, np.inf)))
         slopes = self._slopes(segment, time)
         slope = slopes[leader.guard]
         landed = stepper.land(segment, time)
         for _ in range(CORRECTIONS):
-            self.values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
-            correction = (leader.level - self.values[leader.guard]) / slope if slope else 0.0
+            values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
+            correction = (leader.level - values[leader.guard]) / slope if slope else 0.0
             if abs(correction) <= 2.0 * np.spacing(time) or not segment.t0 < time + correction <= segment.t1:
                 break
             time += correction
             landed = stepper.land(segment, time)
         margin = np.maximum(-slopes * self._window, self._rounding)
-        together = self.armed & (slopes < 0.0) & (self.values <= margin)
+        together = self._armed_before(segment, time) & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
+
+    def _armed_before(self, segment: Segment, time: float) -> Array:
+        times, samples = self._sample(segment)
+        return self.armed | (samples[times < time] > self._rounding).any(axis=0)
 
     def _zero(self, segment: Segment, hit: Crossing) -> float:
         def guard(t: float) -> float:

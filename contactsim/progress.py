@@ -8,10 +8,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def bar(t0: float, t1: float) -> Iterator[Callable[[float], None]]:
-    """A bar from `t0` to `t1` [s]; yields a function that is told the present time."""
+    """A bar from `t0` to `t1` [s], if the error stream is a terminal; yields a function that is told the time."""
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    console = Console(stderr=True)
     columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.completed:.3f} of {task.total:.3f} s"))
-    with Progress(*columns, TimeRemainingColumn(), transient=True) as progress:
+    shown = console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=not shown) as progress:
         task = progress.add_task("simulating", total=t1 - t0)
         yield lambda t: progress.update(task, completed=t - t0)

@@ -132,8 +132,9 @@ class Simulation:
         found = self._watch.crossings(segment)
         if found:
             segment, fired = self._watch.locate(self._stepper, segment, found)
-        elif segment.t1 >= clock:
-            fired = frozenset({CLOCK})
+        else:
+            self._watch.accept(segment)
+            fired = frozenset({CLOCK}) if segment.t1 >= clock else frozenset()
         self._segments.append(segment)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:

@@ -176,7 +176,7 @@ def _linear(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direct
     matrix = problem.delassus[rows] @ basis
     unknowns, _, rank, _ = np.linalg.lstsq(matrix, -problem.free[rows], rcond=RANK)
     if rank == len(rows):
-        unknowns += np.linalg.solve(matrix, -problem.free[rows] - matrix @ unknowns)
+        unknowns += np.linalg.solve(matrix, -problem.free[rows] - matrix @ unknowns)  # one refinement
         return basis @ unknowns, True
     forces = basis @ unknowns
     if _least_margin(problem, modes, forces) < 0.0:

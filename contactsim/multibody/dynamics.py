@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg.lapack import dgesv, dposv
 
-from ..errors import SimulationError
+from ..errors import SingularError
 from ..hybrid import Array, Flow
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
@@ -130,12 +130,15 @@ class RigidFlow(Flow):
     # --- the contract of a flow -------------------------------------------------------------------------------
 
     def field(self, t: float, x: Array) -> Array:
-        """Rate (v, a, z') of the state."""
+        """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
         system = self._system
         out = np.empty(system.tangent_size)
         nq, nv = system.nq, system.nv
         out[:nv] = x[nq : nq + nv]
-        out[nv : 2 * nv] = self.motion(t, x).acceleration
+        try:
+            out[nv : 2 * nv] = self.motion(t, x).acceleration
+        except SingularError:
+            out[nv : 2 * nv] = np.nan
         if system.memory:
             out[2 * nv :] = system.memory_rate(t, x)
         return out
@@ -232,7 +235,7 @@ class RigidFlow(Flow):
         matrix = rows @ solved
         _, _, negative, info = dgesv(matrix[:, 1:], matrix[:, 0] + bias)
         if info:
-            raise SimulationError(f"the contact constraints of mode {self._mode} became dependent during an arc")
+            raise SingularError(f"the contact constraints of mode {self._mode} became dependent during an arc")
         acceleration = solved[:, 0] - solved[:, 1:] @ negative
         return Motion(acceleration, terms.rates, lambda: self._regular_forces(-negative, directions))
 
@@ -365,11 +368,11 @@ def solve_mass(mass: Array, right: Array) -> Array:
     """M^-1 right, by Cholesky's factors.
 
     Raises:
-        SimulationError: M is not positive definite.
+        SingularError: M is not positive definite.
     """
     _, solved, info = dposv(mass, right)
     if info:
-        raise SimulationError("the mass matrix is not positive definite; check masses and inertias")
+        raise SingularError("the mass matrix is not positive definite; check masses and inertias")
     return solved
 
 

@@ -72,7 +72,7 @@ class Robot:
         contacts: contact points, or "auto": from the collision geometry.
         nominal: a standing configuration (nq,); by default the neutral one, lifted until it touches level ground.
         visual, collision: geometry models or functions that load them when they are first needed.
-        source: URDF or MJCF text and options, to rebuild the robot from a stored run.
+        name: name of the robot; by default the model's.
     """
 
     def __init__(
@@ -84,7 +84,6 @@ class Robot:
         visual: Any = None,
         collision: Any = None,
         name: str = "",
-        gears: bool = True,
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InputError(f"Robot needs a pinocchio model, not a {type(model).__name__}; use Robot.from_urdf for files")
@@ -223,6 +222,16 @@ class Robot:
         unique_names([point.name for point in changed.contacts])
         return changed
 
+    def with_armature(self, armature: float) -> Robot:
+        """A copy whose actuated joints carry a rotor inertia, reflected through the gear [kg m^2, kg]."""
+        if not (np.isfinite(armature) and armature >= 0.0):
+            raise InputError(f"the armature of robot '{self.name}' is {armature}; give a number that is zero or positive")
+        changed = copy.copy(self)
+        changed.__dict__.pop("_level", None)
+        changed.model = pin.Model(self.model)
+        changed.model.armature = np.where(self.actuated, armature, self.model.armature)
+        return changed
+
     def frame_id(self, name: str) -> int:
         """Pinocchio's index of a frame.
 
@@ -260,6 +269,7 @@ def load_robot(name: str) -> Robot:
     else:
         robot = Robot.from_mjcf(path, contacts)
     robot.name = name
+    robot = robot.with_armature(entry.armature) if entry.armature else robot
     robot._nominal = entry.nominal(robot.model)
     return robot
 

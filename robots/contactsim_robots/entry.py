@@ -55,6 +55,7 @@ class RobotEntry:
             friction, static_friction, restitution, name, enabled).
         nominal: built ``pin.Model`` -> standing configuration (nq,), lowest foot point on the floor z = 0.
         demo: built ``pin.Model`` -> its demonstration; None where it has none.
+        armature: rotor inertia of every motor, reflected through its gear [kg m^2]; a URDF cannot say it.
     """
 
     name: str
@@ -65,6 +66,7 @@ class RobotEntry:
     feet: tuple[dict[str, Any], ...]
     nominal: Callable[[Any], Array]
     demo: Callable[[Any], Demo] | None = None
+    armature: float = 0.0
 
 
 def foot(frame: str, name: str, offset: tuple[float, float, float] = (0.0, 0.0, 0.0), radius: float = 0.0,

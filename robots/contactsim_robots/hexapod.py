@@ -13,6 +13,7 @@ from .entry import Array, Demo, RobotEntry, foot
 
 COXA, FEMUR, TIBIA = 0.05, 0.12, 0.19
 """Lengths of the leg's links, m."""
+ROTOR_INERTIA = 0.012  # of each servo, reflected through its gear, as of a common 1:350 one [kg m^2]
 FOOT_RADIUS = 0.02
 REACH, DROP = 0.20, 0.135
 """Centre of a standing foot, m: out from the hip's yaw axis and down from the hip."""
@@ -179,4 +180,5 @@ ENTRY = RobotEntry(
     feet=tuple(foot(f"{leg.name}_foot", leg.name, radius=FOOT_RADIUS) for leg in LEGS),
     nominal=nominal,
     demo=walk,
+    armature=ROTOR_INERTIA,
 )

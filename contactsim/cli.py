@@ -1,0 +1,200 @@
+"""The `contactsim` command. Whatever takes time to import is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .errors import ContactSimError, InputError
+
+if TYPE_CHECKING:
+    from .scene import Scene
+
+app = typer.Typer(
+    name="contactsim",
+    help="Event-driven multibody contact: robots through impacts, sticking, slipping and lift-off.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+PLANNED = {
+    "slip": "the model 'slip' is not here yet; run a robot, for example: contactsim run hexapod",
+    "compliant-hexapod": "the model 'compliant-hexapod' is not here yet; run the hexapod with --law spring-damper",
+}
+
+
+class Code(IntEnum):
+    """Exit status of the command."""
+
+    OK = 0
+    BROKEN = 1  # `doctor` found something without which nothing runs
+    MISTAKE = 2  # of the user: one sentence said what
+    STOPPED = 3  # a run ended before its time; what was computed is kept
+
+
+@app.command()
+def run(
+    target: Annotated[str, typer.Argument(help="Name of a robot, FILE.urdf, FILE.xml (MJCF) or SCENE.toml.")],
+    time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A key of the scene: contact.friction=0.4.")
+    ] = None,
+    law: Annotated[str | None, typer.Option(help="Contact law; `contactsim plugins` lists them.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
+    html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
+    integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
+    all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
+) -> int:
+    """Simulate a robot and keep the run in DIR/run.nc."""
+    given = {"run.time": time, "law.name": law, "run.integrator": integrator, "run.rtol": rtol}
+    changes = [*(settings or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
+    _one_thread()
+    scene = scene_of(target, changes)
+
+    from . import job
+
+    folder = job.folder(out, scene.title)
+    trajectory = job.simulate(scene)
+    file = job.save(trajectory, folder, scene)
+    job.report(trajectory, scene.title, all_events)
+    job.wrote(file)
+    for wanted, export in ((html, job.write_html), (png, job.write_png)):
+        if wanted:
+            job.wrote(export(trajectory, folder))
+    if view:
+        job.show(trajectory)
+    return Code.OK if trajectory.status.complete else Code.STOPPED
+
+
+@app.command("view")
+def view_run(
+    file: Annotated[Path, typer.Argument(metavar="RUN.nc", help="A run that `contactsim run` or save() wrote.")],
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an offline page instead.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture instead.")] = None,
+) -> int:
+    """Show a stored run in the browser."""
+    _one_thread()
+
+    from . import job
+    from .storage import load
+
+    trajectory = load(file)
+    if html is None and png is None:
+        job.show(trajectory)
+    if html is not None:
+        job.wrote(job.write_html(trajectory, html.parent, html.name))
+    if png is not None:
+        job.wrote(job.write_png(trajectory, png.parent, png.name))
+    return Code.OK
+
+
+@app.command()
+def robots() -> int:
+    """List the robots that `run` knows by name."""
+    from . import listings
+
+    return listings.robots()
+
+
+@app.command()
+def plugins() -> int:
+    """List the plugins, and what is wrong with a broken one."""
+    from . import listings
+
+    return listings.plugins()
+
+
+@app.command()
+def doctor() -> int:
+    """Check this installation."""
+    from . import doctor
+
+    return doctor.examine()
+
+
+def scene_of(target: str, settings: Sequence[str]) -> Scene:
+    """The scene of what was named on the command line.
+
+    Raises:
+        InputError: there is no such robot or file, or it cannot be read.
+    """
+    if target in PLANNED:
+        raise InputError(PLANNED[target])
+    suffix = Path(target).suffix.lower()
+    if suffix in (".urdf", ".xml", ".mjcf", ".toml") and not Path(target).expanduser().is_file():
+        raise InputError(f"there is no file {target}; check the path")
+    if suffix == ".rc":
+        raise InputError(f"{target}: .rc files are not read by this version; give a robot, a URDF or a scene in TOML")
+    if not suffix and "/" not in target:
+        from .listings import demand_robot
+
+        demand_robot(target)
+    elif suffix not in (".urdf", ".xml", ".mjcf", ".toml"):
+        raise InputError(f"{target} is of no known kind; give the name of a robot, .urdf, .xml (MJCF) or .toml")
+
+    from . import scene
+
+    if suffix == ".toml":
+        return scene.read(target, settings)
+    robot = {"file": str(Path(target).expanduser().resolve())} if suffix else {"name": target}
+    return scene.assemble({"robot": robot}, settings, where="--set" if settings else target)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        from . import __version__
+
+        typer.echo(f"contactsim {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def execute(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; a user's mistake is one sentence on the error stream."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _note
+        try:
+            return int(app(args=arguments, standalone_mode=False) or 0)
+        except ContactSimError as error:
+            _say(error)
+        except (KeyboardInterrupt, typer.Abort):
+            _say("interrupted")
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # else a wrong option or argument
+                raise
+            _say(error.format_message())
+        return Code.MISTAKE
+
+
+def _one_thread() -> None:
+    """The matrices are small: a second thread of the linear algebra costs more than it brings."""
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
+
+def _say(what: object) -> None:
+    sys.stdout.flush()
+    typer.echo(f"contactsim: {what}", err=True)
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"note: {message}", err=True)
+
+
+def main() -> None:
+    """Entry point of the `contactsim` command."""
+    sys.exit(execute())

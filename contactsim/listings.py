@@ -1,0 +1,96 @@
+"""What `contactsim robots` and `contactsim plugins` print; quick, since no robot is built."""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from . import registry
+from .errors import InputError, PluginError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def terminal(error: bool = False) -> Console:
+    """Where to print: as wide as the terminal, and 120 columns wide into a file or a pipe."""
+    from rich.console import Console
+
+    console = Console(stderr=error, highlight=False)
+    return (
+        console if console.is_terminal or "COLUMNS" in os.environ else Console(stderr=error, highlight=False, width=120)
+    )
+
+
+def entries() -> tuple[dict[str, Any], list[str]]:
+    """Entries of all catalogues of robots by name, and what is wrong with a catalogue that fails."""
+    found: dict[str, Any] = {}
+    faults = []
+    for name in registry.names("robots"):
+        try:
+            found.update(registry.load("robots", name)())
+        except PluginError as error:
+            faults.append(str(error))
+    return found, faults
+
+
+def demand_robot(name: str) -> None:
+    """Raise InputError where no catalogue knows the robot; similar names are told."""
+    found, _ = entries()
+    if name not in found:
+        close = ", ".join(get_close_matches(name, found, n=3) or list(found)[:2])
+        raise InputError(
+            f"no robot '{name}'; similar names are {close}, and `contactsim robots` lists all {len(found)}"
+        )
+
+
+def robots() -> int:
+    """Print the robots."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    found, faults = entries()
+    table = Table("name", "root", "joints", "contacts", "demo", "description")
+    table.columns[2].justify = table.columns[3].justify = "right"
+    for name, entry in found.items():
+        demo = "yes" if entry.demo is not None else ""
+        contacts = str(len(entry.feet)) if entry.feet else "auto"
+        table.add_row(escape(name), entry.root, joint_count(entry.path), contacts, demo, escape(entry.description))
+    console = terminal()
+    console.print(table)
+    for fault in faults:
+        console.print(escape(fault), style="red", soft_wrap=True)
+    if len(found) <= 2:
+        console.print("more robots: pip install 'contactsim[robots]'", markup=False)
+    return 0
+
+
+def joint_count(path: Path) -> str:
+    """Movable joints of a robot file, without its root; "?" where it cannot be read."""
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (OSError, ElementTree.ParseError):
+        return "?"
+    joints = root.findall("joint") if root.tag == "robot" else list(root.iter("joint"))
+    return str(sum(joint.get("type") != "fixed" for joint in joints))
+
+
+def plugins() -> int:
+    """Print the plugins; one that fails is marked, with its reason below the table."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    found = registry.survey()
+    table = Table("group", "name", "distribution", "target", "state")
+    for plugin in found:
+        state = "[red]fails[/]" if plugin.error else "[green]loads[/]"
+        table.add_row(plugin.group, escape(plugin.name), plugin.distribution, escape(plugin.target), state)
+    console = terminal()
+    console.print(table)
+    for plugin in found:
+        if plugin.error:
+            console.print(escape(plugin.error), style="red", soft_wrap=True)
+    return 0

@@ -1,0 +1,464 @@
+"""Scene files: a robot, its ground, law, controller and start in TOML, and the system that is built from them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from math import sqrt
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from . import registry
+from .config import validated
+from .contracts import ContactLaw
+from .errors import InputError
+from .multibody.controllers import PD
+from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
+from .multibody.system import ContactSystem, State
+from .multibody.terrain import Flat, Slope, Terrain
+from .tolerances import Tolerances
+
+Array = np.ndarray
+Gain = float | list[float]
+
+DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
+TIME = 2.0  # duration of a run without a demonstration [s]
+
+
+class Table(BaseModel):
+    """A table of a scene file: unknown keys, NaN and infinity are mistakes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Coefficients(Table):
+    """Coefficients of a contact; what is not given stays as it is."""
+
+    friction: float | None = Field(default=None, ge=0.0)
+    static_friction: float | None = Field(default=None, ge=0.0)
+    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
+
+    def given(self) -> dict[str, float]:
+        """The coefficients that are set."""
+        return {name: value for name in Coefficients.model_fields if (value := getattr(self, name)) is not None}
+
+
+class ContactTable(Coefficients):
+    """[contact]: coefficients of all contacts, and in tables below it those of one contact by name."""
+
+    OTHERS: ClassVar[type[Table]] = Coefficients
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Coefficients]
+
+    @property
+    def named(self) -> dict[str, Coefficients]:
+        """The tables of single contacts."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class PointTable(Table):
+    """[[robot.contacts]]: one contact point; see ContactPoint."""
+
+    frame: str
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = Field(default=0.0, ge=0.0)
+    friction: float = Field(default=0.8, ge=0.0)
+    static_friction: float | None = Field(default=None, ge=0.0)
+    restitution: float = Field(default=0.0, ge=0.0, le=1.0)
+    name: str = ""
+
+
+class RobotTable(Table):
+    """[robot]: one of the catalogue by `name`, or a URDF or MJCF `file`."""
+
+    name: str | None = None
+    file: str | None = None
+    root: Literal["free_flyer", "fixed", "planar"] | None = None
+    package_dirs: list[str] = []
+    contacts: Literal["auto"] | list[PointTable] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> RobotTable:
+        if (self.name is None) == (self.file is None):
+            raise ValueError("give either the name of a robot or a file")
+        if self.name is not None and (self.root or self.package_dirs or self.contacts == "auto"):
+            raise ValueError("root, package_dirs and contacts = 'auto' go with a file; a robot by name has its own")
+        return self
+
+
+class FlatTable(Table):
+    """[terrain] kind = "flat"."""
+
+    kind: Literal["flat"] = "flat"
+    height: float = 0.0
+    velocity: tuple[float, float] = (0.0, 0.0)
+
+    def build(self) -> Terrain:
+        """The ground."""
+        return Flat(self.height, self.velocity)
+
+
+class SlopeTable(Table):
+    """[terrain] kind = "slope": angle [rad]."""
+
+    kind: Literal["slope"] = "slope"
+    angle: float
+    downhill: tuple[float, float] = (1.0, 0.0)
+
+    def build(self) -> Terrain:
+        """The ground."""
+        return Slope(self.angle, self.downhill)
+
+
+GROUNDS = (FlatTable, SlopeTable)
+Ground = Annotated[FlatTable | SlopeTable, Field(discriminator="kind")]
+
+
+class LawTable(Table):
+    """[law]: the name of a contact law, and its parameters beside it."""
+
+    model_config = ConfigDict(extra="allow")
+    name: str = "coulomb"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All keys but the name."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class ControllerTable(Table):
+    """[controller]: none, joint PD about a reference, or the demonstration's; period is that of zero-order hold [s]."""
+
+    kind: Literal["none", "pd", "demo"] | None = None
+    kp: Gain | None = None
+    kd: Gain | None = None
+    reference: Literal["nominal", "demo"] | list[float] | None = None
+    period: float | None = Field(default=None, gt=0.0)
+
+
+class StartTable(Table):
+    """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v."""
+
+    pose: Literal["nominal", "demo"] | None = None
+    q: list[float] | None = None
+    v: list[float] | None = None
+    height: float | None = Field(default=None, ge=0.0)
+
+    @model_validator(mode="after")
+    def _one_pose(self) -> StartTable:
+        if self.pose and self.q:
+            raise ValueError("give either pose or q")
+        return self
+
+
+class RunTable(Table):
+    """[run]: duration [s], accuracy and limits."""
+
+    time: float | None = Field(default=None, gt=0.0)
+    rtol: float = Field(default=1e-8, gt=0.0)
+    atol: float = Field(default=1e-10, gt=0.0)
+    integrator: str = "DOP853"
+    record_period: float | None = Field(default=None, gt=0.0)
+    max_events: int = Field(default=100_000, gt=0)
+
+
+class Scene(Table):
+    """A scene file."""
+
+    robot: RobotTable
+    contact: ContactTable = ContactTable.model_validate({})
+    terrain: Ground | None = None
+    law: LawTable = LawTable()
+    controller: ControllerTable = ControllerTable()
+    start: StartTable = StartTable()
+    run: RunTable = RunTable()
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+
+    @field_validator("terrain", mode="before")
+    @classmethod
+    def _with_kind(cls, value: Any) -> Any:
+        """The kind of ground is clear where the other keys belong to one kind only."""
+        if not isinstance(value, dict) or "kind" in value:
+            return value
+        fitting = [table for table in GROUNDS if set(value) <= set(table.model_fields)]
+        if not fitting:
+            kinds = (f"'{table.model_fields['kind'].default}' ({', '.join(list(table.model_fields)[1:])})" for table in GROUNDS)
+            raise ValueError(f"give the kind of the ground: {' or '.join(kinds)}")
+        return value | {"kind": fitting[0].model_fields["kind"].default}
+
+    @property
+    def title(self) -> str:
+        """A short name: that of the robot or of its file."""
+        return self.robot.name or Path(self.robot.file or "").stem
+
+    def text(self) -> str:
+        """The scene as TOML; what was left to its default is left out."""
+        return _toml(self.model_dump(mode="json", exclude_unset=True))
+
+
+class Built(NamedTuple):
+    """What `simulate` needs: simulate(system, state, span, **options)."""
+
+    system: ContactSystem
+    state: State
+    span: tuple[float, float]
+    options: dict[str, Any]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def read(path: str | Path, settings: Iterable[str] = ()) -> Scene:
+    """A scene file with settings "key=value" on top; its paths are relative to the file.
+
+    Raises:
+        InputError: the file is missing, is not TOML, or has mistakes, all of which are named.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise InputError(f"there is no scene file {path}; check the path")
+    return parse(path.read_text(encoding="utf-8"), settings, path.resolve().parent, f"scene {path}")
+
+
+def parse(text: str, settings: Iterable[str] = (), folder: Path | None = None, where: str = "scene") -> Scene:
+    """A scene from its TOML text."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where} is not valid TOML: {error}; mend that line") from error
+    return assemble(tables, settings, folder, where)
+
+
+def assemble(
+    tables: dict[str, Any], settings: Iterable[str] = (), folder: Path | None = None, where: str = "scene"
+) -> Scene:
+    """A scene from nested tables and settings "key=value", which replace what the tables say."""
+    for setting in settings:
+        _assign(tables, setting)
+    robot = tables.get("robot")
+    if folder is not None and isinstance(robot, dict):
+        if isinstance(robot.get("file"), str):
+            robot["file"] = str(folder / Path(robot["file"]).expanduser())
+        if isinstance(robot.get("package_dirs"), list):
+            robot["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in robot["package_dirs"]]
+    return validated(Scene, tables, where)
+
+
+def _assign(tables: dict[str, Any], setting: str) -> None:
+    key, equals, value = setting.partition("=")
+    parts = _parts(key.strip())
+    if not equals or not all(parts):
+        raise InputError(f"the setting '{setting}' is not of the form key=value, such as contact.friction=0.4")
+    table = tables
+    for part in parts[:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise InputError(f"the setting '{setting}' goes into '{part}', which is not a table; check its key")
+    table[parts[-1]] = _value(value.strip())
+
+
+def _parts(key: str) -> list[str]:
+    """The key cut at its dots; a contact's name may have dots of its own."""
+    group, _, rest = key.partition(".")
+    if group == "contact" and "." in rest:
+        name, _, coefficient = rest.rpartition(".")
+        return [group, name, coefficient]
+    return key.split(".")
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml(tables: Mapping[str, Any]) -> str:
+    plain = {key: value for key, value in tables.items() if not isinstance(value, Mapping)}
+    lines = [f"{json.dumps(key)} = {_literal(value)}" for key, value in plain.items() if value is not None]
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            lines += [f"[{json.dumps(key)}]"]
+            lines += [f"{json.dumps(name)} = {_literal(item)}" for name, item in value.items() if item is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = (f"{json.dumps(key)} = {_literal(item)}" for key, item in value.items() if item is not None)
+        return "{" + ", ".join(inside) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- building ---------------------------------------------------------------------------------------------------
+
+
+def build(scene: Scene) -> Built:
+    """The system, its start, the time span and the options of a run.
+
+    What the scene leaves open is taken from the demonstration of a robot of the catalogue. A robot without one starts
+    in its nominal pose, DROP above ground where its root can be lifted, with free joints.
+
+    Raises:
+        InputError: a file, a name or a value of the scene cannot be used.
+    """
+    robot, demo = _robot(scene)
+    slope = demo.slope if demo is not None else 0.0
+    terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
+    law, left_over = _law(scene.law)
+    controller = _controller(scene.controller, robot, demo)
+    system = ContactSystem(robot, terrain, law, controller, scene.gravity)
+    for name, value in left_over.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InputError(f"law.{name} is {value!r}; give a number")
+        system = system.with_parameter(f"law.{name}", float(value))
+    run = scene.run
+    time = run.time or (demo.time if demo is not None else TIME)
+    options = {
+        "integrator": run.integrator,
+        "tolerances": Tolerances(rtol=run.rtol, atol=run.atol),
+        "record_period": run.record_period,
+        "max_events": run.max_events,
+    }
+    return Built(system, _start(scene.start, system, demo), (0.0, time), options)
+
+
+def _robot(scene: Scene) -> tuple[Robot, Any]:
+    table = scene.robot
+    robot, demo = _named(table.name) if table.name is not None else (_from_file(table), None)
+    if isinstance(table.contacts, list):
+        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    named = scene.contact.named
+    known = [point.name for point in robot.contacts]
+    for name in named:
+        if name not in known:
+            raise InputError(f"no contact '{name}'; there are {', '.join(known) or 'none'}")
+    changes: dict[str, Any] = {
+        name: scene.contact.given() | (named[name].given() if name in named else {}) for name in known
+    }
+    if any(changes.values()):
+        robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
+    return robot, demo
+
+
+def _named(name: str) -> tuple[Robot, Any]:
+    entries = robot_entries()
+    if name not in entries:
+        close = ", ".join(get_close_matches(name, entries, n=3) or list(entries)[:2])
+        raise InputError(
+            f"no robot '{name}'; similar names are {close}, and `contactsim robots` lists all {len(entries)}"
+        )
+    robot = load_robot(name)
+    demo = entries[name].demo
+    return robot, demo(robot.model) if demo is not None else None
+
+
+def _from_file(table: RobotTable) -> Robot:
+    assert table.file is not None
+    path = Path(table.file).expanduser()
+    contacts: Any = "auto" if table.contacts is None or isinstance(table.contacts, str) else []
+    if path.suffix == ".urdf":
+        return Robot.from_urdf(path, table.root or "free_flyer", table.package_dirs or None, contacts)
+    if path.suffix in (".xml", ".mjcf"):
+        if table.root or table.package_dirs:
+            raise InputError(f"root and package_dirs are for URDF files, and {path.name} is MJCF; leave them out")
+        return Robot.from_mjcf(path, contacts)
+    raise InputError(f"the robot file {path} is neither .urdf nor .xml (MJCF); convert it")
+
+
+def _law(table: LawTable) -> tuple[ContactLaw, dict[str, Any]]:
+    """The law, and the parameters that are not its own."""
+    law = registry.load("contact_laws", table.name)
+    own = getattr(law, "Parameters", ContactLaw.Parameters).model_fields
+    given = {name: value for name, value in table.parameters.items() if name in own}
+    return law(**given), {name: value for name, value in table.parameters.items() if name not in own}
+
+
+def _controller(table: ControllerTable, robot: Robot, demo: Any) -> PD | None:
+    moved = demo is not None and demo.reference is not None
+    settings = (table.kp, table.kd, table.reference, table.period)
+    wanted = "pd" if any(value is not None for value in settings) else "none"
+    kind = table.kind or ("demo" if moved and table.reference is None else wanted)
+    if kind == "none":
+        if wanted != "none":
+            raise InputError("controller.kind is 'none', and gains, reference or period are given; leave one out")
+        return None
+    if not moved and "demo" in (kind, table.reference):
+        raise InputError(f"the robot '{robot.name}' has no demonstration with motors; give controller.kind = 'pd'")
+    if kind == "demo" and table.reference not in (None, "demo"):
+        raise InputError("controller.kind 'demo' has its own reference; give controller.kind = 'pd' for another")
+    follow = kind == "demo" or table.reference == "demo"
+    reference = demo.reference if follow else table.reference if isinstance(table.reference, list) else robot.nominal
+    kp, kd = (demo.kp, demo.kd) if moved else _gains(robot)
+    kp, kd = (own if given is None else given for own, given in ((kp, table.kp), (kd, table.kd)))
+    return PD(robot, reference, kp, kd, table.period)
+
+
+def _gains(robot: Robot) -> tuple[Array, Array]:
+    """Gains that hold the nominal pose: of a floating robot by its weight, else by the inertia of each joint.
+
+    A joint of a floating robot resists three times its toppling moment per radian, m g h; any other joint is a
+    critically damped oscillator of 20 rad/s.
+    """
+    q = robot.nominal
+    mass = robot.bind(Flat(), np.array([0.0, 0.0, -9.81])).terms(0.0, q, np.zeros(robot.nv), ()).mass
+    inertia, index = np.diag(mass), _vertical(robot, q)
+    if index is None or not q[index] > 0.0:
+        return 400.0 * inertia, 40.0 * inertia
+    kp = np.full(robot.nv, 3.0 * mass[0, 0] * 9.81 * q[index])
+    return kp, 0.1 * kp * sqrt(q[index] / 9.81)
+
+
+def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
+    robot = system.robot
+    if table.pose == "demo" and demo is None:
+        raise InputError(f"the robot '{robot.name}' has no demonstration; give start.pose = 'nominal' or start.q")
+    from_demo = demo is not None and table.q is None and table.pose != "nominal"
+    q = np.array(demo.q if from_demo else robot.nominal if table.q is None else table.q, dtype=float)
+    still = demo.v if from_demo else np.zeros(robot.nv)
+    v = np.array(still if table.v is None else table.v, dtype=float)
+    _demand_size("start.v", v, robot.nv)
+    _demand_size("start.q", q, robot.nq)
+    height = table.height
+    if height is None and demo is None and table.q is None and table.pose is None and _vertical(robot, q) is not None:
+        height = DROP
+    return State(q if height is None else _lifted(system, q, height), v)
+
+
+def _demand_size(name: str, values: Array, size: int) -> None:
+    if values.shape != (size,):
+        raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
+
+
+def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
+    """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
+    index = _vertical(system.robot, q)
+    if index is None:
+        name = system.robot.name
+        raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
+    gap = float(system.mechanism.gaps(0.0, q).min())
+    raised = q.copy()
+    raised[index] += 1.0
+    raised[index] = q[index] + (height - gap) / (float(system.mechanism.gaps(0.0, raised).min()) - gap)
+    return raised
+
+
+def _vertical(robot: Robot, q: Array) -> int | None:
+    """Index of the coordinate that lifts every contact of the robot straight up; None where there is none."""
+    if not robot.contacts:
+        return None
+    here = robot.contact_positions(q)
+    for index in range(min(3, robot.nq)):
+        there = q.copy()
+        there[index] += 1.0
+        if np.allclose(robot.contact_positions(there) - here, [0.0, 0.0, 1.0], atol=1e-9):
+            return index
+    return None

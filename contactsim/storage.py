@@ -1,0 +1,476 @@
+"""A run as one netCDF-4 file: samples to read with any tool, and all that is needed to evaluate it again.
+
+Groups: ``trajectory`` (samples along the dimension `sample`; both sides of a jump share a `time`), ``events``, ``arcs``
+and ``dense`` (each step as a Chebyshev polynomial of the chart around a base state). Attributes of the file: the format
+and its version, how the run ended, the system as JSON, and the scene it was started from, if there was one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.integrate import DenseOutput
+
+from . import __version__
+from .errors import ContactSimError, InputError
+from .hybrid import Array, Euclidean, HybridSystem, Manifold, Transition
+from .integrators import Chain, Segment
+from .multibody.modes import ContactState, Mode, Phase, SystemMode
+from .trajectory import Arc, Event, Status, Trajectory
+
+FORMAT = "contactsim-run"
+VERSION = 1
+REMEDY = "load it with Trajectory.load(path, system=...)"
+SQUEEZE = {"zlib": True, "complevel": 4, "shuffle": True}
+MANY = 16  # degree that fits the smooth dense output of a method that does not tell its own
+
+
+def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
+    """Write a run to one file; a file that is there already is replaced.
+
+    Args:
+        trajectory: the run.
+        path: the file, customarily with the suffix .nc.
+        scene: the scene file (TOML) that the run was started from; a run with one loads with its controller.
+
+    Raises:
+        InputError: the folder does not exist.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    groups = {
+        "trajectory": _samples(trajectory),
+        "events": _events(trajectory),
+        "arcs": _arcs(trajectory),
+        "dense": _dense(trajectory),
+    }
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        _write(unfinished, _header(trajectory, scene), groups)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+    """Read a run that `save` wrote.
+
+    The system is the one given; else that of the scene in the file; else it is rebuilt from the file, with stand-ins
+    for its controller and other functions: states and modes are all there, and what needs the functions says so.
+
+    Raises:
+        InputError: the file is missing, was not written by `save`, or its system cannot be rebuilt from it.
+    """
+    path = Path(path)
+    header, groups = _read(path)
+    if system is None:
+        system = _system_of(header, path)
+    try:
+        return _assemble(header, groups, system)
+    except (KeyError, IndexError, ValueError) as error:
+        raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
+
+
+def scene_of(path: str | Path) -> str:
+    """The scene (TOML) that a stored run was started from; empty where it was started from Python."""
+    return str(_read(Path(path), ())[0]["scene"])
+
+
+# --- the file ---------------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, header: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
+    import xarray
+
+    xarray.Dataset(attrs=header).to_netcdf(path, engine="h5netcdf", mode="w")
+    for name, variables in groups.items():
+        data = xarray.Dataset(variables)
+        if "time" in data:
+            data = data.set_coords("time")
+        encoding = {str(key): _encoding(data[key]) for key in data.variables}
+        data.to_netcdf(path, group=name, engine="h5netcdf", mode="a", encoding=encoding)
+
+
+def _encoding(variable: Any) -> dict[str, Any]:
+    if variable.dtype.kind == "U":
+        return {"dtype": "S1", "zlib": True} if variable.ndim else {}
+    return (SQUEEZE if variable.size > 64 else {}) | ({"_FillValue": None} if variable.dtype.kind == "f" else {})
+
+
+def _read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tuple[dict[str, Any], dict[str, Any]]:
+    import xarray
+
+    if not path.is_file():
+        raise InputError(f"there is no run file {path}; check the path")
+    foreign = InputError(f"{path} is not a run written by contactsim; give a file that `contactsim run` or save() made")
+    try:
+        with xarray.open_dataset(path, engine="h5netcdf") as root:
+            header = dict(root.attrs)
+    except (OSError, ValueError, KeyError) as error:
+        raise foreign from error
+    if header.get("format") != FORMAT:
+        raise foreign
+    if int(header["format_version"]) > VERSION:
+        raise InputError(
+            f"{path} was written by contactsim {header['contactsim_version']} in format {header['format_version']}, and"
+            f" this version reads up to {VERSION}; update contactsim"
+        )
+    try:
+        return header, {name: _group(path, name) for name in names}
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path} is a damaged run file ({error}); make the run again") from error
+
+
+def _group(path: Path, name: str) -> dict[str, Array]:
+    import xarray
+
+    with xarray.open_dataset(path, group=name, engine="h5netcdf", decode_times=False) as data:
+        return {str(key): data[key].values for key in data.variables}
+
+
+def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
+    period = trajectory.record_period
+    return {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "contactsim_version": __version__,
+        "status": trajectory.status.name,
+        "message": trajectory.message,
+        "record_period": np.nan if period is None else period,
+        "evaluations": trajectory.evaluations,
+        "system": json.dumps(_describe(trajectory.system)),
+        "scene": scene,
+    }
+
+
+# --- the system -------------------------------------------------------------------------------------------------
+
+
+def _describe(system: HybridSystem) -> dict[str, Any]:
+    if hasattr(system, "mechanism"):
+        from .multibody.describe import describe
+
+        return {"class": "ContactSystem"} | describe(system)  # type: ignore[arg-type]
+    return {"class": type(system).__name__}
+
+
+def _system_of(header: Mapping[str, Any], path: Path) -> HybridSystem:
+    description = json.loads(header["system"])
+    if description["class"] != "ContactSystem":
+        raise InputError(f"{path} is a run of a {description['class']}, which is code; {REMEDY}")
+    return _from_scene(header["scene"], description) or _from_description(description, path)
+
+
+def _from_scene(text: str, description: dict[str, Any]) -> HybridSystem | None:
+    """The system of the scene, where that still builds the one that made the run."""
+    if not text:
+        return None
+    from .scene import build, parse
+
+    try:
+        system = build(parse(text)).system
+    except ContactSimError:
+        return None
+    same = json.loads(json.dumps(_describe(system)))
+    return system if _without_paths(same) == _without_paths(description) else None
+
+
+def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
+    return description | {"robot": {k: v for k, v in description["robot"].items() if k != "geometry"}}
+
+
+def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:
+    from .multibody.describe import rebuild
+
+    try:
+        return rebuild(description)
+    except ContactSimError as error:
+        raise InputError(f"the system of {path} cannot be rebuilt ({error}); {REMEDY}") from error
+
+
+# --- samples, for reading with other tools ----------------------------------------------------------------------
+
+
+def _samples(trajectory: Trajectory) -> dict[str, Any]:
+    origin, period = trajectory.arcs[0].t0, trajectory.record_period
+    owners = [k for k, arc in enumerate(trajectory.arcs) for _ in arc.sample(period, origin)]
+    group: dict[str, Any] = {"time": ("sample", trajectory.t, {"units": "s"})}
+    named = getattr(trajectory.system, "named_modes", None)
+    if named is None:
+        modes = [str(arc.mode) for arc in trajectory.arcs]
+        return group | {"x": (("sample", "state"), trajectory.x), "mode": ("sample", _text(modes[k] for k in owners))}
+    rows = [[mode.value for mode in named(arc.mode).values()] for arc in trajectory.arcs]
+    contacts = list(named(trajectory.arcs[0].mode))
+    states = [trajectory.system.state(x) for x in trajectory.x]
+    for name, about in (("q", "configuration"), ("v", "velocity"), ("z", "memory of controller and contact law")):
+        values = np.array([getattr(state, name) for state in states])
+        group[name] = (("sample", f"{name}_index"), values, {"long_name": about})
+    group["mode"] = (("sample", "contact"), _text(rows[k] for k in owners).reshape(len(owners), len(contacts)))
+    group["contact"] = ("contact", _text(contacts))
+    return group
+
+
+def _text(values: Iterable[Any]) -> Array:
+    return np.array(list(values), dtype=str)
+
+
+# --- events -----------------------------------------------------------------------------------------------------
+
+
+def _events(trajectory: Trajectory) -> dict[str, Any]:
+    events, table = trajectory.all_events, _mode_table(trajectory)
+    transitions = [event.transition for event in events]
+    impulses, contacts = _stack([t.impulses for t in transitions], 1)
+    residuals, laws = _stack([t.residuals for t in transitions], 0)
+    return {
+        "time": ("event", np.array([event.time for event in events]), {"units": "s"}),
+        "fired": ("event", _text(_coded(tuple(sorted(event.fired, key=repr))) for event in events)),
+        "changes": ("event", _text(_coded(t.changes) for t in transitions)),
+        "notes": ("event", _text(json.dumps(t.notes) for t in transitions)),
+        "mode_pre": ("event", np.array([table[event.mode_pre] for event in events], dtype=int)),
+        "mode_post": ("event", np.array([table[event.mode_post] for event in events], dtype=int)),
+        "x_pre": (("event", "state"), _padded([event.x_pre for event in events])),
+        "x_post": (("event", "state"), _padded([event.x_post for event in events])),
+        "impulse": (("event", "impulse_contact", "axis"), impulses, {"units": "N s"}),
+        "impulse_contact": ("impulse_contact", _text(contacts)),
+        "residual": (("event", "law"), residuals),
+        "law": ("law", _text(laws)),
+    }
+
+
+def _stack(mappings: Sequence[Mapping[str, Any]], rank: int) -> tuple[Array, list[str]]:
+    """Values of many mappings as (mapping, key[, number]), NaN where a mapping lacks a key; and the keys."""
+    keys = list(dict.fromkeys(key for mapping in mappings for key in mapping))
+    widest = max((np.size(value) for mapping in mappings for value in mapping.values()), default=1)
+    result = np.full((len(mappings), len(keys), widest)[: 2 + rank], np.nan)
+    for row, mapping in zip(result, mappings, strict=True):
+        for key, value in mapping.items():
+            if rank:
+                row[keys.index(key), : np.size(value)] = value
+            else:
+                row[keys.index(key)] = value
+    return result, keys
+
+
+def _unstack(values: Array, keys: Iterable[Any]) -> dict[str, Any]:
+    found = {str(key): np.atleast_1d(value) for key, value in zip(keys, values, strict=True)}
+    return {key: value[~np.isnan(value)] for key, value in found.items() if not np.all(np.isnan(value))}
+
+
+def _padded(rows: Sequence[Array]) -> Array:
+    width = max((len(row) for row in rows), default=0)
+    table = np.full((len(rows), width), np.nan)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return table
+
+
+# --- modes ------------------------------------------------------------------------------------------------------
+
+
+def _mode_table(trajectory: Trajectory) -> dict[Hashable, int]:
+    """Every mode of the run with its number."""
+    modes = [arc.mode for arc in trajectory.arcs]
+    modes += [mode for event in trajectory.all_events for mode in (event.mode_pre, event.mode_post)]
+    return {mode: k for k, mode in enumerate(dict.fromkeys(modes))}
+
+
+def _coded(value: Any) -> str:
+    return json.dumps(_encode(value))
+
+
+def _encode(value: Any) -> Any:
+    """Modes, guard names and changes as JSON; tuples are lists there, and what JSON lacks carries a tag."""
+    if isinstance(value, SystemMode):
+        contacts = [[s.mode.value, s.phase.name, list(s.direction), s.enabled] for s in value.contacts]
+        return {"@mode": contacts, "redundant": value.redundant}
+    if isinstance(value, Mode):
+        return {"@": value.name}
+    if isinstance(value, Mapping):
+        return {str(key): _encode(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if "@" in value:
+        return Mode[value["@"]]
+    if "@mode" in value:
+        states = (ContactState(Mode(m), Phase[p], tuple(d), e) for m, p, d, e in value["@mode"])
+        return SystemMode(tuple(states), value["redundant"])
+    return {key: _decode(item) for key, item in value.items()}
+
+
+# --- arcs and dense output --------------------------------------------------------------------------------------
+
+
+def _arcs(trajectory: Trajectory) -> dict[str, Any]:
+    table = _mode_table(trajectory)
+    numbers = {id(event): k for k, event in enumerate(trajectory.all_events)}
+    return {
+        "mode_text": ("mode_number", _text(_coded(mode) for mode in table)),
+        "mode": ("arc", np.array([table[arc.mode] for arc in trajectory.arcs])),
+        "event": ("arc", np.array([numbers[id(arc.event)] if arc.event else -1 for arc in trajectory.arcs])),
+    }
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A chart over one step: sum of c_k T_k(s) with s in [-1, 1] from `t0` to `t1`; coefficients (degree + 1, dim)."""
+
+    t0: float
+    t1: float
+    coefficients: Array
+
+    def __call__(self, t: float) -> Array:
+        """Chart coordinates (dim,) at `t`."""
+        if len(self.coefficients) == 1:
+            return self.coefficients[0].copy()
+        s = ((t - self.t0) - (self.t1 - t)) / (self.t1 - self.t0)
+        return chebyshev.chebval(s, self.coefficients)
+
+
+def polynomial(segment: Segment) -> Polynomial:
+    """The chart of a step as a polynomial: it is one, so its values at the Chebyshev nodes say it all."""
+    chart, t0, t1 = segment.chart, segment.t0, segment.t1
+    if isinstance(chart, Polynomial):
+        return chart
+    if t1 == t0:
+        return Polynomial(t0, t1, np.asarray(chart(t0))[None])
+    count = _degree(chart) + 1
+    angles = np.pi * (np.arange(count) + 0.5) / count
+    times = t0 + (t1 - t0) * 0.5 * (1.0 + np.cos(angles))
+    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(t) for t in times])
+    transform = 2.0 / count * np.cos(np.outer(np.arange(count), angles))
+    transform[0] *= 0.5
+    return Polynomial(t0, t1, transform @ values)
+
+
+def _degree(chart: Callable[[float], Array]) -> int:
+    """Degree of SciPy's dense outputs: DOP853, the Runge-Kutta methods and Radau, LSODA, BDF."""
+    if hasattr(chart, "F"):
+        return len(chart.F)
+    if hasattr(chart, "Q"):
+        return int(chart.Q.shape[1])
+    if hasattr(chart, "yh"):
+        return int(chart.yh.shape[1]) - 1
+    return int(getattr(chart, "order", MANY))
+
+
+def _dense(trajectory: Trajectory) -> dict[str, Any]:
+    pieces: list[Polynomial] = []
+    owners: list[tuple[int, int, int]] = []
+    bases: dict[int, int] = {}
+    states: list[Array] = []
+    for a, arc in enumerate(trajectory.arcs):
+        for s, segment in enumerate(arc.segments):
+            if id(segment.base) not in bases:
+                bases[id(segment.base)] = len(states)
+                states.append(segment.base)
+            parts = segment.chart.pieces if isinstance(segment.chart, Chain) else (segment,)
+            pieces += [polynomial(part) for part in parts]
+            owners += [(a, s, bases[id(segment.base)])] * len(parts)
+    arcs, segments, used = np.array(owners).T
+    return {
+        "t0": ("piece", np.array([piece.t0 for piece in pieces]), {"units": "s"}),
+        "t1": ("piece", np.array([piece.t1 for piece in pieces]), {"units": "s"}),
+        "arc": ("piece", arcs),
+        "segment": ("piece", segments, {"long_name": "number of the step in its arc"}),
+        "base": ("piece", used, {"long_name": "state around which the chart is"}),
+        "degree": ("piece", np.array([len(piece.coefficients) - 1 for piece in pieces])),
+        "tangent_size": ("piece", np.array([piece.coefficients.shape[1] for piece in pieces])),
+        "chebyshev": (("piece", "power", "tangent"), _table(pieces), {"long_name": "coefficients of the chart"}),
+        "state_size": ("base_state", np.array([len(state) for state in states])),
+        "states": (("base_state", "state"), _padded(states)),
+    }
+
+
+def _table(pieces: Sequence[Polynomial]) -> Array:
+    shapes = np.array([piece.coefficients.shape for piece in pieces])
+    table = np.zeros((len(pieces), *shapes.max(axis=0)))
+    for row, piece, (count, dim) in zip(table, pieces, shapes, strict=True):
+        row[:count, :dim] = piece.coefficients
+    return table
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _assemble(header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]], system: HybridSystem) -> Trajectory:
+    modes = [_decode(json.loads(str(text))) for text in groups["arcs"]["mode_text"]]
+    events = _read_events(groups["events"], modes, system)
+    segments = _read_segments(groups["dense"], groups["arcs"], modes, system)
+    arcs = tuple(
+        Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None)
+        for mode, event, steps in zip(groups["arcs"]["mode"], groups["arcs"]["event"], segments, strict=True)
+    )
+    period = float(header["record_period"])
+    return Trajectory(
+        system,
+        arcs,
+        tuple(events),
+        Status[header["status"]],
+        str(header["message"]),
+        None if np.isnan(period) else period,
+        int(header["evaluations"]),
+    )
+
+
+def _read_events(group: Mapping[str, Array], modes: Sequence[Hashable], system: HybridSystem) -> list[Event]:
+    events = []
+    for k, time in enumerate(group["time"]):
+        transition = Transition(
+            _trimmed(group["x_post"][k]),
+            modes[group["mode_post"][k]],
+            _decode(json.loads(str(group["changes"][k]))),
+            _unstack(group["impulse"][k], group["impulse_contact"]),
+            {law: float(value[0]) for law, value in _unstack(group["residual"][k], group["law"]).items()},
+            tuple(json.loads(str(group["notes"][k]))),
+        )
+        fired = frozenset(_decode(json.loads(str(group["fired"][k]))))
+        x_pre = _trimmed(group["x_pre"][k])
+        events.append(Event(float(time), fired, modes[group["mode_pre"][k]], x_pre, transition, system))
+    return events
+
+
+def _trimmed(row: Array) -> Array:
+    """A state without the NaN that pads it."""
+    return row[: len(row) - int(np.argmin(np.isnan(row[::-1])))] if len(row) else row
+
+
+def _read_segments(
+    dense: Mapping[str, Array], arcs: Mapping[str, Array], modes: Sequence[Hashable], system: HybridSystem
+) -> list[list[Segment]]:
+    bases = [state[:size].copy() for state, size in zip(dense["states"], dense["state_size"], strict=True)]
+    spaces: dict[int, Manifold | None] = {int(mode): system.space(modes[mode]) for mode in np.unique(arcs["mode"])}
+    result: list[dict[int, list[Segment]]] = [{} for _ in arcs["mode"]]
+    for k, (arc, step) in enumerate(zip(dense["arc"], dense["segment"], strict=True)):
+        t0, t1, base = float(dense["t0"][k]), float(dense["t1"][k]), bases[dense["base"][k]]
+        space = spaces[int(arcs["mode"][arc])] or Euclidean(len(base))
+        dim = int(dense["tangent_size"][k])
+        if (space.size, space.dim) != (len(base), dim):
+            raise ValueError(f"its states have {len(base)} numbers, those of the system {space.size}")
+        chart = Polynomial(t0, t1, dense["chebyshev"][k][: int(dense["degree"][k]) + 1, :dim])
+        result[arc].setdefault(int(step), []).append(Segment(t0, t1, base, chart, space))
+    return [[_joined(parts) for _, parts in sorted(steps.items())] for steps in result]
+
+
+def _joined(parts: list[Segment]) -> Segment:
+    first, last = parts[0], parts[-1]
+    return first if len(parts) == 1 else Segment(first.t0, last.t1, first.base, Chain(tuple(parts)), first.space)
