@@ -9,6 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq, minimize_scalar
 
+from .errors import StepSizeError
 from .hybrid import Array, Flow
 from .integrators import Segment, Stepper
 from .tolerances import Tolerances
@@ -20,7 +21,11 @@ NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
 GRID = np.linspace(0.0, 1.0, 26)[1:-1]
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 DIP = 1e-2
-CORRECTIONS = 6  # of an event's time on true steps; two are the rule
+CORRECTIONS = 8  # of an event's time on true steps; two are the rule
+
+
+class LandingError(Exception):
+    """The corrections of an event's time do not converge."""
 
 
 @dataclass(frozen=True)
@@ -110,15 +115,22 @@ class Watch:
         )
         return float(best.x) if best.fun <= 0.0 else None
 
-    def locate(self, stepper: Stepper, segment: Segment, found: list[Crossing]) -> tuple[Segment, frozenset[Hashable]]:
+    def locate(
+        self, stepper: Stepper, segment: Segment, found: list[Crossing]
+    ) -> tuple[Segment | None, frozenset[Hashable]]:
         """Step exactly to the first of the crossings found; the guards that fire there come with it.
 
         The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant). A step
         that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way.
+        Where that does not settle, the step ran too far past a singular stop: None, and a shorter step is to be tried.
         """
         while True:
             zeros = [self._zero(segment, hit) for hit in found]
-            landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
+            try:
+                landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
+            except (StepSizeError, LandingError):
+                stepper.retry(segment)
+                return None, frozenset()
             found = [hit for hit in self.crossings(landed) if self._zero(landed, hit) < landed.t1 - self._window]
             if not found or landed.t1 >= segment.t1:
                 return landed, fired
@@ -129,19 +141,28 @@ class Watch:
     ) -> tuple[Segment, frozenset[Hashable]]:
         time = max(time, float(np.nextafter(segment.t0, np.inf)))
         slopes = self._slopes(segment, time)
-        slope = slopes[leader.guard]
-        landed = stepper.land(segment, time)
-        for _ in range(CORRECTIONS):
-            values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
-            correction = (leader.level - values[leader.guard]) / slope if slope else 0.0
-            if abs(correction) <= 2.0 * np.spacing(time) or not segment.t0 < time + correction <= segment.t1:
-                break
-            time += correction
-            landed = stepper.land(segment, time)
+        landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
         margin = np.maximum(-slopes * self._window, self._rounding)
-        together = self._armed_before(segment, time) & (slopes < 0.0) & (values <= margin)
+        together = self._armed_before(segment, landed.t1) & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
+
+    def _correct(
+        self, stepper: Stepper, segment: Segment, leader: Crossing, time: float, slope: float
+    ) -> tuple[Segment, Array]:
+        """A step that ends where the leading guard is at its level, and the guards there."""
+        guard = leader.guard
+        for _ in range(CORRECTIONS):
+            landed = stepper.land(segment, time)
+            values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
+            error = values[guard] - leader.level
+            correction = -error / slope if slope else 0.0
+            if abs(correction) <= 0.1 * self._window or abs(error) <= self._rounding[guard]:
+                return landed, values
+            if not segment.t0 < time + correction <= segment.t1:
+                break
+            time += correction
+        raise LandingError
 
     def _armed_before(self, segment: Segment, time: float) -> Array:
         times, samples = self._sample(segment)

@@ -122,6 +122,17 @@ class Stepper:
         self.t, self.x = t, landed(t)
         return landed
 
+    def retry(self, segment: Segment) -> None:
+        """Go back to the start of `segment`, to step on from there with a quarter of its length.
+
+        Raises:
+            StepSizeError: the step would be too short to move the time.
+        """
+        self.step_size = 0.25 * (segment.t1 - segment.t0)
+        if self.step_size <= self.tolerances.min_step * max(1.0, abs(segment.t0)):
+            raise StepSizeError(f"no step ends at the event at t = {segment.t0:.12g} s; the motion is singular there")
+        self._restart(segment.t0, segment(segment.t0), math.inf)
+
     def project(self) -> bool:
         """Put the state back on the constraints of its mode; a new chart is started where that moves it."""
         x = self.flow.project(self.t, self.x)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +92,9 @@ def folder(out: Path | None, title: str) -> Path:
     Raises:
         InputError: it cannot be made.
     """
-    chosen = out or Path("runs") / f"{title}-{datetime.now():%Y%m%d-%H%M%S}"
-    count = 1
-    while out is None and chosen.exists():
-        count += 1
-        chosen = chosen.with_name(f"{chosen.name.partition('_')[0]}_{count}")
+    dated = Path("runs") / f"{title}-{datetime.now():%Y%m%d-%H%M%S}"
+    candidates = chain([dated], (dated.with_name(f"{dated.name}-{k}") for k in count(2)))
+    chosen = out or next(candidate for candidate in candidates if not candidate.exists())
     try:
         chosen.mkdir(parents=True, exist_ok=True)
     except OSError as error:

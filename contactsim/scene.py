@@ -188,7 +188,10 @@ class Scene(Table):
             return value
         fitting = [table for table in GROUNDS if set(value) <= set(table.model_fields)]
         if not fitting:
-            kinds = (f"'{table.model_fields['kind'].default}' ({', '.join(list(table.model_fields)[1:])})" for table in GROUNDS)
+            kinds = (
+                f"'{table.model_fields['kind'].default}' ({', '.join(list(table.model_fields)[1:])})"
+                for table in GROUNDS
+            )
             raise ValueError(f"give the kind of the ground: {' or '.join(kinds)}")
         return value | {"kind": fitting[0].model_fields["kind"].default}
 

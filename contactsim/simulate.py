@@ -131,7 +131,10 @@ class Simulation:
         segment = self._stepper.step(min(t_end, clock))
         found = self._watch.crossings(segment)
         if found:
-            segment, fired = self._watch.locate(self._stepper, segment, found)
+            landed, fired = self._watch.locate(self._stepper, segment, found)
+            if landed is None:
+                return
+            segment = landed
         else:
             self._watch.accept(segment)
             fired = frozenset({CLOCK}) if segment.t1 >= clock else frozenset()

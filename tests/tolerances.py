@@ -36,3 +36,6 @@ DENSE = 1e-7  # dense output between steps against a closed form
 
 # --- order of the integrators: slope of log(error) over log(steps) must be at least this steep ----------------------
 ORDER = {"DOP853": 6.0, "RK45": 3.7}
+
+# --- files ----------------------------------------------------------------------------------------------------------
+STORED = 1e-12  # a stored run against the run itself, at any time: polynomials are kept, so rounding only

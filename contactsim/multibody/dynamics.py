@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
 # near the stop would turn the direction of friction, and a long step would amplify that.
 STRAIGHT = 1e-12
+# A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
+# the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
+LEAVE = 2.0
 
 
 @dataclass
@@ -169,7 +172,7 @@ class RigidFlow(Flow):
         if free:
             rates = self._terms(t, x).rates
             for i in free:
-                self._references[i] = unit(rates[self._tangent[i]]) or self._references[i]
+                self._references[i] = unit(rates[self._tangent[i]]) or self._references.get(i, (1.0, 0.0))
             self._key = None
         if self.guard_rounding is None:
             self._set_guard_tolerances(t, x)
@@ -313,7 +316,7 @@ class RigidFlow(Flow):
         z = rates[self._tangent[i]]
         slow = self._system.tolerances.slip_speed
         if kind == "fast":
-            return 2.0 * slow - float(np.linalg.norm(z))
+            return LEAVE * slow - float(np.linalg.norm(z))
         if kind == "slow":
             return float(z @ self._references[i]) - slow
         return float(z @ np.array(self._state(i).direction))
@@ -335,6 +338,7 @@ class RigidFlow(Flow):
             largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
             force = 4.0 * tolerances.force * max(largest, 1e-3)
         rounding = {"force": force, "cone": force, "forces": force, "stop": 0.01 * tolerances.speed}
+        rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
         self.guard_bands = np.array([bands.get(kind, tolerances.rearm) for kind, _ in self.guard_names])

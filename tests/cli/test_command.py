@@ -1,0 +1,320 @@
+"""The command: what it prints and writes, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import contactsim as cs
+from contactsim import cli, job
+
+BOX = """
+<robot name="box"><link name="box">
+  <inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
+  <visual><geometry><box size="0.2 0.2 0.2"/></geometry></visual>
+  <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>
+</link></robot>
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@pytest.fixture
+def box(here: Path) -> Path:
+    (here / "box.urdf").write_text(BOX)
+    return here / "box.urdf"
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of `contactsim` with these arguments."""
+    code = cli.execute(arguments)
+    told = capsys.readouterr()
+    assert "Traceback" not in told.err
+    return code, told.out, told.err
+
+
+def mistake(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    code, out, err = command(capsys, *arguments)
+    assert (code, out) == (2, "")
+    sentence = err.strip()
+    assert sentence.startswith("contactsim: ")
+    assert "\n" not in sentence
+    return sentence
+
+
+# --- run -----------------------------------------------------------------------------------------------------------
+def test_run_of_a_robot_by_name(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    code, out, _ = command(capsys, "run", "biped", "--time", "1.6")
+    assert code == 0
+    (file,) = here.glob("runs/biped-*/run.nc")
+    assert f"wrote {file.relative_to(here)}" in out
+    run = cs.Trajectory.load(file)
+    assert run.t[-1] == 1.6
+    assert f"{len(run.events)} events" in out
+    for event in run.events:
+        assert f"{event.time:.9f}" in out
+    assert re.search(r"right +│ open -> stick +│ +\d", out)
+    assert "finished: " in out
+    assert re.search(r"check passed: penetration [\d.e-]+ m, .*energy balance [\d.e-]+", out)
+
+
+def test_run_of_a_file_with_page(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    code, out, _ = command(capsys, "run", str(box), "--time", "0.3", "--out", "made/here", "--html")
+    assert code == 0
+    assert {path.name for path in Path("made/here").iterdir()} == {"run.nc", "run.html"}
+    assert "made/here/run.html" in out
+    assert "<html" in Path("made/here/run.html").read_text()[:2000].lower()
+    code, out, _ = command(capsys, "view", "made/here/run.nc", "--html", "again.html")
+    assert code == 0
+    assert Path("again.html").stat().st_size > 10_000
+
+
+def test_options_reach_the_run(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    settings = ("--set", "contact.restitution=0.4", "--set", "run.record_period=0.01", "--set", "start.height=0.02")
+    options = ("--law", "frictionless", "--integrator", "RK45", "--rtol", "1e-6", "--time", "0.1", "--out", "o")
+    assert command(capsys, "run", "box.urdf", *settings, *options)[0] == 0
+    run = cs.Trajectory.load("o/run.nc")
+    assert type(run.system.law).__name__ == "Frictionless"
+    assert run.system.restitution == pytest.approx(0.4)
+    assert run.record_period == 0.01
+    assert run.t[-1] == 0.1
+
+
+def test_run_of_a_scene(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    Path("scene.toml").write_text('[robot]\nfile = "box.urdf"\n[run]\ntime = 5.0\n')
+    assert command(capsys, "run", "scene.toml", "--time", "0.05", "--out", "o")[0] == 0
+    assert cs.Trajectory.load("o/run.nc").t[-1] == 0.05
+
+
+def test_a_run_that_stops_early_is_kept(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    code, out, _ = command(capsys, "run", "biped", "--set", "run.max_events=3", "--out", "o")
+    assert code == 3
+    assert "too_many_events: " in out
+    assert "max_events" in out
+    run = cs.Trajectory.load("o/run.nc")
+    assert run.status is cs.Status.TOO_MANY_EVENTS
+    assert run.t[-1] > 0.5
+
+
+def test_a_failure_on_the_way_is_kept(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, box: Path
+) -> None:
+    def fail(self: cs.ContactSystem, *_: object) -> None:
+        raise cs.InputError("the motor is unplugged; plug it in")
+
+    monkeypatch.setattr(cs.ContactSystem, "transition", fail)
+    code, out, _ = command(capsys, "run", "box.urdf", "--out", "o")
+    assert code == 3
+    assert "failed: the motor is unplugged" in out
+    assert cs.Trajectory.load("o/run.nc").t[-1] > 0.1
+
+
+def test_a_law_that_is_broken_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, box: Path
+) -> None:
+    audit = cs.ContactSystem.audit
+
+    def strict(self: cs.ContactSystem, run: cs.Trajectory) -> tuple[dict, dict]:
+        report, limits = audit(self, run)
+        return dict(report) | {"friction cone [relative]": 0.25}, dict(limits)
+
+    monkeypatch.setattr(cs.ContactSystem, "audit", strict)
+    _, out, _ = command(capsys, "run", "box.urdf", "--time", "0.2", "--out", "o")
+    assert "check failed: the run violates friction cone" in out
+
+
+def test_long_tables_are_shortened(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "HEAD", 2)
+    monkeypatch.setattr(job, "TAIL", 1)
+    _, short, _ = command(capsys, "run", "biped", "--out", "o")
+    times = [f"{event.time:.9f}" for event in cs.Trajectory.load("o/run.nc").events]
+    assert f"{len(times) - 3} more events; --all-events prints them" in short
+    assert [time in short for time in times] == [True, True, *[False] * (len(times) - 3), True]
+    _, long, _ = command(capsys, "run", "biped", "--out", "o", "--all-events")
+    assert "more events" not in long
+    assert all(time in long for time in times)
+
+
+def test_results_of_two_runs_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Still(job.datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> Still:
+            return cls(2030, 1, 1)
+
+    monkeypatch.setattr(job, "datetime", Still)
+    folders = [job.folder(None, "a_b") for _ in range(3)]
+    assert len(set(folders)) == 3
+    assert all(folder.name.startswith("a_b-20300101-000000") for folder in folders)
+
+
+def test_interrupted_run_is_kept(here: Path) -> None:
+    start = [sys.executable, "-c", "from contactsim.cli import main; main()"]
+    process = subprocess.Popen(
+        [*start, "run", "biped", "--time", "100000", "--out", "o"], stdout=subprocess.PIPE, text=True, cwd=here
+    )
+    time.sleep(0.2)
+    while not (here / "o").is_dir():
+        assert process.poll() is None
+        time.sleep(0.1)
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 3
+    assert "interrupted" in out
+    run = cs.Trajectory.load(here / "o" / "run.nc")
+    assert run.t[-1] > 0.0
+    assert "interrupted" in run.message
+
+
+# --- mistakes ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "hexapodd"], ["hexapodd", "hexapod", "contactsim robots"]),
+        (["run", "nowhere.urdf"], ["nowhere.urdf", "path"]),
+        (["run", "nowhere.toml"], ["nowhere.toml"]),
+        (["run", "notes.rc"], [".rc"]),
+        (["run", "robot.sdf"], ["robot.sdf", ".urdf"]),
+        (["run", "slip"], ["slip", "hexapod"]),
+        (["run", "compliant-hexapod"], ["spring-damper"]),
+        (["run", "hexapod", "--set", "contact.friction=-1"], ["contact.friction"]),
+        (["run", "hexapod", "--set", "contact.friction=nan"], ["contact.friction", "finite"]),
+        (["run", "hexapod", "--set", "contact.paw.friction=1"], ["paw", "lf"]),
+        (["run", "hexapod", "--set", "frction=1"], ["frction", "contact"]),
+        (["run", "hexapod", "--time", "-1"], ["time", "0"]),
+        (["run", "hexapod", "--time", "nan"], ["time", "finite"]),
+        (["run", "hexapod", "--time", "soon"], ["--time"]),
+        (["run", "hexapod", "--law", "glue"], ["glue", "coulomb"]),
+        (["run", "hexapod", "--integrator", "Euler"], ["Euler", "DOP853"]),
+        (["run", "hexapod", "--speed", "3"], ["--speed"]),
+        (["run", "hexapod", "--mp4"], ["--mp4"]),
+        (["run"], ["target"]),
+        (["jump"], ["jump"]),
+        (["view", "nowhere.nc"], ["nowhere.nc"]),
+        (["run", "hexapod", "--set", "start.q=" + str([0, 0, -1, 0, 0, 0, 1] + 18 * [0])], ["ground"]),
+        (["run", "hexapod", "--set", "start.q=" + str([0, 0, 1, 0, 0, 0, 2] + 18 * [0])], ["quaternion"]),
+    ],
+)
+def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]) -> None:
+    sentence = mistake(capsys, *arguments)
+    for word in words:
+        assert word.lower() in sentence.lower(), sentence
+    assert not list(Path.cwd().rglob("*.nc"))
+
+
+def test_negative_mass_and_broken_xml(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    Path("heavy.urdf").write_text(BOX.replace('value="1"', 'value="-1"'))
+    assert "mass" in mistake(capsys, "run", "heavy.urdf")
+    Path("broken.urdf").write_text(BOX[:60])
+    assert "broken.urdf" in mistake(capsys, "run", "broken.urdf")
+    Path("broken.nc").write_text("no run")
+    assert "broken.nc" in mistake(capsys, "view", "broken.nc")
+
+
+def test_an_output_folder_that_cannot_be_made(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    assert "--out" in mistake(capsys, "run", "box.urdf", "--out", "box.urdf")
+
+
+# --- the other commands -----------------------------------------------------------------------------------------------
+def test_robots(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = command(capsys, "robots")
+    assert code == 0
+    assert re.search(r"hexapod +│ free_flyer +│ +18 │ +6 │ yes", out)
+    assert re.search(r"biped +│ planar +│ +1 │ +2 │ yes", out)
+
+
+def test_plugins(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = command(capsys, "plugins")
+    assert code == 0
+    for name in ("coulomb", "frictionless", "spring-damper", "meshcat"):
+        assert re.search(rf"{name} +│ contactsim .*loads", out)
+
+
+def test_a_broken_plugin_is_listed_with_its_reason(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fine = cli_registry().PluginInfo("contact_laws", "coulomb", "a:B", "contactsim")
+    broken = cli_registry().PluginInfo("contact_laws", "glue", "glue:Law", "sticky", "the plugin 'glue' fails; mend it")
+    monkeypatch.setattr(cli_registry(), "survey", lambda: [fine, broken])
+    code, out, _ = command(capsys, "plugins")
+    assert code == 0
+    assert "fails" in out
+    assert "the plugin 'glue' fails; mend it" in out
+    code, out, _ = command(capsys, "doctor")
+    assert code == 0
+    assert "uninstall sticky" in out
+
+
+def cli_registry() -> ModuleType:
+    from contactsim import registry
+
+    return registry
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    code, out, _ = command(capsys, "doctor")
+    assert code == 0
+    for words in ("contactsim", "Python", "pin ", "BLAS threads", "OPENBLAS_NUM_THREADS", "robots", "install Chromium"):
+        assert words in out
+
+
+def test_doctor_tells_what_is_missing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from contactsim import doctor
+
+    monkeypatch.setattr(doctor, "NEEDED", {"no-such-package": "nothing"})
+    code, out, _ = command(capsys, "doctor")
+    assert code == 1
+    assert "pip install no-such-package" in out
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(capsys, "--version")[1].strip() == f"contactsim {cs.__version__}"
+    for arguments in ((), ("--help",)):
+        code, out, _ = command(capsys, *arguments)
+        assert code == 0
+        for word in ("run", "view", "robots", "plugins", "doctor"):
+            assert f"  {word} " in out
+    _, out, _ = command(capsys, "run", "--help")
+    for option in ("--time", "--set", "--law", "--out", "--html", "--png", "--view", "--integrator", "--rtol"):
+        assert option in out
+    for later in ("--mp4", "--linearize"):
+        assert later not in out
+
+
+def test_one_thread_unless_the_user_says_otherwise(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    mistake(capsys, "run", "nowhere.urdf")
+    assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["OMP_NUM_THREADS"]) == ("3", "1")
+    monkeypatch.delenv("OMP_NUM_THREADS")
+
+
+def test_impulse_of_a_row_is_that_of_its_contacts() -> None:
+    changes = {
+        "a": (cs.Mode.OPEN, cs.Mode.STICK),
+        "b": (cs.Mode.OPEN, cs.Mode.STICK),
+        "c": (cs.Mode.SLIP, cs.Mode.OPEN),
+    }
+    impulses = {"a": np.array([0.0, 0, 3]), "b": np.array([4.0, 0, 0])}
+    transition = cs.Transition(np.zeros(1), "after", changes, impulses)
+    event = cs.Event(0.5, frozenset(), "before", np.zeros(1), transition, None)
+    assert list(job._rows(event)) == [("0.500000000", "a, b", "open -> stick", "5"), ("", "c", "slip -> open", "")]

@@ -1,0 +1,283 @@
+"""Scene files: what they can say, what is taken from the demonstration, and all mistakes at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import contactsim as cs
+from contactsim import scene
+from contactsim.multibody.robot import robot_entries
+
+BOX = """
+<robot name="box"><link name="box">
+  <inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>
+</link></robot>
+"""
+BALL = """
+<mujoco model="ball"><worldbody><body name="ball"><freejoint/>
+  <geom name="ball" type="sphere" size="0.1" mass="1"/>
+</body></worldbody></mujoco>
+"""
+
+
+def built(text: str, *settings: str, folder: Path | None = None) -> scene.Built:
+    return scene.build(scene.parse(text, settings, folder))
+
+
+def refused(text: str, *settings: str) -> str:
+    with pytest.raises(cs.ContactSimError) as caught:
+        built(text, *settings)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+HEXAPOD = 'robot = {name = "hexapod"}\n'
+BIPED = 'robot = {name = "biped"}\n'
+
+
+# --- robots of the catalogue ---------------------------------------------------------------------------------------
+def test_a_robot_by_name_does_its_demonstration() -> None:
+    made = built(BIPED)
+    demo = robot_entries()["biped"].demo(made.system.robot.model)
+    assert np.array_equal(made.state.q, demo.q)
+    assert np.array_equal(made.state.v, demo.v)
+    assert made.system.terrain.angle == demo.slope
+    assert made.span == (0.0, demo.time)
+    assert made.system.controller is None
+    walker = built(HEXAPOD)
+    assert isinstance(walker.system.controller, cs.PD)
+    assert walker.span[1] == robot_entries()["hexapod"].demo(walker.system.robot.model).time
+
+
+def test_every_table() -> None:
+    made = built("""
+        gravity = [0, 0, -1.6]
+        [robot]
+        name = "hexapod"
+        [contact]
+        friction = 0.5
+        [contact.lf]
+        friction = 0.2
+        static_friction = 0.3
+        restitution = 0.1
+        [terrain]
+        kind = "slope"
+        angle = 0.1
+        downhill = [0, 1]
+        [law]
+        name = "spring-damper"
+        stiffness = 5e3
+        [controller]
+        kind = "pd"
+        kp = 20
+        kd = 1
+        period = 0.01
+        [start]
+        pose = "nominal"
+        height = 0.2
+        v = [0.1, 0, 0, 0, 0, 0, 0,0,0, 0,0,0, 0,0,0, 0,0,0, 0,0,0, 0,0,0]
+        [run]
+        time = 0.7
+        rtol = 1e-6
+        atol = 1e-7
+        integrator = "RK45"
+        record_period = 0.02
+        max_events = 7
+    """)
+    system = made.system
+    assert system.gravity.tolist() == [0, 0, -1.6]
+    assert system.friction[0] == 0.2
+    assert system.friction[1:] == pytest.approx(0.5)
+    assert (system.static_friction[0], system.restitution[0], system.static_friction[1]) == (0.3, 0.1, 0.5)
+    assert (system.terrain.angle, system.terrain.downhill) == (0.1, (0.0, 1.0))
+    assert system.law.parameters.stiffness == 5e3
+    assert system.controller.period == 0.01
+    assert system.mechanism.gaps(0.0, made.state.q).min() == pytest.approx(0.2, abs=1e-12)
+    assert made.state.v[0] == 0.1
+    assert made.span == (0.0, 0.7)
+    assert made.options["tolerances"] == cs.Tolerances(rtol=1e-6, atol=1e-7)
+    assert {key: made.options[key] for key in ("integrator", "record_period", "max_events")} == {
+        "integrator": "RK45",
+        "record_period": 0.02,
+        "max_events": 7,
+    }
+
+
+def test_contact_points_by_hand_and_free_joints() -> None:
+    made = built("""
+        [robot]
+        name = "hexapod"
+        contacts = [{frame = "lf_foot", radius = 0.02, friction = 0.3, name = "one"}]
+        [controller]
+        kind = "none"
+        [start]
+        q = [0, 0, 1, 0, 0, 0, 1,  0, 0, 0,  0, 0, 0,  0, 0, 0,  0, 0, 0,  0, 0, 0,  0, 0, 0]
+    """)
+    assert [point.name for point in made.system.robot.contacts] == ["one"]
+    assert made.system.controller is None
+    assert made.state.q[2] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reference", "follows"), [('"demo"', True), ('"nominal"', False), (str([0, 0, 1, 0, 0, 0, 1] + 18 * [0.1]), False)]
+)
+def test_references(reference: str, follows: bool) -> None:
+    made = built(HEXAPOD + f'controller = {{kind = "pd", reference = {reference}}}')
+    q, v = made.state.q, made.state.v
+    torques = [made.system.controller.torque(t, q, v, np.empty(0)) for t in (0.0, 1.0)]
+    assert np.array_equal(*torques) != follows
+
+
+def test_settings_on_top() -> None:
+    made = built(HEXAPOD, "contact.friction=.4", "contact.rm.restitution=0.5", "law.name=frictionless", "run.time=1")
+    assert made.system.robot.contacts[0].friction == 0.4
+    assert made.system.restitution.tolist() == [0, 0, 0, 0, 0.5, 0]
+    assert type(made.system.law).__name__ == "Frictionless"
+    assert made.span[1] == 1.0
+    assert built(HEXAPOD, "law.friction=0.3").system.friction == pytest.approx(0.3)
+    assert built(HEXAPOD, "terrain.angle=0.2").system.terrain.angle == 0.2
+
+
+def test_text_of_a_scene_builds_the_same_scene() -> None:
+    text = """
+        [robot]
+        name = "hexapod"
+        contacts = [{frame = "lf_foot", offset = [0, 0, -0.01], name = "left \\"front\\""}]
+        [contact."left \\"front\\""]
+        friction = 0.25
+        [terrain]
+        kind = "flat"
+        velocity = [0.1, 0]
+        [law]
+        name = "spring-damper"
+        damping = 30.0
+    """
+    one = scene.parse(text, ["run.time=0.5"])
+    assert scene.parse(one.text()) == one
+
+
+# --- robots of files ---------------------------------------------------------------------------------------------
+def test_files_are_found_beside_the_scene(tmp_path: Path) -> None:
+    (tmp_path / "box.urdf").write_text(BOX)
+    (tmp_path / "drop.toml").write_text('[robot]\nfile = "box.urdf"\npackage_dirs = ["meshes"]\n')
+    made = scene.build(scene.read(tmp_path / "drop.toml"))
+    assert made.system.robot.name == "box"
+    assert made.system.controller is None
+    assert made.system.mechanism.gaps(0.0, made.state.q).min() == pytest.approx(scene.DROP)
+    assert scene.read(tmp_path / "drop.toml").title == "box"
+
+
+def test_mjcf_and_a_slope(tmp_path: Path) -> None:
+    (tmp_path / "ball.xml").write_text(BALL)
+    text = '[robot]\nfile = "ball.xml"\n[terrain]\nangle = 0.3\n[start]\nheight = 0.0\n'
+    made = built(text, folder=tmp_path)
+    assert made.system.mechanism.gaps(0.0, made.state.q).min() == pytest.approx(0.0, abs=1e-12)
+    cs.simulate(made.system, made.state, (0.0, 0.05))
+
+
+def test_a_file_with_a_controller_holds_its_pose(tmp_path: Path) -> None:
+    path = robot_entries()["hexapod"].path
+    text = f'[robot]\nfile = "{path}"\n[controller]\nkind = "pd"\n[start]\nq = [0,0,0.4,0,0,0,1{18 * ",0.3"}]\n'
+    tau = built(text).system.controller.torque(0.0, built(text).state.q, np.zeros(24), np.empty(0))
+    assert not np.any(tau[:6])
+    assert np.all(tau[6:] < 0.0)
+
+
+# --- mistakes ------------------------------------------------------------------------------------------------------
+def test_all_mistakes_are_told_at_once() -> None:
+    message = refused("""
+        gravity = [0, 0]
+        [robot]
+        name = "hexapod"
+        root = "hovercraft"
+        [contact]
+        frictoin = 0.3
+        [contact.lf]
+        restitution = 2
+        grip = 1
+        [terrain]
+        angel = 0.1
+        [start]
+        height = nan
+        [run]
+        time = -1
+        tiem = 3
+    """)
+    for words in (
+        "gravity.2",
+        "robot.root",
+        "contact.frictoin: give a table (of friction, static_friction, restitution)",
+        "contact.lf.restitution",
+        "contact.lf.grip: unknown key (known here: friction, static_friction, restitution)",
+        "terrain: give the kind",
+        "start.height",
+        "run.time",
+        "run.tiem: unknown key (known here: time, rtol",
+    ):
+        assert words in message
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "words"),
+    [
+        ("robot = 3", (), ["robot"]),
+        ("", (), ["robot", "required"]),
+        ("robot = {name = }", (), ["TOML", "line 1"]),
+        ("[robot]\n", (), ["name", "file"]),
+        ('robot = {name = "hexapod", file = "a.urdf"}', (), ["either"]),
+        ('robot = {name = "hexapodd"}', (), ["hexapodd", "hexapod"]),
+        ('robot = {file = "nowhere.urdf"}', (), ["nowhere.urdf"]),
+        ('robot = {file = "a.sdf"}', (), ["a.sdf", "urdf"]),
+        ('robot = {name = "hexapod", root = "fixed"}', (), ["root"]),
+        (HEXAPOD, ("wind=1",), ["wind", "known here: robot, contact, terrain"]),
+        (HEXAPOD, ("friction",), ["friction", "key=value"]),
+        (HEXAPOD, ("gravity.x=1",), ["gravity"]),
+        (HEXAPOD, ("run.time=2", "run.time.s=1"), ["run.time.s=1", "time"]),
+        (HEXAPOD, ("contact.friction=-1",), ["contact.friction", "0"]),
+        (HEXAPOD, ("contact.paw.friction=1",), ["paw", "lf"]),
+        (HEXAPOD, ("contact.lf.static_friction=0.1",), ["lf", "static_friction"]),
+        (HEXAPOD, ("law.name=glue",), ["glue", "coulomb"]),
+        (HEXAPOD, ("law.stiffness=1",), ["law.stiffness", "contact.friction"]),
+        (HEXAPOD, ("law.friction=high",), ["law.friction", "high"]),
+        (HEXAPOD, ("law.name=spring-damper", "law.stiffness=-1"), ["stiffness", "0"]),
+        (HEXAPOD, ("terrain.angle=2",), ["angle"]),
+        (HEXAPOD, ("terrain.kind=sea",), ["terrain", "flat", "slope"]),
+        (HEXAPOD, ("start.pose=demo", "start.q=[1]"), ["pose", "q"]),
+        (HEXAPOD, ("start.q=[1,2]",), ["start.q", "25"]),
+        (HEXAPOD, ("start.v=[1,2]",), ["start.v", "24"]),
+        (HEXAPOD, ("controller.kind=none", "controller.kp=1"), ["none"]),
+        (HEXAPOD, ("controller.kp=[1,2]",), ["kp", "24"]),
+        (HEXAPOD, ("controller.period=0",), ["period"]),
+        (HEXAPOD, ("run.integrator=Euler",), []),
+        (BIPED, ("controller.kind=demo",), ["biped", "pd"]),
+    ],
+)
+def test_one_mistake(text: str, settings: tuple[str, ...], words: list[str]) -> None:
+    if settings == ("run.integrator=Euler",):
+        made = built(text, *settings)
+        with pytest.raises(cs.InputError, match="Euler"):
+            cs.simulate(made.system, made.state, made.span, **made.options)
+        return
+    message = refused(text, *settings)
+    for word in words:
+        assert word in message, message
+
+
+def test_a_robot_without_demonstration_or_root(tmp_path: Path) -> None:
+    arm = BOX.replace("</link></robot>", '</link><link name="world"/>').replace('name="box"', 'name="arm"', 1)
+    arm += '<joint name="hinge" type="continuous"><parent link="world"/><child link="box"/><axis xyz="0 1 0"/></joint>'
+    arm += "</robot>"
+    (tmp_path / "arm.urdf").write_text(arm)
+    text = f'[robot]\nfile = "{tmp_path / "arm.urdf"}"\nroot = "fixed"\n[terrain]\nheight = -1.0\n'
+    assert built(text).state.v.shape == (1,)
+    assert "demonstration" in refused(text, "start.pose=demo")
+    assert "does not move up" in refused(text, "start.height=0.1")
+
+
+def test_a_missing_scene() -> None:
+    with pytest.raises(cs.InputError, match=r"nowhere\.toml"):
+        scene.read("nowhere.toml")

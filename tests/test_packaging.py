@@ -1,0 +1,282 @@
+"""The shape of the project: which way imports point, what is declared, and how fast the command answers."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import contactsim as cs
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES = {
+    Path(package).name: ROOT / package for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+}
+
+# Modules of the engine from the ground up: each may import those of its own floor and of the floors below.
+FLOORS = (
+    {"errors"},
+    {"registry", "tolerances", "hybrid", "config"},
+    {"contracts", "integrators"},
+    {"events", "multibody"},
+    {"trajectory", "simulate", "variation", "linearize", "analysis", "conformance"},
+    {"look", "storage", "progress", "scene"},
+    {"listings", "doctor", "job"},
+    {"cli", "__main__"},
+)
+# Conveniences that a lower floor offers by calling upwards, from inside a function: (module, what it imports).
+CALLS_UP = {("trajectory", "storage"), ("simulate", "progress")}
+
+# What each package of the project may import of the others.
+MAY_IMPORT = {
+    "contactsim": set(),
+    "contactsim_plugins": {"contactsim"},
+    "contactsim_viz": {"contactsim"},
+    "contactsim_robots": set(),
+}
+DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement's target: an absolute dotted name, and whether it runs when the module is imported."""
+
+    name: str
+    eager: bool
+
+
+def imports(file: Path, package: str) -> Iterator[Import]:
+    """All imports of a file but those for type checkers only; `package` is the dotted package it lies in."""
+    yield from _inside(ast.parse(file.read_text(encoding="utf-8")), package, True)
+
+
+def _inside(node: ast.AST, package: str, eager: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            continue
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name, eager) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - child.level + 1] if child.level else []
+            stem = ".".join([*base, *([child.module] if child.module else [])])
+            yield from (Import(f"{stem}.{alias.name}", eager) for alias in child.names)
+        yield from _inside(child, package, eager and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def modules(package: str) -> Iterator[tuple[Path, str]]:
+    """Files of a package of the project, each with the dotted package it lies in."""
+    folder = PACKAGES[package]
+    for file in sorted(folder.rglob("*.py")):
+        yield file, ".".join([package, *file.relative_to(folder).parent.parts])
+
+
+def floor_of(module: str) -> int:
+    for level, names in enumerate(FLOORS):
+        if module in names:
+            return level
+    raise AssertionError(f"contactsim/{module} has no floor yet; give it one in FLOORS of {Path(__file__).name}")
+
+
+def engine_parts() -> Iterator[tuple[str, Import, str]]:
+    """(part of the engine, import, part it imports), for the parts named in FLOORS."""
+    for file, package in modules("contactsim"):
+        place = file.relative_to(PACKAGES["contactsim"]).parts
+        if place == ("__init__.py",):
+            continue
+        for found in imports(file, package):
+            path = found.name.split(".")
+            if path[0] == "contactsim" and len(path) > 1 and path[1] != "__version__":
+                target = cs._HOMES.get(path[1], path[1]).split(".")[0]
+                yield place[0].removesuffix(".py"), found, target
+
+
+def test_arrows_of_the_engine_point_down() -> None:
+    wrong = []
+    for part, found, target in engine_parts():
+        up = floor_of(target) > floor_of(part)
+        if up and (found.eager or (part, target) not in CALLS_UP):
+            wrong.append(f"{part} imports {found.name}")
+    assert not wrong, wrong
+
+
+def test_no_circles_in_the_engine() -> None:
+    arrows: dict[str, set[str]] = {}
+    for part, found, target in engine_parts():
+        if found.eager and part != target:
+            arrows.setdefault(part, set()).add(target)
+    done: set[str] = set()
+    while ready := [part for part in set(arrows) - done if not (arrows[part] & set(arrows)) - done]:
+        done.update(ready)
+    assert done == set(arrows), f"a circle among {sorted(set(arrows) - done)}"
+
+
+def test_only_multibody_of_the_engine_imports_pinocchio() -> None:
+    wrong = [
+        f"{file.name} imports {found.name}"
+        for file, package in modules("contactsim")
+        for found in imports(file, package)
+        if found.name.split(".")[0] in ("pinocchio", "coal") and file.parent.name != "multibody"
+    ]
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_packages_know_only_what_they_may(package: str) -> None:
+    forbidden = set(PACKAGES) - MAY_IMPORT[package] - {package}
+    wrong = [
+        f"{file.name} imports {found.name}"
+        for file, inner in modules(package)
+        for found in imports(file, inner)
+        if found.name.split(".")[0] in forbidden
+    ]
+    assert not wrong, wrong
+
+
+def test_viewer_knows_only_the_errors_of_the_engine() -> None:
+    names = {found.name for file, package in modules("contactsim_viz") for found in imports(file, package)}
+    assert {name for name in names if name.startswith("contactsim.")} <= {
+        "contactsim.errors.InputError",
+        "contactsim.errors.ContactSimError",
+    }
+
+
+def test_robots_and_viewer_import_pinocchio_when_they_need_it() -> None:
+    wrong = [
+        f"{file.name} imports {found.name}"
+        for package in ("contactsim_robots", "contactsim_viz")
+        for file, inner in modules(package)
+        for found in imports(file, inner)
+        if found.eager and found.name.split(".")[0] in ("pinocchio", "meshcat", "coal") and file.stem != "shapes"
+    ]
+    assert not wrong, wrong
+
+
+# --- what is declared ------------------------------------------------------------------------------------------------
+def test_everything_imported_is_declared() -> None:
+    declared = {entry.split(">")[0].split("[")[0] for entry in PROJECT["project"]["dependencies"]}
+    declared |= {"contactsim", *PACKAGES, *sys.stdlib_module_names}
+    missing = {
+        found.name.split(".")[0]
+        for package in PACKAGES
+        for file, inner in modules(package)
+        for found in imports(file, inner)
+        if DISTRIBUTIONS.get(root := found.name.split(".")[0], root) not in declared
+    }
+    assert not missing
+    assert "h5py" in declared, "xarray's engine h5netcdf reads and writes through h5py, which it does not bring along"
+
+
+def test_version_and_marker() -> None:
+    assert PROJECT["project"]["version"] == cs.__version__
+    assert f"## [{cs.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (PACKAGES["contactsim"] / "py.typed").is_file()
+
+
+def test_entry_points_are_installed() -> None:
+    for group, named in PROJECT["project"]["entry-points"].items():
+        installed = {entry.name: entry.value for entry in entry_points(group=group)}
+        assert named.items() <= installed.items()
+        for name in named:
+            assert entry_points(group=group)[name].load() is not None
+
+
+def test_public_names_exist() -> None:
+    for name in cs.__all__:
+        assert getattr(cs, name) is not None
+
+
+def test_readme_holds_the_two_commands_and_its_picture() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "pip install -e . && contactsim run hexapod" in readme
+    assert 'pip install -e ".[dev]" && pytest' in readme
+    assert "docs/hexapod.png" in readme
+    assert (ROOT / "docs" / "hexapod.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = readme.split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "README.md", "exec"), {})
+    assert (tmp_path / "run.nc").is_file()
+
+
+def test_the_scene_of_the_readme_builds() -> None:
+    from contactsim import scene
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    built = scene.build(scene.parse(readme.split("```toml\n")[1].split("```")[0]))
+    cs.Simulation(built.system, built.state, **built.options).advance(0.01)
+
+
+def test_the_law_of_the_contribution_guide_runs() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    names: dict[str, type[cs.CompliantLaw]] = {}
+    exec(compile(guide.split("```python\n")[1].split("```")[0], "CONTRIBUTING.md", "exec"), names)
+    robot = cs.load_robot("hexapod")
+    run = cs.simulate(
+        cs.ContactSystem(robot, law=names["Sticky"](pull=1.0)), (robot.nominal, [0] * robot.nv), (0, 0.02)
+    )
+    assert run.status.complete
+
+
+# --- quick answers ---------------------------------------------------------------------------------------------------
+def loaded_by(statement: str) -> set[str]:
+    """Top-level modules that are loaded after a statement in a fresh interpreter."""
+    code = f"{statement}\nimport sys; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+HEAVY = {"numpy", "scipy", "pinocchio", "pydantic", "xarray", "h5py", "meshcat", "clarabel", "rich", "typer"}
+
+
+def test_import_of_the_package_is_free() -> None:
+    assert not loaded_by("import contactsim") & HEAVY
+
+
+def test_command_loads_only_typer() -> None:
+    assert loaded_by("import contactsim.cli") & HEAVY <= {"typer"}
+
+
+def test_public_classes_come_without_files_and_pictures() -> None:
+    loaded = loaded_by("import contactsim as cs\ncs.ContactSystem, cs.simulate, cs.Robot, cs.PD")
+    assert not loaded & {"xarray", "h5py", "meshcat", "rich", "typer", "matplotlib"}
+
+
+@pytest.fixture
+def cost(tmp_path: Path) -> Callable[..., float]:
+    """Processor time [s] of the quickest of some runs of Python: machines may be busy, and byte code new at first."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+
+    def measure(*arguments: str, tries: int = 4) -> float:
+        times = []
+        for _ in range(tries):
+            before = os.times()
+            subprocess.run([sys.executable, *arguments], capture_output=True, check=True, env=environment)
+            after = os.times()
+            times.append(after.children_user + after.children_system - before.children_user - before.children_system)
+        return min(times)
+
+    return measure
+
+
+def test_help_answers_quickly(cost: Callable[..., float]) -> None:
+    assert cost("-m", "contactsim", "--help") < 0.5
+
+
+def test_import_is_quick(cost: Callable[..., float]) -> None:
+    assert cost("-c", "import contactsim") - cost("-c", "pass") < 0.3
+    engine = "import contactsim as cs; cs.ContactSystem, cs.simulate, cs.Robot"
+    others = "import pinocchio, scipy.integrate, scipy.optimize, pydantic, clarabel"
+    assert cost("-c", engine) - cost("-c", others) < 0.3
