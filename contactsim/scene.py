@@ -179,6 +179,7 @@ class Scene(Table):
     start: StartTable = StartTable()
     run: RunTable = RunTable()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    joint_limits: bool = True
 
     @field_validator("terrain", mode="before")
     @classmethod
@@ -318,7 +319,7 @@ def build(scene: Scene) -> Built:
     terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
     law, left_over = _law(scene.law)
     controller = _controller(scene.controller, robot, demo)
-    system = ContactSystem(robot, terrain, law, controller, scene.gravity)
+    system = ContactSystem(robot, terrain, law, controller, scene.gravity, scene.joint_limits)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"law.{name} is {value!r}; give a number")
@@ -447,11 +448,15 @@ def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
     if index is None:
         name = system.robot.name
         raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
-    gap = float(system.mechanism.gaps(0.0, q).min())
-    raised = q.copy()
+    gap, raised = _clearance(system, q), q.copy()
     raised[index] += 1.0
-    raised[index] = q[index] + (height - gap) / (float(system.mechanism.gaps(0.0, raised).min()) - gap)
+    raised[index] = q[index] + (height - gap) / (_clearance(system, raised) - gap)
     return raised
+
+
+def _clearance(system: ContactSystem, q: Array) -> float:
+    """Distance of the lowest contact from the ground [m]."""
+    return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())
 
 
 def _vertical(robot: Robot, q: Array) -> int | None:

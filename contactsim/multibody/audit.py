@@ -91,6 +91,8 @@ def _force_residuals(
         normal, tangential = float(forces[part][0]), forces[part][1:]
         size = float(np.linalg.norm(tangential))
         worst["pull"] = max(worst["pull"], -normal)
+        if not system.tangent_rows(i):
+            continue
         if mode.contacts[i].mode is Mode.STICK:
             worst["cone"] = max(worst["cone"], size - float(system.static_friction[i]) * normal)
             key = "slip of sticking contacts [m/s]"

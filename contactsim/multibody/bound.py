@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
 EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
 
 
@@ -36,24 +39,30 @@ class BoundRobot(ContactMechanism):
     move along the normal has none.
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array) -> None:
+    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self._robot = robot
         self._model = pin.Model(robot.model)
         self._model.gravity = pin.Motion(gravity, np.zeros(3))
         self._terrain, self._gravity = terrain, gravity
         self.nq, self.nv, self.space = robot.nq, robot.nv, robot.space
-        points = robot.contacts
+        points, self._limits = robot.contacts, joint_limit_rows(robot.model) if joint_limits else ()
+        alone = np.zeros(len(self._limits))
         self.names = tuple(point.name for point in points)
-        self.friction = np.array([point.friction for point in points])
-        self.static_friction = np.array([static_of(point) for point in points])
-        self.restitution = np.array([point.restitution for point in points])
-        self.enabled = tuple(point.enabled for point in points)
+        self.constraint_names = tuple(limit.name for limit in self._limits)
+        self.friction = np.concatenate([[point.friction for point in points], alone])
+        self.static_friction = np.concatenate([[static_of(point) for point in points], alone])
+        self.restitution = np.concatenate([[point.restitution for point in points], alone])
+        self.enabled = tuple(point.enabled for point in points) + (None,) * len(self._limits)
         self._damping = np.array(self._model.damping)
         self._still = np.zeros(self.nv)
         self._damped = bool(np.any(self._damping))
         self._place_contacts()
         self._basis = self._tangent_basis()
-        self.dims = (1 + len(self._basis[1:]),) * len(points) if self._plane else (3,) * len(points)
+        dim = len(self._basis) if self._plane else 3
+        self.dims = (dim,) * len(points) + (1,) * len(self._limits)
+        self._limit_signs = np.array([limit.sign for limit in self._limits])
+        self._limit_bounds = np.array([limit.bound for limit in self._limits])
+        self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
         self._laid_out: dict[tuple[int, ...], tuple[Array, list[int], bool]] = {}
 
     def _place_contacts(self) -> None:
@@ -118,13 +127,17 @@ class BoundRobot(ContactMechanism):
         return self._positions() - self._radius[:, None] * self._plane[1]
 
     def gaps(self, t: float, q: Array) -> Array:
-        """Distances (nc,) of the contacts to the ground [m]."""
+        """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
         pin.forwardKinematics(self._model, self._data, q)
         centres = self._positions()
         if self._plane is not None:
             point, normal = self._plane
-            return (centres - point) @ normal - self._radius
-        return self._terrain.surface(t, centres).distance - self._radius
+            gaps = (centres - point) @ normal - self._radius
+        else:
+            gaps = self._terrain.surface(t, centres).distance - self._radius
+        if not self._limits:
+            return gaps
+        return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])
 
     # --- equations of motion ----------------------------------------------------------------------------------
 
@@ -138,7 +151,15 @@ class BoundRobot(ContactMechanism):
         if not contacts:
             return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
         pin.forwardKinematics(model, data, q, v, self._still)
-        rows, rates, bias = self._plane_rows(v, contacts) if self._plane is not None else self._rows(t, v, contacts)
+        points = contacts if not self._limits else tuple(i for i in contacts if i < len(self.names))
+        make = self._plane_rows if self._plane is not None else self._rows
+        rows, rates, bias = make(t, v, points) if points else (np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
+        if len(points) < len(contacts):
+            limits = [self._limits[i - len(self.names)] for i in contacts[len(points) :]]
+            extra = np.zeros((len(limits), self.nv))
+            extra[range(len(limits)), [limit.v for limit in limits]] = [limit.sign for limit in limits]
+            rows, rates = np.concatenate([rows, extra]), np.concatenate([rates, extra @ v])
+            bias = np.concatenate([bias, np.zeros(len(limits))])
         return Terms(mass, force, rows, rates, bias)
 
     def _layout(self, contacts: tuple[int, ...]) -> tuple[Array, list[int], bool]:
@@ -162,7 +183,7 @@ class BoundRobot(ContactMechanism):
             self._laid_out[contacts] = (matrix, chosen, round_)
         return self._laid_out[contacts]
 
-    def _plane_rows(self, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    def _plane_rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Rows on a plane: a constant combination of the Jacobians and drift accelerations of the centres."""
         layout, chosen, round_ = self._layout(contacts)
         if round_:
@@ -213,7 +234,9 @@ class BoundRobot(ContactMechanism):
     # --- what users see ---------------------------------------------------------------------------------------
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
-        """The force in world axes (3,)."""
+        """The force in world axes (3,); of a joint limit the generalised force (1,)."""
+        if contact >= len(self.names):
+            return force
         if self._plane is not None:
             return force @ self._basis
         pin.forwardKinematics(self._model, self._data, q)
@@ -259,7 +282,8 @@ class BoundRobot(ContactMechanism):
             return self._free_dynamics()
         sticking = all(mode.contacts[i].mode is Mode.STICK for i in closed)
         plain = self._plane is not None and len(self._basis) == 3 and not self._terrain.belt().any()
-        if not sticking or not plain or any(self._radius[i] > 0.0 or self.static_friction[i] == 0.0 for i in closed):
+        points = all(i < len(self.names) and self._radius[i] == 0.0 and self.static_friction[i] > 0.0 for i in closed)
+        if not (sticking and plain and points):
             return None
         return self._constrained_dynamics(closed)
 
@@ -296,6 +320,34 @@ class BoundRobot(ContactMechanism):
             return acceleration, lambda: (multipliers.reshape(-1, 3) @ basis.T).reshape(-1)
 
         return solve
+
+
+@dataclass(frozen=True)
+class JointLimit:
+    """A position limit of a joint as a unilateral constraint: sign (q - bound) >= 0."""
+
+    name: str
+    q: int
+    v: int
+    sign: float
+    bound: float
+
+
+def joint_limit_rows(model: pin.Model) -> tuple[JointLimit, ...]:
+    """The finite position limits of a model's single joints; a joint without range is warned about and left free."""
+    limits = []
+    for i in range(1, model.njoints):
+        joint, name = model.joints[i], model.names[i]
+        if not joint.nq == joint.nv == 1:
+            continue
+        low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
+        if low >= high:
+            warnings.warn(f"joint '{name}' has no range ({low} to {high}); its limits are ignored", stacklevel=4)
+            continue
+        for side, sign, bound in (("lower", 1.0, low), ("upper", -1.0, high)):
+            if abs(bound) < UNLIMITED:
+                limits.append(JointLimit(f"limit:{name}/{side}", joint.idx_q, joint.idx_v, sign, bound))
+    return tuple(limits)
 
 
 def _frame_rate(normal: Array, normal_rate: Array) -> Array:

@@ -122,7 +122,7 @@ class CompliantContacts:
         states = list(mode.contacts)
         for kind, i in (name for name in fired if isinstance(name, tuple)):
             states[i] = after[kind]
-        names = self._system.mechanism.names
+        names = self._system.mechanism.all_names
         changes: Mapping[str, tuple[Mode, Mode]] = {
             names[i]: (old.mode, new.mode)
             for i, (old, new) in enumerate(zip(mode.contacts, states, strict=True))

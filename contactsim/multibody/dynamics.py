@@ -128,7 +128,9 @@ class RigidFlow(Flow):
         self.guard_names = tuple(names)
         kinds = [kind for kind, _ in names]
         self._needs_motion = any(kind in ("force", "cone", "forces") for kind in kinds)
-        self._needs_gaps = "gap" in kinds
+        self._gap_guards = np.array([k for k, kind in enumerate(kinds) if kind == "gap"], dtype=int)
+        self._gap_contacts = np.array([i for kind, i in names if kind == "gap"], dtype=int)
+        self._other_guards = [(k, kind, i) for k, (kind, i) in enumerate(names) if kind != "gap"]
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
@@ -157,10 +159,15 @@ class RigidFlow(Flow):
         """Guard values in the order of `guard_names`."""
         nq, nv = self._system.nq, self._system.nv
         q, v = x[:nq], x[nq : nq + nv]
-        gaps = self._mechanism.gaps(t, q) if self._needs_gaps else None
-        motion = self.motion(t, x) if self._needs_motion else None
-        rates = self._rates(t, x, motion)
-        return np.array([self._guard(kind, i, t, q, v, gaps, motion, rates) for kind, i in self.guard_names])
+        values = np.empty(len(self.guard_names))
+        if len(self._gap_guards):
+            values[self._gap_guards] = self._mechanism.gaps(t, q)[self._gap_contacts]
+        if self._other_guards:
+            motion = self.motion(t, x) if self._needs_motion else None
+            rates = self._rates(t, x, motion)
+            for k, kind, i in self._other_guards:
+                values[k] = self._guard(kind, i, t, q, v, motion, rates)
+        return values
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or start or end of a push."""
@@ -299,13 +306,9 @@ class RigidFlow(Flow):
         t: float,
         q: Array,
         v: Array,
-        gaps: Array | None,
         motion: Motion | None,
         rates: Array | None,
     ) -> float:
-        if kind == "gap":
-            assert gaps is not None
-            return float(gaps[i])
         if kind == "enable":
             margin = float(self._mechanism.enabled[i](t, q, v))  # type: ignore[misc]
             return margin if self._state(i).enabled else -margin
@@ -363,7 +366,7 @@ def contact_problem(
         friction=system.friction[chosen],
         static_friction=system.static_friction[chosen],
         sliding=sliding,
-        names=tuple(system.mechanism.names[i] for i in contacts),
+        names=tuple(system.mechanism.all_names[i] for i in contacts),
     )
     return problem, solved
 

@@ -45,7 +45,8 @@ class ContactMechanism(ABC):
         nq, nv: numbers of a configuration and of a velocity.
         space: manifold of the configurations.
         names: name of each contact.
-        dims: rows of each contact, 1 + d_t.
+        constraint_names: names of further unilateral constraints without friction, which follow the contacts.
+        dims: rows of each contact, 1 + d_t, then of each constraint.
         friction, static_friction, restitution: coefficients (nc,).
         enabled: for each contact a function (t, q, v) -> margin, or None.
     """
@@ -54,11 +55,17 @@ class ContactMechanism(ABC):
     nv: int
     space: Manifold
     names: tuple[str, ...]
+    constraint_names: tuple[str, ...] = ()
     dims: tuple[int, ...]
     friction: Array
     static_friction: Array
     restitution: Array
     enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names of contacts and constraints, in the order of their indices."""
+        return self.names + self.constraint_names
 
     @abstractmethod
     def gaps(self, t: float, q: Array) -> Array:
@@ -172,7 +179,7 @@ class Mechanism(ContactMechanism):
         if not np.linalg.eigvalsh(matrix).min() > 0.0:
             raise InputError("mass(q) at q = 0 is not positive definite; check the masses and inertias")
 
-    def bind(self, terrain: Any, gravity: Any) -> Mechanism:
+    def bind(self, terrain: Any, gravity: Any, joint_limits: bool = True) -> Mechanism:
         """The mechanism itself: its functions hold its ground and its gravity."""
         return self
 

@@ -53,9 +53,7 @@ class RigidContacts:
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._system.tolerances.start_depth:
-                raise InputError(
-                    f"contact '{mechanism.names[i]}' starts {-gap:.3g} m inside the ground; raise the robot by as much"
-                )
+                raise InputError(_too_deep(mechanism.all_names[i], -float(gap)))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
         transition = self._resolve(t, x, before, touching, {})
@@ -85,7 +83,7 @@ class RigidContacts:
             states[i] = replace(states[i], enabled=not states[i].enabled)
             gap = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i])
             if states[i].enabled and gap < 0.0:
-                name = self._system.mechanism.names[i]
+                name = self._system.mechanism.all_names[i]
                 raise InputError(
                     f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
                     " 'enabled' margin rise only above ground"
@@ -140,7 +138,7 @@ class RigidContacts:
             staying |= hopping
         x = settled
         if impulses:
-            names = self._system.mechanism.names
+            names = self._system.mechanism.all_names
             for i, force in left.items():
                 along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
@@ -200,7 +198,7 @@ class RigidContacts:
             friction=system.friction[chosen],
             static_friction=system.friction[chosen],
             sliding=(None,) * len(touching),
-            names=tuple(system.mechanism.names[i] for i in touching),
+            names=tuple(system.mechanism.all_names[i] for i in touching),
         )
         solution = self._law.impact(problem, system.restitution[chosen])
         x = x.copy()
@@ -209,7 +207,7 @@ class RigidContacts:
         along[kept] = solution.forces
         q = x[:nq]
         impulses = {
-            system.mechanism.names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
+            system.mechanism.all_names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
             for i in touching
             if np.any(along[where[i]] != 0.0)
         }
@@ -326,9 +324,16 @@ class RigidContacts:
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
     ) -> dict[str, tuple[Mode, Mode]]:
-        names = self._system.mechanism.names
+        names = self._system.mechanism.all_names
         return {
             names[i]: (old.mode, new.mode)
             for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
             if old.mode is not new.mode or kinds.get(i) == "gap" or names[i] in impulses
         }
+
+
+def _too_deep(name: str, depth: float) -> str:
+    if name.startswith("limit:"):
+        joint, _, side = name.removeprefix("limit:").rpartition("/")
+        return f"joint '{joint}' starts {depth:.3g} beyond its {side} limit; move it inside, or set joint_limits=False"
+    return f"contact '{name}' starts {depth:.3g} m inside the ground; raise the robot by as much"

@@ -207,11 +207,11 @@ class Robot:
     def _level(self) -> BoundRobot:
         from .terrain import Flat
 
-        return self.bind(Flat(), np.array([0.0, 0.0, -9.81]))
+        return self.bind(Flat(), np.array([0.0, 0.0, -9.81]), joint_limits=False)
 
-    def bind(self, terrain: Terrain, gravity: Array) -> BoundRobot:
+    def bind(self, terrain: Terrain, gravity: Array, joint_limits: bool = True) -> BoundRobot:
         """The robot on a ground, under a gravity (3,) [m/s^2]: what a ContactSystem computes with."""
-        return BoundRobot(self, terrain, gravity)
+        return BoundRobot(self, terrain, gravity, joint_limits)
 
     def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
         """A copy with other contact points."""

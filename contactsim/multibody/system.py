@@ -123,12 +123,12 @@ class ContactSystem(HybridSystem):
         self.gravity = _vector("gravity", gravity, 3)
         self.joint_limits = joint_limits
         self.tolerances = tolerances or Tolerances()
-        self.mechanism: ContactMechanism = robot.bind(self.terrain, self.gravity)
+        self.mechanism: ContactMechanism = robot.bind(self.terrain, self.gravity, joint_limits)
         self.law = _law(law)
         self.controller = as_controller(controller)
         self.pushes: tuple[Push, ...] = ()
         self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
-        count = len(self.mechanism.names)
+        count = len(self.mechanism.all_names)
         self._controller_memory = self.controller.memory if self.controller else 0
         self._law_memory = self.law.memory * count if isinstance(self.law, CompliantLaw) else 0
         self.memory = self._controller_memory + self._law_memory
@@ -237,7 +237,7 @@ class ContactSystem(HybridSystem):
 
     def law_memory(self, x: Array) -> Array:
         """Memory of the contact law (contacts, memory a contact)."""
-        return x[self.nq + self.nv + self._controller_memory :].reshape(len(self.mechanism.names), -1)
+        return x[self.nq + self.nv + self._controller_memory :].reshape(len(self.mechanism.all_names), -1)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or start or end of a push."""
@@ -261,7 +261,7 @@ class ContactSystem(HybridSystem):
 
     def named_modes(self, mode: SystemMode) -> dict[str, Mode]:
         """{contact: Mode}."""
-        return {name: state.mode for name, state in zip(self.mechanism.names, mode.contacts, strict=True)}
+        return {name: state.mode for name, state in zip(self.mechanism.names, mode.contacts, strict=False)}
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
         """{contact: force in world axes [N]} of all contacts; zero where a contact is open."""
@@ -300,9 +300,9 @@ class ContactSystem(HybridSystem):
         return self._with_coefficient(contact, coefficient, value)
 
     def _with_coefficient(self, contact: str, kind: str, value: float) -> ContactSystem:
-        names = self.mechanism.names
+        names = self.mechanism.all_names
         if contact and contact not in names:
-            raise InputError(f"no contact '{contact}'; there are {', '.join(names)}")
+            raise InputError(f"no contact '{contact}'; there are {', '.join(self.mechanism.names)}")
         upper = 1.0 if kind == "restitution" else float("inf")
         if not (isfinite(value) and 0.0 <= value <= upper):
             raise InputError(f"{kind} is {value}; give a number in [0, {upper}]")
