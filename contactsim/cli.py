@@ -89,7 +89,7 @@ def view_run(
     from . import job
     from .storage import load
 
-    trajectory = load(file)
+    trajectory = job.drawable(load(file))
     if html is None and png is None:
         job.show(trajectory)
     if html is not None:

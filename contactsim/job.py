@@ -8,7 +8,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -117,6 +117,24 @@ def write_png(trajectory: Trajectory, where: Path, name: str = "run.png") -> Pat
     return look.export_png(trajectory, where / name)
 
 
+class WithoutForces(Trajectory):
+    """A stored run whose forces nobody knows: it is drawn without them."""
+
+    def forces(self, t: float, side: str = "+") -> dict[str, np.ndarray]:
+        """None."""
+        return {}
+
+
+def drawable(trajectory: Trajectory) -> Trajectory:
+    """The run itself, or without its forces where they need a controller that the file names only."""
+    try:
+        trajectory.forces(float(trajectory.t[0]))
+    except InputError as error:
+        terminal(error=True).print(f"drawn without forces: {escape(str(error))}", soft_wrap=True)
+        return WithoutForces(**{item.name: getattr(trajectory, item.name) for item in fields(trajectory)})
+    return trajectory
+
+
 def show(trajectory: Trajectory) -> None:
     """Play the run in the browser until Ctrl-C."""
     look.view(trajectory)
@@ -164,12 +182,17 @@ def event_table(events: list[Event], title: str, everything: bool) -> Table:
 
 
 def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
-    """One row for each kind of change at an event; the impulse is the size of the sum over its contacts."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    """One row for each kind of change at an event; the impulse is the size of the sum over its contacts.
+
+    An impulse has three numbers at a contact and one at a joint limit (or as many as a Mechanism has rows): those of
+    different length are not added up.
+    """
+    groups: dict[tuple[str, str, int], list[str]] = {}
     for name, (before, after) in event.transitions.items():
-        groups.setdefault((_word(before), _word(after)), []).append(name)
+        length = np.size(event.impulses.get(name, ()))
+        groups.setdefault((_word(before), _word(after), length), []).append(name)
     moment = f"{event.time:.9f}"
-    for (before, after), names in groups.items():
+    for (before, after, _), names in groups.items():
         impulses = [event.impulses[name] for name in names if name in event.impulses]
         size = f"{np.linalg.norm(np.sum(impulses, axis=0)):.4g}" if impulses else ""
         yield moment, escape(", ".join(names)), f"{before} -> {after}", size

@@ -79,9 +79,11 @@ class BoundRobot(ContactMechanism):
             )
             for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
         ]
+        self._placed = list(zip(self._joints, self._centres, strict=True))
         self._data = self._model.createData()
         self._radius = np.array([point.radius for point in points])
         self._plane = self._terrain.plane()
+        self._moving = bool(self._terrain.belt().any())
 
     def _tangent_basis(self) -> Array:
         """Rows (n, t...) of the surface frame of a plane, of the directions in which the contacts can move at all."""
@@ -109,7 +111,9 @@ class BoundRobot(ContactMechanism):
 
     def _positions(self) -> Array:
         placements = self._data.oMi
-        return np.array([placements[j].act(c) for j, c in zip(self._joints, self._centres, strict=True)]).reshape(-1, 3)
+        if not self._joints:
+            return np.zeros((0, 3))
+        return np.concatenate([placements[j].act(c) for j, c in self._placed]).reshape(-1, 3)
 
     def _jacobian(self, contact: int) -> Array:
         """Jacobian (6, nv) of the centre of a contact, world axes."""
@@ -151,7 +155,9 @@ class BoundRobot(ContactMechanism):
         if not contacts:
             return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
         pin.forwardKinematics(model, data, q, v, self._still)
-        points = contacts if not self._limits else tuple(i for i in contacts if i < len(self.names))
+        points = contacts
+        if contacts[-1] >= len(self.names):
+            points = tuple(i for i in contacts if i < len(self.names))
         make = self._plane_rows if self._plane is not None else self._rows
         rows, rates, bias = make(t, v, points) if points else (np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
         if len(points) < len(contacts):
@@ -180,22 +186,22 @@ class BoundRobot(ContactMechanism):
                 block[:, :3] = self._basis
                 if round_:
                     block[:, 3:] = self._radius[i] * self._basis @ skew(self._plane[1][None])[0]
-            self._laid_out[contacts] = (matrix, chosen, round_)
+            self._laid_out[contacts] = (matrix, [self._frames[i] for i in chosen], round_)
         return self._laid_out[contacts]
 
     def _plane_rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Rows on a plane: a constant combination of the Jacobians and drift accelerations of the centres."""
-        layout, chosen, round_ = self._layout(contacts)
-        if round_:
-            jacobians, drifts = [self._jacobian(i) for i in chosen], [self._drift(i).vector for i in chosen]
-        else:
-            jacobians, drifts = [self._jacobian(i)[:3] for i in chosen], [self._drift(i).linear for i in chosen]
-        rows = layout @ np.concatenate(jacobians)
+        layout, frames, round_ = self._layout(contacts)
+        model, data, width = self._model, self._data, 6 if round_ else 3
+        jacobians = [pin.getFrameJacobian(model, data, frame, WORLD_AXES)[:width] for frame in frames]
+        drifts = [pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES) for frame in frames]
+        accelerations = [drift.vector for drift in drifts] if round_ else [drift.linear for drift in drifts]
+        rows = layout @ np.concatenate(jacobians).reshape(-1, self.nv)  # of a single joint, pinocchio returns vectors
         rates = rows @ v
-        belt = self._terrain.belt()
-        if belt.any():
-            rates = rates - np.tile(self._basis @ belt, len(chosen))
-        return rows, rates, layout @ np.concatenate(drifts)
+        if self._moving:
+            belt = self._terrain.belt()
+            rates = rates - np.tile(self._basis @ belt, len(frames))
+        return rows, rates, layout @ np.concatenate(accelerations)
 
     def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, contact by contact, from the ground's distance function.

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Arra
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(NamedTuple):
     """The equations of motion and the rows of some contacts at one state: M a = force + J^T lam, z' = J a + bias.
 
     Attributes:

@@ -83,6 +83,16 @@ def test_run_of_a_file_with_page(capsys: pytest.CaptureFixture[str], box: Path) 
     assert Path("again.html").stat().st_size > 10_000
 
 
+def test_a_run_from_python_is_drawn_without_the_forces_it_cannot_know(capsys: pytest.CaptureFixture[str]) -> None:
+    robot = cs.load_robot("hexapod")
+    system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=150.0, kd=3.0))
+    cs.simulate(system, (robot.nominal, np.zeros(robot.nv)), (0.0, 0.02)).save("run.nc")
+    code, _, err = command(capsys, "view", "run.nc", "--html", "run.html")
+    assert code == 0
+    assert "without forces: the controller PD" in err
+    assert Path("run.html").is_file()
+
+
 def test_options_reach_the_run(capsys: pytest.CaptureFixture[str], box: Path) -> None:
     settings = ("--set", "contact.restitution=0.4", "--set", "run.record_period=0.01", "--set", "start.height=0.02")
     options = ("--law", "frictionless", "--integrator", "RK45", "--rtol", "1e-6", "--time", "0.1", "--out", "o")
@@ -309,12 +319,13 @@ def test_one_thread_unless_the_user_says_otherwise(
 
 
 def test_impulse_of_a_row_is_that_of_its_contacts() -> None:
-    changes = {
-        "a": (cs.Mode.OPEN, cs.Mode.STICK),
-        "b": (cs.Mode.OPEN, cs.Mode.STICK),
-        "c": (cs.Mode.SLIP, cs.Mode.OPEN),
-    }
-    impulses = {"a": np.array([0.0, 0, 3]), "b": np.array([4.0, 0, 0])}
+    landing, leaving = (cs.Mode.OPEN, cs.Mode.STICK), (cs.Mode.SLIP, cs.Mode.OPEN)
+    changes = {"a": landing, "b": landing, "limit:knee/lower": landing, "c": leaving}
+    impulses = {"a": np.array([0.0, 0, 3]), "b": np.array([4.0, 0, 0]), "limit:knee/lower": np.array([2.0])}
     transition = cs.Transition(np.zeros(1), "after", changes, impulses)
     event = cs.Event(0.5, frozenset(), "before", np.zeros(1), transition, None)
-    assert list(job._rows(event)) == [("0.500000000", "a, b", "open -> stick", "5"), ("", "c", "slip -> open", "")]
+    assert list(job._rows(event)) == [
+        ("0.500000000", "a, b", "open -> stick", "5"),
+        ("", "limit:knee/lower", "open -> stick", "2"),
+        ("", "c", "slip -> open", ""),
+    ]
