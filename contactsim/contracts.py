@@ -17,7 +17,7 @@ class LawParameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ContactLaw(ABC):
+class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantLaw
     """A contact law, rigid or compliant. Its parameters are the fields of `Parameters`.
 
     Args:

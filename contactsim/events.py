@@ -30,7 +30,7 @@ class LandingError(Exception):
 
 @dataclass(frozen=True)
 class Crossing:
-    """A guard that fires within a step: its index, the bracket (before, after) of its zero, and the level it falls to."""
+    """A guard that fires within a step: its index, the bracket of its zero, and the level it falls to."""
 
     guard: int
     before: float
@@ -107,11 +107,14 @@ class Watch:
 
     def _dip(self, segment: Segment, times: Array, values: Array, k: int, guard: int) -> float | None:
         """A time between two positive samples at which the guard is negative, if there is one."""
-        inside = (GRID > NODES[k - 1]) & (GRID < NODES[k])
+        inside = (NODES[k - 1] < GRID) & (NODES[k] > GRID)
         if not inside.any() or (TO_GRID[inside] @ values).min() >= min(values[k - 1], values[k]):
             return None
         best = minimize_scalar(
-            lambda t: self._at(segment, t)[guard], bounds=(times[k - 1], times[k]), method="bounded", options={"xatol": 1e-9}
+            lambda t: self._at(segment, t)[guard],
+            bounds=(times[k - 1], times[k]),
+            method="bounded",
+            options={"xatol": 1e-9},
         )
         return float(best.x) if best.fun <= 0.0 else None
 

@@ -80,7 +80,7 @@ class Flow(ABC):
         """First instant after `t` at which something happens by the clock alone; infinity if nothing does."""
         return float("inf")
 
-    def rebase(self, t: float, x: Array) -> None:
+    def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional
         """Called where a step starts: references that let field and guards run on past a zero are renewed here."""
 
     def project(self, t: float, x: Array) -> Array:

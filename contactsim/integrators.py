@@ -62,7 +62,14 @@ class Stepper:
     """
 
     def __init__(
-        self, flow: Flow, space: Manifold, t: float, x: Array, name: str, tolerances: Tolerances, first_step: float | None
+        self,
+        flow: Flow,
+        space: Manifold,
+        t: float,
+        x: Array,
+        name: str,
+        tolerances: Tolerances,
+        first_step: float | None,
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
         self._method = method(name)

@@ -58,7 +58,9 @@ def load(group: str, name: str) -> Any:
     except Exception as error:
         where = f"{found[0].value} of {_distribution(found[0])}"
         reason = f"{type(error).__name__}: {error}"
-        raise PluginError(f"the plugin '{name}' ({where}) fails on import with {reason}; mend or uninstall it") from error
+        raise PluginError(
+            f"the plugin '{name}' ({where}) fails on import with {reason}; mend or uninstall it"
+        ) from error
 
 
 def survey() -> list[PluginInfo]:

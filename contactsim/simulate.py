@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import InputError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .events import Watch
-from .hybrid import CLOCK, Array, Euclidean, HybridSystem, Manifold
+from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold
 from .integrators import Segment, Stepper, method
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Status, Trajectory
@@ -31,6 +31,14 @@ class Simulation:
         record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
         max_events: the run stops at this many events.
     """
+
+    system: HybridSystem
+    t: float
+    _x: Array
+    _mode: Hashable
+    _flow: Flow
+    _stepper: Stepper
+    _watch: Watch
 
     def __init__(
         self,
@@ -77,7 +85,13 @@ class Simulation:
             segments = self._segments or [_instant(self.t, self._x, self._space())]
             arcs.append(Arc(self._mode, tuple(segments), None))
         return Trajectory(
-            self.system, tuple(arcs), tuple(self._events), self.status, self.message, self._record_period, self.evaluations
+            self.system,
+            tuple(arcs),
+            tuple(self._events),
+            self.status,
+            self.message,
+            self._record_period,
+            self.evaluations,
         )
 
     @property
@@ -107,6 +121,11 @@ class Simulation:
                     progress(self.t)
         except SimulationError as error:
             self._stop(_status_of(error), str(error))
+        except Exception as error:
+            self._stop(Status.FAILED, f"{Status.FAILED.value} ({error})")
+            error.trajectory = self.trajectory  # type: ignore[attr-defined]
+            error.add_note(f"the run up to t = {self.t:.6g} s is kept in the attribute 'trajectory' of this exception")
+            raise
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         return self.state
@@ -149,6 +168,7 @@ class Simulation:
         transition = self.system.transition(self.t, self._x, self._mode, fired)
         event = Event(self.t, fired, self._mode, self._x, transition, self.system)
         self._close_arc(event)
+        self._retire_stepper()
         self._enter(transition.mode, transition.x)
         self._at_one_instant = self._at_one_instant + 1 if len(self._arcs) and self._arcs[-1].t0 == self.t else 0
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
@@ -174,10 +194,12 @@ class Simulation:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
         self._enter(start.mode, start.x)
 
+    def _retire_stepper(self) -> None:
+        """Keep of the stepper of a finished arc how much it worked, and its last step as the next one's first."""
+        self._evaluations += self._stepper.evaluations
+        self._step_size = self._stepper.step_size
+
     def _enter(self, mode: Hashable, x: Array) -> None:
-        if hasattr(self, "_stepper"):
-            self._evaluations += self._stepper.evaluations
-            self._step_size = self._stepper.step_size
         self._mode, self._x, self._flow = mode, x, self.system.flow(mode)
         self._flow.rebase(self.t, x)
         self._stepper = Stepper(
@@ -191,6 +213,7 @@ class Simulation:
             self._segments = []
         self.system = system
         transition = system.transition(self.t, self._x, self._mode, frozenset({CLOCK}))
+        self._retire_stepper()
         self._enter(transition.mode, transition.x)
 
     def _space(self) -> Manifold:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -50,15 +50,15 @@ def _contact_residuals(system: ContactSystem, trajectory: Trajectory, report: di
     largest = 1e-12
     worst = {"pull": 0.0, "cone": 0.0, "slide": 0.0}
     for arc in trajectory.arcs:
-        flow = system.flow(arc.mode)
+        flow, mode = system.flow(arc.mode), cast(SystemMode, arc.mode)
         for segment in arc.segments:
             for t in {segment.t0, 0.5 * (segment.t0 + segment.t1), segment.t1}:
                 x = segment(t)
                 flow.rebase(t, x)
                 motion = flow.motion(t, x)  # type: ignore[attr-defined]
                 largest = max(largest, float(np.abs(motion.forces).max(initial=0.0)))
-                _gap_residual(system, arc.mode, t, x, report)
-                _force_residuals(system, arc.mode, t, x, motion.forces, worst, report)
+                _gap_residual(system, mode, t, x, report)
+                _force_residuals(system, mode, t, x, motion.forces, worst, report)
     report["pulling force [relative]"] = worst["pull"] / largest
     report["friction cone [relative]"] = worst["cone"] / largest
     report["sliding friction [relative]"] = worst["slide"] / largest
@@ -140,7 +140,7 @@ def _work(system: ContactSystem, arc: Arc) -> tuple[float, float]:
             continue
         for point, weight in zip(POINTS, WEIGHTS, strict=True):
             t = segment.t0 + half * (1.0 + point)
-            power = _power(system, flow, arc.mode, t, segment(t))
+            power = _power(system, flow, cast(SystemMode, arc.mode), t, segment(t))
             done, size = done + weight * half * power, size + weight * half * abs(power)
     return done, size
 

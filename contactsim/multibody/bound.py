@@ -206,8 +206,8 @@ class BoundRobot(ContactMechanism):
     def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, contact by contact, from the ground's distance function.
 
-        With phi its distance, n = grad phi, H its Hessian, c the centre of the sphere and p = c - r n the contact point:
-        z_n = n . c' + phi_t, z_t = T (v_p - v_ground) with v_p the velocity of the material at p; the frame T turns with n.
+        With phi its distance, n = grad phi, H its Hessian, c the centre of the sphere, p = c - r n the contact point
+        and v_p the velocity of its material: z_n = n . c' + phi_t, z_t = T (v_p - v_ground); the frame T turns with n.
         """
         centres = self._positions()[list(contacts)]
         ground = self._terrain.surface(t, centres)
@@ -252,7 +252,8 @@ class BoundRobot(ContactMechanism):
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J]."""
         return float(
-            pin.computeKineticEnergy(self._model, self._data, q, v) + pin.computePotentialEnergy(self._model, self._data, q)
+            pin.computeKineticEnergy(self._model, self._data, q, v)
+            + pin.computePotentialEnergy(self._model, self._data, q)
         )
 
     def working_power(self, t: float, q: Array, v: Array) -> float:
@@ -282,7 +283,7 @@ class BoundRobot(ContactMechanism):
                 raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
-        """Pinocchio's own dynamics: articulated bodies in flight, constrained dynamics where points stick to a plane."""
+        """Pinocchio's own dynamics: articulated bodies in flight, constrained dynamics where points stick."""
         closed = mode.closed
         if not closed:
             return self._free_dynamics()

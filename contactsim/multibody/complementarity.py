@@ -142,7 +142,9 @@ def solve_modes(
     if unknown:
         forces, unique = _turn(problem, modes, slips, unknown, forces, unique)
     motion = problem.delassus @ forces + problem.free
-    return ContactSolution(modes, forces, motion, tuple(slips), unique, _residuals(problem, modes, forces, motion, slips))
+    return ContactSolution(
+        modes, forces, motion, tuple(slips), unique, _residuals(problem, modes, forces, motion, slips)
+    )
 
 
 # --- one set of modes ---------------------------------------------------------------------------------------------
@@ -317,9 +319,7 @@ def _admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array,
     return largest_margin(problem, modes, forces, basis @ free)[0]
 
 
-def largest_margin(
-    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array
-) -> tuple[Array, float]:
+def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> tuple[Array, float]:
     """Forces `forces` + `null` @ y whose least cone margin is largest, and that margin [N]: a small cone program.
 
     Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r.
@@ -350,7 +350,7 @@ def largest_margin(
 
 
 def _clarabel(quadratic: Array, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]) -> Array:
-    """Minimiser of x^T P x / 2 + c^T x with right - matrix x in the cones: second-order (True) or non-negative (False)."""
+    """Minimiser of x^T P x / 2 + c^T x, right - matrix x in the cones: second-order (True) or non-negative (False)."""
     import clarabel
     from scipy.sparse import csc_matrix, triu
 
@@ -462,7 +462,7 @@ def _propose(problem: ContactProblem) -> tuple[tuple[Mode, ...], tuple[Direction
 
 
 def _cone_program(problem: ContactProblem, linear: Array) -> Array:
-    """Minimiser of lam^T G lam / 2 + linear^T lam over the cones: |lam_t| <= mu lam_n, or a half-line where a contact slides."""
+    """Minimiser of lam^T G lam / 2 + linear^T lam over cones |lam_t| <= mu lam_n; half-lines where contacts slide."""
     size = max(float(np.abs(linear).max()), 1e-300)
     weight = float(np.trace(problem.delassus)) / len(linear)
     rows, cones = [], []
@@ -498,9 +498,7 @@ def _read_modes(problem: ContactProblem, forces: Array) -> tuple[tuple[Mode, ...
 
 
 def _all_modes(problem: ContactProblem) -> Iterator[tuple[Mode, ...]]:
-    choices = [
-        (Mode.STICK, Mode.SLIP, Mode.OPEN) if s is None else (Mode.SLIP, Mode.OPEN) for s in problem.sliding
-    ]
+    choices = [(Mode.STICK, Mode.SLIP, Mode.OPEN) if s is None else (Mode.SLIP, Mode.OPEN) for s in problem.sliding]
     return itertools.product(*choices)
 
 
@@ -519,7 +517,7 @@ def _residuals(
         if mode is Mode.STICK:
             friction = max(friction, float(np.linalg.norm(motion[t])))
         elif mode is Mode.SLIP:
-            slip = slips[i]
+            slip = np.asarray(slips[i])
             friction = max(friction, float(np.linalg.norm(forces[t] + mu * forces[n] * slip)))
             if problem.sliding[i] is None:
                 friction = max(friction, float(np.linalg.norm(motion[t] - np.linalg.norm(motion[t]) * slip)))
@@ -527,7 +525,7 @@ def _residuals(
 
 
 def with_restitution(problem: ContactProblem, restitution: Array) -> ContactProblem:
-    """The impact problem of Newton's law: 0 <= z_n(+) - e max(0, -z_n(-)) _|_ Lam_n >= 0, by a shift of the free motion.
+    """The impact problem of Newton's law, by a shift of the motion: 0 <= z_n(+) - e max(0, -z_n(-)) _|_ Lam_n >= 0.
 
     A touching contact that separates is not pulled in. `problem.free` holds the velocities before the impact.
     """

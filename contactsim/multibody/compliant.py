@@ -29,11 +29,12 @@ class CompliantFlow(Flow):
         self._law: CompliantLaw = system.law  # type: ignore[assignment]
         self._watched = tuple(i for i, s in enumerate(mode.contacts) if s.closed or s.phase is Phase.RELEASED)
         kinds = {Mode.CLOSED: ("release",), Mode.OPEN: ("gap",)}
-        self.guard_names = tuple(
+        self._guards = tuple(
             (kind, i)
             for i, s in enumerate(mode.contacts)
             for kind in (("clear", "return") if s.phase is Phase.RELEASED else kinds[s.mode])
         )
+        self.guard_names = self._guards
 
     def contact_forces(self, t: float, x: Array) -> tuple[dict[int, Array], Array]:
         """{contact: force along its rows} of touching and released contacts as the law gives them, and memory rates."""
@@ -63,7 +64,7 @@ class CompliantFlow(Flow):
             "release": lambda i: forces[i][0],
             "return": lambda i: -forces[i][0],
         }
-        return np.array([float(value[kind](i)) for kind, i in self.guard_names])
+        return np.array([float(value[kind](i)) for kind, i in self._guards])
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or start or end of a push."""

@@ -88,7 +88,9 @@ class PD(Controller):
 
     def _law(self, t: float, q: Array, v: Array) -> Array:
         q_ref, v_ref, tau_ff = self._reference(t)
-        return self._kp * self._space.difference(q, q_ref) + self._kd * (v_ref - v) + np.where(self._actuated, tau_ff, 0.0)
+        return (
+            self._kp * self._space.difference(q, q_ref) + self._kd * (v_ref - v) + np.where(self._actuated, tau_ff, 0.0)
+        )
 
 
 class Sampled(Controller):

@@ -126,7 +126,7 @@ class RigidFlow(Flow):
         if self._mode.redundant and self._closed:
             names.append(("forces", -1))
         self.guard_names = tuple(names)
-        kinds = [kind for kind, _ in names]
+        self._kinds = kinds = [kind for kind, _ in names]
         self._needs_motion = any(kind in ("force", "cone", "forces") for kind in kinds)
         self._gap_guards = np.array([k for k, kind in enumerate(kinds) if kind == "gap"], dtype=int)
         self._gap_contacts = np.array([i for kind, i in names if kind == "gap"], dtype=int)
@@ -174,7 +174,7 @@ class RigidFlow(Flow):
         return self._system.next_time(t)
 
     def rebase(self, t: float, x: Array) -> None:
-        """Take the present slip directions as references: past a zero of the slip velocity the field runs on smoothly."""
+        """Take the present slip directions as references: past a stop, the field runs on smoothly along them."""
         free = [i for i, _ in self._slips if self._state(i).phase is Phase.FREE]
         if free:
             rates = self._terms(t, x).rates
@@ -343,8 +343,8 @@ class RigidFlow(Flow):
         rounding = {"force": force, "cone": force, "forces": force, "stop": 0.01 * tolerances.speed}
         rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
-        self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
-        self.guard_bands = np.array([bands.get(kind, tolerances.rearm) for kind, _ in self.guard_names])
+        self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
+        self.guard_bands = np.array([bands.get(kind, tolerances.rearm) for kind in self._kinds])
 
 
 def contact_problem(

@@ -32,7 +32,9 @@ def load_geometry(model: Any, source: Any) -> Any:
         return source(model)
     except (ValueError, RuntimeError) as error:
         reason = str(error).rstrip(".")
-        raise InputError(f"the geometry of robot '{model.name}' cannot be read ({reason}); give package_dirs, or contacts by hand") from error
+        raise InputError(
+            f"the geometry of robot '{model.name}' cannot be read ({reason}); give package_dirs, or contacts by hand"
+        ) from error
 
 
 def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:

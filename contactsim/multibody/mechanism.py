@@ -82,6 +82,14 @@ class ContactMechanism(ABC):
     def energy(self, q: Array, v: Array) -> float:
         """Energy [J] whose change is the work counted by `working_power` and done at contacts and actuators."""
 
+    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
+        """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame.
+
+        Raises:
+            InputError: the mechanism has no frames.
+        """
+        raise InputError("only a Robot can be pushed on a frame; add the force to the mechanism's own function")
+
     @abstractmethod
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power [W] of what the energy does not hold: joint damping, or forces without a potential."""
@@ -90,7 +98,7 @@ class ContactMechanism(ABC):
         """A faster way (q, v, tau) -> (a, forces) to move in this mode; None where there is none."""
         return None
 
-    def validate(self, q: Array) -> None:
+    def validate(self, q: Array) -> None:  # noqa: B027 - optional
         """Raise InputError where `q` is not a configuration."""
 
 
@@ -174,7 +182,9 @@ class Mechanism(ContactMechanism):
     def _check_mass(self) -> None:
         matrix = np.asarray(self._mass(np.zeros(self.nq)), dtype=float)
         if matrix.shape != (self.nv, self.nv):
-            raise InputError(f"mass(q) has shape {matrix.shape}; a mechanism of n = {self.nv} needs ({self.nv}, {self.nv})")
+            raise InputError(
+                f"mass(q) has shape {matrix.shape}; a mechanism of n = {self.nv} needs ({self.nv}, {self.nv})"
+            )
         if not np.linalg.eigvalsh(matrix).min() > 0.0:
             raise InputError("mass(q) at q = 0 is not positive definite; check the masses and inertias")
 
@@ -199,10 +209,12 @@ class Mechanism(ContactMechanism):
 
     def _rows(self, gap: Gap, t: float, q: Array) -> Array:
         normal = np.atleast_2d(np.asarray(gap.normal(t, q), dtype=float))
-        return normal if gap.tangent is None else np.vstack([normal, np.atleast_2d(np.asarray(gap.tangent(t, q), float))])
+        return (
+            normal if gap.tangent is None else np.vstack([normal, np.atleast_2d(np.asarray(gap.tangent(t, q), float))])
+        )
 
     def _drift(self, gap: Gap, t: float, q: Array) -> Array:
-        """Partial time derivative of the gap, in the normal row (the ground's tangential velocity belongs to `force`)."""
+        """Partial time derivative of the gap, in the normal row."""
         h = DIFFERENCE * max(1.0, abs(t))
         result = np.zeros(self.dims[self.contacts.index(gap)])
         result[0] = (gap.gap(t + h, q) - gap.gap(t - h, q)) / (2 * h)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..contracts import RigidLaw
     from .system import ContactSystem
 
+
 class RigidContacts:
     """The discrete side of a ContactSystem with a rigid law."""
 
@@ -159,7 +160,7 @@ class RigidContacts:
     def _hopping(self, t: float, x: Array, mode: SystemMode, leaving: set[int]) -> set[int]:
         """Contacts that leave so slowly that they would be back before their gap is more than rounding: they stay.
 
-        Impacts of neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
+        Neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
         """
         if not leaving:
             return set()
@@ -223,7 +224,7 @@ class RigidContacts:
         at_rest: set[int],
         residuals: dict[str, float],
     ) -> tuple[SystemMode, tuple[str, ...]]:
-        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law at the level of accelerations."""
+        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law of accelerations."""
         states = [ContactState(enabled=state.enabled) for state in mode.contacts]
         if not staying:
             return SystemMode(tuple(states)), ()
@@ -238,7 +239,9 @@ class RigidContacts:
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
-            states[i] = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
+            states[i] = self._contact_state(
+                i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i]
+            )
         after = SystemMode(tuple(states), redundant=not solution.unique)
         note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
         return after, () if solution.unique else (note,)

@@ -86,7 +86,9 @@ class Robot:
         name: str = "",
     ) -> None:
         if not isinstance(model, pin.Model):
-            raise InputError(f"Robot needs a pinocchio model, not a {type(model).__name__}; use Robot.from_urdf for files")
+            raise InputError(
+                f"Robot needs a pinocchio model, not a {type(model).__name__}; use Robot.from_urdf for files"
+            )
         self.model = pin.Model(model)
         self.name = name or model.name
         self._visual, self._collision = visual, collision
@@ -136,14 +138,10 @@ class Robot:
             raise InputError(f"the URDF file {path} cannot be read ({error}); check its XML and its joints") from error
         folders = [str(folder) for folder in package_dirs] if package_dirs else _package_folders(path)
         load = _GeometryFile(str(path), tuple(folders))
-        return cls(
-            model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name
-        )
+        return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name)
 
     @classmethod
-    def from_mjcf(
-        cls, path: str | Path, contacts: str | Sequence[ContactPoint] = "auto", nominal: Any = None
-    ) -> Robot:
+    def from_mjcf(cls, path: str | Path, contacts: str | Sequence[ContactPoint] = "auto", nominal: Any = None) -> Robot:
         """A robot from an MJCF file; its own root joint, armature and damping are kept.
 
         Raises:
@@ -225,7 +223,9 @@ class Robot:
     def with_armature(self, armature: float) -> Robot:
         """A copy whose actuated joints carry a rotor inertia, reflected through the gear [kg m^2, kg]."""
         if not (np.isfinite(armature) and armature >= 0.0):
-            raise InputError(f"the armature of robot '{self.name}' is {armature}; give a number that is zero or positive")
+            raise InputError(
+                f"the armature of robot '{self.name}' is {armature}; give a number that is zero or positive"
+            )
         changed = copy.copy(self)
         changed.__dict__.pop("_level", None)
         changed.model = pin.Model(self.model)
@@ -343,7 +343,9 @@ def _check_order(model: Any) -> None:
         below = sorted(model.subtrees[i])
         if below != list(range(i, i + len(below))):
             last = model.names[below[-1]]
-            raise InputError(f"joint '{last}' is not in depth-first order; add the joints of each branch one after the other")
+            raise InputError(
+                f"joint '{last}' is not in depth-first order; add the joints of each branch one after the other"
+            )
 
 
 def _check_masses(model: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -188,7 +188,8 @@ class ContactSystem(HybridSystem):
             if part.shape != (size,):
                 raise InputError(f"State.{name} has shape {part.shape}; this system needs ({size},)")
             if not np.all(np.isfinite(part)):
-                raise InputError(f"State.{name} holds NaN or infinity at index {int(np.argmin(np.isfinite(part)))}; give finite numbers")
+                place = int(np.argmin(np.isfinite(part)))
+                raise InputError(f"State.{name} holds NaN or infinity at index {place}; give finite numbers")
         return np.concatenate([state.q, state.v, z])
 
     def validate(self, x: Array) -> None:
@@ -204,7 +205,8 @@ class ContactSystem(HybridSystem):
 
     def kept_rows(self, contacts: tuple[int, ...]) -> list[int]:
         """Which rows of the terms of `contacts` take part in contact problems (not the tangents of smooth contacts)."""
-        kept, start = [], 0
+        kept: list[int] = []
+        start = 0
         for i in contacts:
             kept += range(start, start + 1 + self.tangent_rows(i))
             start += self.mechanism.dims[i]
@@ -220,7 +222,9 @@ class ContactSystem(HybridSystem):
             z = x[self.nq + self.nv : self.nq + self.nv + self._controller_memory]
             torque = np.asarray(self.controller.torque(t, q, v, z), dtype=float)
             if torque.shape != (self.nv,):
-                raise InputError(f"the controller returns shape {torque.shape} at t = {t:.6g} s; return tau ({self.nv},)")
+                raise InputError(
+                    f"the controller returns shape {torque.shape} at t = {t:.6g} s; return tau ({self.nv},)"
+                )
             total = total + torque
         for push in self.pushes:
             if push.start <= t < push.end:
@@ -317,21 +321,21 @@ class ContactSystem(HybridSystem):
             follows = chosen & (self.static_friction == self.friction)
             arrays["static_friction"] = np.where(follows, value, np.maximum(self.static_friction, arrays["friction"]))
         if np.any(arrays["static_friction"] < arrays["friction"]):
-            raise InputError(f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other")
+            raise InputError(
+                f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other"
+            )
         changed = copy.copy(self)
         changed._flows = {}
         changed._set_coefficients(arrays["friction"], arrays["static_friction"], arrays["restitution"])
         return changed
 
     def with_push(self, frame: str, force: Any, start: float, duration: float, point: Any = (0, 0, 0)) -> ContactSystem:
-        """A copy on which `force` (3,) [N, world axes] acts at `point` (3,) [m] of `frame` from `start` for `duration` [s]."""
+        """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame` from `start` for `duration` [s]."""
         if not duration > 0.0:
             raise InputError(f"the push lasts {duration} s; give a positive duration")
         push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), start, start + duration)
-        check: Callable[..., Any] | None = getattr(self.mechanism, "generalised_force", None)
-        if check is None:
-            raise InputError("only a Robot can be pushed on a frame; add the force to the mechanism's own function")
-        check(self.robot.nominal, frame, push.force, push.point)
+        where = self.robot.nominal if hasattr(self.robot, "nominal") else np.zeros(self.nq)
+        self.mechanism.generalised_force(where, frame, push.force, push.point)  # raises where there is no such frame
         changed = copy.copy(self)
         changed.pushes = (*self.pushes, push)
         changed._set_coefficients(self.friction, self.static_friction, self.restitution)
@@ -341,7 +345,9 @@ class ContactSystem(HybridSystem):
 def _law(given: str | ContactLaw) -> ContactLaw:
     law = registry.load("contact_laws", given)() if isinstance(given, str) else given
     if not isinstance(law, (RigidLaw, CompliantLaw)):
-        raise InputError(f"the contact law is a {type(law).__name__}; give a name or an instance of RigidLaw or CompliantLaw")
+        raise InputError(
+            f"the contact law is a {type(law).__name__}; give a name or an instance of RigidLaw or CompliantLaw"
+        )
     return law
 
 

@@ -100,7 +100,9 @@ def test_point_slides_in_a_bowl_like_a_pendulum() -> None:
     radius, start = 1.2, 0.9
     ground = Bowl(radius)
     place = radius * np.array([np.sin(start), 0.0, 1.0 - np.cos(start)])
-    traj = cs.simulate(cs.ContactSystem(point_mass(friction=0.0), terrain=ground), cs.State(place, np.zeros(3)), (0, 3.0))
+    traj = cs.simulate(
+        cs.ContactSystem(point_mass(friction=0.0), terrain=ground), cs.State(place, np.zeros(3)), (0, 3.0)
+    )
     swing = solve_ivp(lambda t, y: [y[1], -G / radius * np.sin(y[0])], (0, 3.0), [start, 0.0], rtol=1e-12, atol=1e-13)
     angle = swing.y[0, -1]
     np.testing.assert_allclose(traj.final.q, radius * np.array([np.sin(angle), 0.0, 1.0 - np.cos(angle)]), atol=1e-8)
@@ -112,7 +114,9 @@ def test_belt_carries_a_box_away() -> None:
     """A point on a belt of speed u is dragged with mu g until it moves with the belt."""
     mu, u = 0.4, 0.7
     ground = cs.terrain.Flat(velocity=(u, 0.0))
-    traj = cs.simulate(cs.ContactSystem(point_mass(friction=mu), terrain=ground), cs.State(np.zeros(3), np.zeros(3)), (0, 1))
+    traj = cs.simulate(
+        cs.ContactSystem(point_mass(friction=mu), terrain=ground), cs.State(np.zeros(3), np.zeros(3)), (0, 1)
+    )
     (event,) = traj.events
     assert event.time == pytest.approx(u / (mu * G), abs=1e-9)
     np.testing.assert_allclose(traj.final.q[0], u * (1.0 - event.time / 2), atol=1e-9)
