@@ -25,8 +25,8 @@ _HOMES = {
     "Manifold": "hybrid",
     "Transition": "hybrid",
     "Tolerances": "tolerances",
-    "Simulation": "simulate",
-    "simulate": "simulate",
+    "Simulation": "simulation",
+    "simulate": "simulation",
     "Arc": "trajectory",
     "Event": "trajectory",
     "Status": "trajectory",
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from .multibody.modes import Mode
     from .multibody.robot import ContactPoint, Robot, load_robot
     from .multibody.system import ContactSystem, State
-    from .simulate import Simulation, simulate
+    from .simulation import Simulation, simulate
     from .tolerances import Tolerances
     from .trajectory import Arc, Event, Status, Trajectory
 
@@ -85,11 +85,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{_MODULES[name]}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'contactsim' has no attribute '{name}'")
-    home = import_module(f".{_HOMES[name]}", __name__)
-    # Importing a submodule binds its name here; `simulate` is the function, whichever name was asked for first.
-    for public in {name, _HOMES[name]} & _HOMES.keys():
-        globals()[public] = getattr(home, public)
-    return globals()[name]
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

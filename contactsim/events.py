@@ -52,7 +52,8 @@ class Watch:
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
         # A guard is known no better than the time of the event that started the flow: some units a second.
         self._rounding = np.maximum(rounding, 10.0 * np.spacing(abs(t)))
-        self._band = self._rounding if flow.guard_bands is None else np.maximum(flow.guard_bands, self._rounding)
+        bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
+        self._band = np.maximum(bands, self._rounding)
         self._level = np.minimum(self.values, 0.0) - self._rounding  # where a guard fires that was never armed
         self.armed = self.values > self._rounding
         self._sampled: tuple[Segment, Array, Array] | None = None

@@ -66,7 +66,7 @@ class Flow(ABC):
 
     guard_names: tuple[Hashable, ...] = ()
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
-    guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: the rounding
+    guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump
 
     @abstractmethod
     def field(self, t: float, x: Array) -> Array:

@@ -47,7 +47,7 @@ def simulate(scene: Scene) -> Trajectory:
         with bar(t0, t1) as tick, _interruptible(tick) as told:
             simulation.advance_to(t1, told)
     except KeyboardInterrupt:
-        status, message = Status.RUNNING, f"The run was interrupted at t = {simulation.t:.6g} s."
+        status, message = Status.INTERRUPTED, f"The run was interrupted at t = {simulation.t:.6g} s."
     except ContactSimError as error:
         status, message = Status.FAILED, str(error)
     except Exception as error:

@@ -417,7 +417,7 @@ def _assemble(header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]],
     events = _read_events(groups["events"], modes, system)
     segments = _read_segments(groups["dense"], groups["arcs"], modes, system)
     arcs = tuple(
-        Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None)
+        Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None, system)
         for mode, event, steps in zip(groups["arcs"]["mode"], groups["arcs"]["event"], segments, strict=True)
     )
     period = float(header["record_period"])

@@ -19,6 +19,7 @@ class Tolerances:
         atol: absolute error of a step, in the unit of each component.
         event_time: events closer than this are one event [s].
         rearm: a guard counts as positive again once it is above this many of its units (rounding of a guard).
+        jump: a guard that starts a flow further below zero than this many of its units has jumped there.
         gap: contacts closer than this are touching [m].
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
@@ -35,6 +36,7 @@ class Tolerances:
     atol: float = 1e-10
     event_time: float = 1e-12
     rearm: float = 1e-15
+    jump: float = 1e-9
     gap: float = 1e-11
     start_depth: float = 1e-9
     speed: float = 1e-10

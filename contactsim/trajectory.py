@@ -19,6 +19,7 @@ from .integrators import Segment
 class Status(Enum):
     """How a run ended, and what to do about it."""
 
+    INTERRUPTED = "The run was interrupted; what was computed before is kept."
     RUNNING = "The run has not reached its end; call advance() to go on."
     FINISHED = "The run reached its final time."
     TOO_MANY_EVENTS = (
@@ -116,11 +117,15 @@ class Event:
 
 @dataclass(frozen=True)
 class Arc:
-    """A smooth piece of a trajectory: one mode, the steps taken in it, and the event that ended it (if one did)."""
+    """A smooth piece of a trajectory: one mode, the steps taken in it, and the event that ended it (if one did).
+
+    The system is that of the piece: parameters and pushes may change in the course of a run.
+    """
 
     mode: Hashable
     segments: tuple[Segment, ...]
     event: Event | None
+    system: HybridSystem
 
     @property
     def t0(self) -> float:
@@ -249,7 +254,7 @@ class Trajectory:
             InputError: the system has no contacts.
         """
         arc = self.arc_at(t, side)
-        forces = getattr(self.system, "forces", None)
+        forces = getattr(arc.system, "forces", None)
         if forces is None:
             raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
         return forces(t, arc(t), arc.mode)

@@ -28,13 +28,13 @@ FLOORS = (
     {"registry", "tolerances", "hybrid", "config"},
     {"contracts", "integrators"},
     {"events", "multibody"},
-    {"trajectory", "simulate", "variation", "linearize", "analysis", "conformance"},
+    {"trajectory", "simulation", "variation", "linearize", "analysis", "conformance"},
     {"look", "storage", "progress", "scene"},
     {"listings", "doctor", "job"},
     {"cli", "__main__"},
 )
 # Conveniences that a lower floor offers by calling upwards, from inside a function: (module, what it imports).
-CALLS_UP = {("trajectory", "storage"), ("simulate", "progress")}
+CALLS_UP = {("trajectory", "storage"), ("simulation", "progress")}
 
 # What each package of the project may import of the others.
 MAY_IMPORT = {

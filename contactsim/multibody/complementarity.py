@@ -421,7 +421,7 @@ def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int,
             if solution.motion[n] < -tiny * free:
                 found[i] = (-solution.motion[n] / free, closing)
             continue
-        if abs(solution.motion[n]) > 1e3 * tiny * free:  # a singular system that has no solution
+        if abs(solution.motion[n]) > 10.0 * tiny * free:  # a singular system that has no solution
             found[i] = (abs(solution.motion[n]) / free, Mode.OPEN)
         elif solution.forces[n] < -tiny * force:
             found[i] = (-solution.forces[n] / force, Mode.OPEN)
@@ -432,7 +432,7 @@ def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int,
         elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
             motion, slip = solution.motion[t], solution.directions[i]
             along = float(motion @ slip)
-            if along < -tiny * free or np.linalg.norm(motion - along * slip) > 1e3 * tiny * free:  # type: ignore[operator]
+            if along < -tiny * free or np.linalg.norm(motion - along * slip) > 10.0 * tiny * free:  # type: ignore[operator]
                 found[i] = (float(np.linalg.norm(motion)) / free, Mode.STICK)
     return found
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import SingularError
 from ..hybrid import Array, Flow, Transition
 from .dynamics import solve_mass
 from .modes import ContactState, Mode, Phase, SystemMode
@@ -52,7 +53,11 @@ class CompliantFlow(Flow):
         memory = system.memory_rate(t, x)
         if rates.size:
             memory[-rates.size :] = rates.ravel()
-        return np.concatenate([x[nq : nq + nv], solve_mass(terms.mass, total), memory])
+        try:
+            acceleration = solve_mass(terms.mass, total)
+        except SingularError:  # a trial step went too far
+            acceleration = np.full(nv, np.nan)
+        return np.concatenate([x[nq : nq + nv], acceleration, memory])
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""

@@ -344,7 +344,7 @@ class RigidFlow(Flow):
         rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
-        self.guard_bands = np.array([bands.get(kind, tolerances.rearm) for kind in self._kinds])
+        self.guard_bands = np.array([bands.get(kind, tolerances.jump) for kind in self._kinds])
 
 
 def contact_problem(

@@ -139,6 +139,7 @@ class ContactSystem(HybridSystem):
 
     def _set_coefficients(self, friction: Array, static: Array, restitution: Array) -> None:
         self.restitution = restitution
+        self._own_friction = friction, static  # as the contact points say it; a law may overrule it
         if isinstance(self.law, RigidLaw):
             friction, static = self.law.friction(friction, static)
         self.friction, self.static_friction = friction, static
@@ -293,7 +294,7 @@ class ContactSystem(HybridSystem):
             changed = copy.copy(self)
             values = self.law.parameters.model_dump() | {rest: value}
             changed.law = type(self.law)(**values)
-            changed._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.restitution)
+            changed._set_coefficients(*self._own_friction, self.restitution)
             return changed
         contact, _, coefficient = rest.rpartition(".")
         kinds = ("friction", "static_friction", "restitution")
@@ -311,15 +312,12 @@ class ContactSystem(HybridSystem):
         if not (isfinite(value) and 0.0 <= value <= upper):
             raise InputError(f"{kind} is {value}; give a number in [0, {upper}]")
         chosen = np.array([not contact or name == contact for name in names])
-        arrays = {
-            "friction": self.friction,
-            "static_friction": self.static_friction,
-            "restitution": self.restitution,
-        }
+        friction, static = self._own_friction
+        arrays = {"friction": friction, "static_friction": static, "restitution": self.restitution}
         arrays[kind] = np.where(chosen, value, arrays[kind])
         if kind == "friction":  # a static coefficient that was not set apart follows the kinetic one
-            follows = chosen & (self.static_friction == self.friction)
-            arrays["static_friction"] = np.where(follows, value, np.maximum(self.static_friction, arrays["friction"]))
+            follows = chosen & (static == friction)
+            arrays["static_friction"] = np.where(follows, value, np.maximum(static, arrays["friction"]))
         if np.any(arrays["static_friction"] < arrays["friction"]):
             raise InputError(
                 f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other"
@@ -338,7 +336,7 @@ class ContactSystem(HybridSystem):
         self.mechanism.generalised_force(where, frame, push.force, push.point)  # raises where there is no such frame
         changed = copy.copy(self)
         changed.pushes = (*self.pushes, push)
-        changed._set_coefficients(self.friction, self.static_friction, self.restitution)
+        changed._set_coefficients(*self._own_friction, self.restitution)
         return changed
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .reads import Array, RobotLike, TrajectoryLike
 
 MODES = ("OPEN", "STICK", "SLIP")
+SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,12 @@ def _modes(traj: TrajectoryLike, times: Array, names: Sequence[str]) -> np.ndarr
     # Read in the middle of each interval: there both sides of an event are clear of doubt.
     middles = np.append((times[:-1] + times[1:]) / 2, times[-1])
     rows = [traj.mode_at(float(t)) for t in middles]
-    found = [[MODES.index(row[name].name) if name in row else 0 for name in names] for row in rows]
+    found = [[_mode_index(row[name].name) if name in row else 0 for name in names] for row in rows]
     return np.array(found, dtype=np.intp).reshape(len(times), len(names))
+
+
+def _mode_index(mode: str) -> int:
+    return MODES.index(SHOWN_AS.get(mode, mode))
 
 
 def smooth(values: Array, width: float) -> Array:

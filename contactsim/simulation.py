@@ -83,7 +83,7 @@ class Simulation:
         arcs = [*self._arcs]
         if self._segments or not arcs:
             segments = self._segments or [_instant(self.t, self._x, self._space())]
-            arcs.append(Arc(self._mode, tuple(segments), None))
+            arcs.append(Arc(self._mode, tuple(segments), None, self.system))
         return Trajectory(
             self.system,
             tuple(arcs),
@@ -182,7 +182,7 @@ class Simulation:
 
     def _close_arc(self, event: Event) -> None:
         segments = self._segments or [_instant(self.t, self._x, self._space())]
-        self._arcs.append(Arc(self._mode, tuple(segments), event))
+        self._arcs.append(Arc(self._mode, tuple(segments), event, self.system))
         self._events.append(event)
         self._segments = []
 
@@ -209,7 +209,7 @@ class Simulation:
 
     def _replace_system(self, system: HybridSystem) -> None:
         if self._segments:
-            self._arcs.append(Arc(self._mode, tuple(self._segments), None))
+            self._arcs.append(Arc(self._mode, tuple(self._segments), None, self.system))
             self._segments = []
         self.system = system
         transition = system.transition(self.t, self._x, self._mode, frozenset({CLOCK}))
