@@ -212,7 +212,7 @@ class Simulation:
             self._arcs.append(Arc(self._mode, tuple(self._segments), None, self.system))
             self._segments = []
         self.system = system
-        transition = system.transition(self.t, self._x, self._mode, frozenset({CLOCK}))
+        transition = system.transition(self.t, self._x, self._mode, frozenset())
         self._retire_stepper()
         self._enter(transition.mode, transition.x)
 

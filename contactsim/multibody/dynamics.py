@@ -259,7 +259,8 @@ class RigidFlow(Flow):
     def _solve_general(self, terms: Terms, force: Array) -> Motion:
         """Where forces are not unique or a slip direction is that of the slip acceleration."""
         problem, solved = contact_problem(self._system, terms, force, self._closed, self._sliding(terms))
-        modes = tuple(self._state(i).mode for i in self._closed)
+        slides = (Mode.SLIP, Mode.CLOSED)
+        modes = tuple(Mode.SLIP if self._state(i).mode in slides else Mode.STICK for i in self._closed)
         starts = tuple(self._incipient.get(i) for i in self._closed)
         solution = solve_modes(problem, modes, starts)
         for i, direction in zip(self._closed, solution.directions, strict=True):

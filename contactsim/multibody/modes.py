@@ -14,7 +14,7 @@ class Mode(Enum):
     OPEN = "open"
     STICK = "stick"
     SLIP = "slip"
-    CLOSED = "closed"  # touching compliant ground, whose friction does not tell stick from slip
+    CLOSED = "closed"  # a joint at its limit, or a contact on compliant ground, which does not tell stick from slip
 
     def __repr__(self) -> str:
         return f"Mode.{self.name}"

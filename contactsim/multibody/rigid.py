@@ -289,6 +289,8 @@ class RigidContacts:
         enabled = before.enabled
         if mode is Mode.OPEN:
             return ContactState(enabled=enabled)
+        if i >= len(self._system.mechanism.names):
+            return ContactState(Mode.CLOSED)
         if not self._system.tangent_rows(i):
             return ContactState(Mode.SLIP, enabled=enabled)
         if mode is Mode.STICK:

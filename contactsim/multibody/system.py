@@ -13,7 +13,7 @@ import numpy as np
 from .. import registry
 from ..contracts import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
-from ..hybrid import Array, Flow, HybridSystem, Manifold, Transition
+from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Transition
 from ..tolerances import Tolerances
 from .compliant import CompliantContacts
 from .controllers import as_controller
@@ -154,7 +154,9 @@ class ContactSystem(HybridSystem):
 
     def transition(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """Impact, then choice of the modes of all touching contacts together."""
-        return self._contacts.transition(t, self.sampled(t, x, fired), mode, fired)
+        if CLOCK in fired and self._is_sampling(t):
+            x = self.sampled(t, x)
+        return self._contacts.transition(t, x, mode, fired)
 
     def start(self, t: float, x: Array) -> Transition:
         """Initial modes: a touching contact that approaches is an impact, the others are sorted by the contact law.
@@ -163,7 +165,7 @@ class ContactSystem(HybridSystem):
             InputError: the state is not finite, not on its manifold, or inside the ground.
         """
         self.validate(x)
-        return self._contacts.start(t, self.sampled(t, x, frozenset({"clock"})))
+        return self._contacts.start(t, self.sampled(t, x))
 
     def space(self, mode: Any = None) -> Manifold:
         """Manifold of (q, v, z)."""
@@ -253,9 +255,15 @@ class ContactSystem(HybridSystem):
             times.append(k * period if k * period > t else (k + 1.0) * period)
         return min(times, default=float("inf"))
 
-    def sampled(self, t: float, x: Array, fired: frozenset[Hashable]) -> Array:
-        """The state with the controller's memory sampled, where the clock fired at one of its instants."""
-        if "clock" not in fired or self.controller is None or self.controller.period is None:
+    def _is_sampling(self, t: float) -> bool:
+        """Whether `t` is an instant of the controller's sampling (a push may begin or end by the clock, too)."""
+        if self.controller is None or self.controller.period is None:
+            return False
+        return abs(t - round(t / self.controller.period) * self.controller.period) <= 4.0 * float(np.spacing(abs(t)))
+
+    def sampled(self, t: float, x: Array) -> Array:
+        """The state with the controller's memory sampled."""
+        if self.controller is None or self.controller.period is None:
             return x
         q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
         own = self._controller_memory

@@ -1,0 +1,94 @@
+"""Controllers: plain functions, joint PD, zero-order hold, own state; pushes and parameters set in mid-run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders import point_mass
+
+import contactsim as cs
+
+G = 9.81
+
+
+def test_zero_order_hold_is_a_chain_of_constant_forces() -> None:
+    """A mass under a sampled spring: x'' = -k x(t_k), integrated exactly from sample to sample."""
+    stiffness, period, steps = 30.0, 0.05, 30
+    robot = point_mass(mass=1.0)
+    hover = cs.Sampled(lambda t, q, v: np.array([-stiffness * q[0], 0.0, G]), period, robot.nv)
+    traj = cs.simulate(
+        cs.ContactSystem(robot, controller=hover), cs.State([0.3, 0, 1.0], [0, 0, 0]), (0.0, steps * period)
+    )
+    x, v = 0.3, 0.0
+    for _ in range(steps):
+        a = -stiffness * x
+        x, v = x + v * period + a * period**2 / 2, v + a * period
+    np.testing.assert_allclose([traj.final.q[0], traj.final.v[0]], [x, v], atol=1e-11)
+    assert not traj.events and len(traj.all_events) >= steps - 1
+
+
+def test_sampling_goes_on_through_a_push() -> None:
+    """A push that begins and ends between two samples adds no sample."""
+    robot = point_mass(mass=1.0)
+    seen: list[float] = []
+
+    def law(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        seen.append(t)
+        return np.array([0.0, 0.0, G])
+
+    simulation = cs.Simulation(
+        cs.ContactSystem(robot, controller=cs.Sampled(law, 0.1, 3)), cs.State([0, 0, 1], np.zeros(3))
+    )
+    simulation.advance(0.13)
+    simulation.push(robot.contacts[0].frame, (2.0, 0.0, 0.0), duration=0.05)
+    state = simulation.advance(0.17)
+    np.testing.assert_allclose(sorted(set(np.round(seen, 12))), [0.0, 0.1, 0.2, 0.3], atol=1e-12)
+    np.testing.assert_allclose(state.v[0], 2.0 * 0.05, atol=1e-12)
+    np.testing.assert_allclose(state.q[0], 2.0 * 0.05**2 / 2 + 0.1 * 0.12, atol=1e-12)
+
+
+def test_controller_with_own_state() -> None:
+    """Integral action holds a mass against gravity with no error left."""
+
+    class Integral(cs.Controller):
+        memory = 1
+
+        def torque(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+            return np.array([0.0, 0.0, 60.0 * (1.0 - q[2]) - 15.0 * v[2] + z[0]])
+
+        def rate(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+            return np.array([80.0 * (1.0 - q[2])])
+
+    traj = cs.simulate(
+        cs.ContactSystem(point_mass(mass=1.0), controller=Integral()), cs.State([0, 0, 1], np.zeros(3)), (0, 30)
+    )
+    np.testing.assert_allclose([traj.final.q[2], traj.final.z[0]], [1.0, G], atol=1e-7)
+
+
+def test_pd_holds_the_hexapod_at_rest_and_samples_alike() -> None:
+    robot = cs.load_robot("hexapod")
+    finals = []
+    for period in (None, 0.002):
+        hold = cs.PD(robot, robot.nominal, kp=150.0, kd=3.0, period=period)
+        traj = cs.simulate(
+            cs.ContactSystem(robot, controller=hold), cs.State(robot.nominal, np.zeros(robot.nv)), (0, 0.1)
+        )
+        assert traj.status is cs.Status.FINISHED, traj.message
+        traj.check()
+        finals.append(traj.final.q)
+    np.testing.assert_allclose(finals[0], finals[1], atol=2e-4)
+
+
+def test_friction_set_in_mid_slide() -> None:
+    """A point slides with mu = 0.2 for 0.1 s and with mu = 0.4 from then on."""
+    simulation = cs.Simulation(cs.ContactSystem(point_mass(friction=0.2)), cs.State([0, 0, 0], [1.0, 0.0, 0.0]))
+    simulation.advance(0.1)
+    simulation.set("contact.friction", 0.4)
+    simulation.advance(0.9)
+    speed = 1.0 - 0.2 * G * 0.1
+    stop = 0.1 + speed / (0.4 * G)
+    traj = simulation.trajectory
+    assert traj.events[-1].time == pytest.approx(stop, abs=1e-9)
+    np.testing.assert_allclose(traj.forces(0.05)["point"][0], -0.2 * G, atol=1e-9)
+    np.testing.assert_allclose(traj.forces(0.15)["point"][0], -0.4 * G, atol=1e-9)
+    traj.check()
