@@ -122,6 +122,21 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
             " or give the contact compliance",
             contact_problem=problem,
         )
+    return _held(problem, first, solution)
+
+
+def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSolution) -> ContactSolution:
+    """The solution with contacts put back to stick that were guessed to, where static friction admits that, too.
+
+    Between the two coefficients both modes are admissible at rest; the search may have passed through slip.
+    """
+    for i, mode in enumerate(solution.modes):
+        if guess[i] is not Mode.STICK or mode is not Mode.SLIP or problem.static_friction[i] == problem.friction[i]:
+            continue
+        modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
+        stuck = solve_modes(problem, modes, solution.directions)
+        if not _violations(problem, stuck):
+            solution = stuck
     return solution
 
 

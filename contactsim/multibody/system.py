@@ -165,6 +165,7 @@ class ContactSystem(HybridSystem):
             InputError: the state is not finite, not on its manifold, or inside the ground.
         """
         self.validate(x)
+        x = self._space.integrate(x, np.zeros(self._space.dim))  # normalises to rounding
         return self._contacts.start(t, self.sampled(t, x))
 
     def space(self, mode: Any = None) -> Manifold:
