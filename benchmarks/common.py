@@ -1,0 +1,39 @@
+"""What the benchmarks share: solo12 as they use it, timing that stands a busy machine, and lines of a table."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices: threads only add noise
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import contactsim as cs
+
+REACHED = {True: "reached", False: "missed"}
+
+
+def solo12(point_feet: bool) -> cs.Robot:
+    """solo12 of example-robot-data, its feet as round as they are or as points."""
+    robot = cs.load_robot("solo12")
+    if not point_feet:
+        return robot
+    return robot.with_contacts([replace(contact, radius=0.0) for contact in robot.contacts])
+
+
+def fastest(jobs: Sequence[Callable[[], object]], rounds: int = 15) -> list[float]:
+    """Shortest time of each job [s]; the jobs take turns, so that a busy spell meets all of them."""
+    best = [float("inf")] * len(jobs)
+    for _ in range(rounds + 1):  # the first round warms up, and cannot be the fastest
+        for k, job in enumerate(jobs):
+            start = time.perf_counter()
+            job()
+            best[k] = min(best[k], time.perf_counter() - start)
+    return best
+
+
+def line(question: str, measured: str, value: float, target: float, unit: str = "x") -> None:
+    """Print one line of the table; `value` must not be above `target`."""
+    print(f"| {question} | {measured} | {value:.3g}{unit} | {target:.3g}{unit} | {REACHED[value <= target]} |")
