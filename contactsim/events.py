@@ -21,6 +21,7 @@ NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
 GRID = np.linspace(0.0, 1.0, 26)[1:-1]
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 DIP = 1e-2
+QUIET = 2.0  # a step in which every guard stays this many times its own change above zero is not looked at closer
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
 
@@ -67,6 +68,8 @@ class Watch:
         if not len(self.values):
             return []
         times, samples = self._sample(segment)
+        if len(times) < len(NODES):
+            return []
         suspects = np.flatnonzero(self._may_fire(samples))
         return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
 
@@ -78,12 +81,18 @@ class Watch:
             self.values = samples[-1]
 
     def _sample(self, segment: Segment) -> tuple[Array, Array]:
-        """The times at which a step is looked at (6,), and the guards there (6, ng); the last step's are kept."""
+        """The times at which a step is looked at, and the guards there (times, ng); those of the last step are kept."""
         if self._sampled is None or self._sampled[0] is not segment:
-            times = segment.t0 + (segment.t1 - segment.t0) * NODES
-            times[-1] = segment.t1
-            samples = np.vstack([self.values, *(self._at(segment, t) for t in times[1:])])
-            self._sampled = (segment, times, samples)
+            middle = 0.5 * (segment.t0 + segment.t1)
+            early = np.array([self.values, self._at(segment, middle), self._at(segment, segment.t1)])
+            low = early.min(axis=0)
+            if np.all(low > QUIET * (early.max(axis=0) - low)):
+                self._sampled = (segment, np.array([segment.t0, middle, segment.t1]), early)
+            else:
+                times = segment.t0 + (segment.t1 - segment.t0) * NODES
+                inner = [self._at(segment, t) for t in times[1:-1]]
+                times[-1] = segment.t1
+                self._sampled = (segment, times, np.array([self.values, *inner, early[-1]]))
         return self._sampled[1:]
 
     def _at(self, segment: Segment, t: float) -> Array:
@@ -92,7 +101,7 @@ class Watch:
     def _may_fire(self, samples: Array) -> Array:
         low = samples[1:].min(axis=0)
         dip = (TO_GRID @ samples).min(axis=0)
-        slack = DIP * np.ptp(samples, axis=0)
+        slack = DIP * (samples.max(axis=0) - samples.min(axis=0))
         return (low <= 0.0) | ((dip <= slack) & (dip < np.minimum(samples[0], samples[-1])))
 
     def _first(self, segment: Segment, times: Array, values: Array, guard: int) -> Crossing | None:

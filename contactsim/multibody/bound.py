@@ -79,8 +79,8 @@ class BoundRobot(ContactMechanism):
             )
             for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
         ]
-        self._placed = list(zip(self._joints, self._centres, strict=True))
         self._data = self._model.createData()
+        self._placements = self._data.oMf
         self._radius = np.array([point.radius for point in points])
         self._plane = self._terrain.plane()
         self._moving = bool(self._terrain.belt().any())
@@ -110,10 +110,10 @@ class BoundRobot(ContactMechanism):
     # --- kinematics -------------------------------------------------------------------------------------------
 
     def _positions(self) -> Array:
-        placements = self._data.oMi
-        if not self._joints:
+        """Centres (nc, 3) of the contacts, where the frames are up to date."""
+        if not self._frames:
             return np.zeros((0, 3))
-        return np.concatenate([placements[j].act(c) for j, c in self._placed]).reshape(-1, 3)
+        return np.concatenate([self._placements[frame].translation for frame in self._frames]).reshape(-1, 3)
 
     def _jacobian(self, contact: int) -> Array:
         """Jacobian (6, nv) of the centre of a contact, world axes."""
@@ -126,13 +126,13 @@ class BoundRobot(ContactMechanism):
 
     def lowest_points(self, q: Array) -> Array:
         """Points (nc, 3) of the contacts nearest to the plane of the ground [m]."""
-        pin.forwardKinematics(self._model, self._data, q)
+        pin.framesForwardKinematics(self._model, self._data, q)
         assert self._plane is not None
         return self._positions() - self._radius[:, None] * self._plane[1]
 
     def gaps(self, t: float, q: Array) -> Array:
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
-        pin.forwardKinematics(self._model, self._data, q)
+        pin.framesForwardKinematics(self._model, self._data, q)
         centres = self._positions()
         if self._plane is not None:
             point, normal = self._plane
@@ -209,6 +209,7 @@ class BoundRobot(ContactMechanism):
         With phi its distance, n = grad phi, H its Hessian, c the centre of the sphere, p = c - r n the contact point
         and v_p the velocity of its material: z_n = n . c' + phi_t, z_t = T (v_p - v_ground); the frame T turns with n.
         """
+        pin.updateFramePlacements(self._model, self._data)
         centres = self._positions()[list(contacts)]
         ground = self._terrain.surface(t, centres)
         blocks, rates, biases = [], [], []
@@ -245,7 +246,7 @@ class BoundRobot(ContactMechanism):
             return force
         if self._plane is not None:
             return force @ self._basis
-        pin.forwardKinematics(self._model, self._data, q)
+        pin.framesForwardKinematics(self._model, self._data, q)
         normal = self._terrain.surface(t, self._positions()[contact : contact + 1]).normal[0]
         return force @ np.vstack([normal, tangents(normal, np.eye(3))])
 

@@ -71,7 +71,7 @@ class PD(Controller):
         actuated = getattr(robot, "actuated", np.ones(nv, dtype=bool))
         self._kp = np.where(actuated, _gain("kp", kp, nv), 0.0)
         self._kd = np.where(actuated, _gain("kd", kd, nv), 0.0)
-        self._actuated = actuated
+        self._actuated = actuated.astype(float)
         self._reference = _reference(robot.nominal if reference is None else reference, robot.nq, nv)
         self.period = period
         self.memory = nv if period is not None else 0
@@ -88,9 +88,10 @@ class PD(Controller):
 
     def _law(self, t: float, q: Array, v: Array) -> Array:
         q_ref, v_ref, tau_ff = self._reference(t)
-        return (
-            self._kp * self._space.difference(q, q_ref) + self._kd * (v_ref - v) + np.where(self._actuated, tau_ff, 0.0)
-        )
+        torque = self._kp * self._space.difference(q, q_ref)
+        torque += self._kd * (v_ref - v)
+        torque += self._actuated * tau_ff
+        return torque
 
 
 class Sampled(Controller):

@@ -236,8 +236,11 @@ class RigidFlow(Flow):
                 self._combine[column, k] = -self._friction[i] * part
         right = np.empty((1 + len(self._constrained), len(force)))
         right[0] = force
-        np.dot(self._combine, terms.rows, out=right[1:])
-        solved = solve_mass(terms.mass, right.T)
+        if self._slips or not self._all_constrained:
+            np.dot(self._combine, terms.rows, out=right[1:])
+        else:
+            right[1:] = terms.rows
+        solved = solve_mass(terms.mass, right.T, overwrite=True)
         if self._all_constrained:
             rows, bias = terms.rows, terms.bias
         else:
@@ -372,13 +375,13 @@ def contact_problem(
     return problem, solved
 
 
-def solve_mass(mass: Array, right: Array) -> Array:
-    """M^-1 right, by Cholesky's factors.
+def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
+    """M^-1 right, by Cholesky's factors; in the place of `right` where that may be overwritten.
 
     Raises:
         SingularError: M is not positive definite.
     """
-    _, solved, info = dposv(mass, right)
+    _, solved, info = dposv(mass, right, overwrite_b=overwrite)
     if info:
         raise SingularError("the mass matrix is not positive definite; check masses and inertias")
     return solved

@@ -61,7 +61,7 @@ class StateSpace(Manifold):
         """(q (+) dq, v + dv, z + dz)."""
         out = np.empty(self.size)
         out[: self._nq] = self._configurations.integrate(x[: self._nq], dx[: self._nv])
-        out[self._nq :] = x[self._nq :] + dx[self._nv :]
+        np.add(x[self._nq :], dx[self._nv :], out=out[self._nq :])
         return out
 
     def difference(self, x0: Array, x1: Array) -> Array:
@@ -134,7 +134,7 @@ class ContactSystem(HybridSystem):
         self.memory = self._controller_memory + self._law_memory
         self.tangent_size = 2 * self.nv + self.memory
         self._space = StateSpace(self.mechanism.space, self.nv, self.memory)
-        self._flows: dict[Hashable, Flow] = {}
+        self._still = np.zeros(self.nv)
         self._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.mechanism.restitution)
 
     def _set_coefficients(self, friction: Array, static: Array, restitution: Array) -> None:
@@ -144,7 +144,6 @@ class ContactSystem(HybridSystem):
             friction, static = self.law.friction(friction, static)
         self.friction, self.static_friction = friction, static
         self._contacts = RigidContacts(self) if isinstance(self.law, RigidLaw) else CompliantContacts(self)
-        self._flows.clear()
 
     # --- the contract of a hybrid system ----------------------------------------------------------------------
 
@@ -221,15 +220,14 @@ class ContactSystem(HybridSystem):
         if self.controller is None and not self.pushes:
             return None
         q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
-        total = np.zeros(self.nv)
+        total = self._still
         if self.controller is not None:
             z = x[self.nq + self.nv : self.nq + self.nv + self._controller_memory]
-            torque = np.asarray(self.controller.torque(t, q, v, z), dtype=float)
-            if torque.shape != (self.nv,):
+            total = np.asarray(self.controller.torque(t, q, v, z), dtype=float)
+            if total.shape != (self.nv,):
                 raise InputError(
-                    f"the controller returns shape {torque.shape} at t = {t:.6g} s; return tau ({self.nv},)"
+                    f"the controller returns shape {total.shape} at t = {t:.6g} s; return tau ({self.nv},)"
                 )
-            total = total + torque
         for push in self.pushes:
             if push.start <= t < push.end:
                 total = total + self.mechanism.generalised_force(q, push.frame, push.force, push.point)
@@ -332,7 +330,6 @@ class ContactSystem(HybridSystem):
                 f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other"
             )
         changed = copy.copy(self)
-        changed._flows = {}
         changed._set_coefficients(arrays["friction"], arrays["static_friction"], arrays["restitution"])
         return changed
 
