@@ -161,8 +161,8 @@ class RunTable(Table):
     """[run]: duration [s], accuracy and limits."""
 
     time: float | None = Field(default=None, gt=0.0)
-    rtol: float = Field(default=1e-8, gt=0.0)
-    atol: float = Field(default=1e-10, gt=0.0)
+    rtol: float | None = Field(default=None, gt=0.0)
+    atol: float | None = Field(default=None, gt=0.0)
     integrator: str = "DOP853"
     record_period: float | None = Field(default=None, gt=0.0)
     max_events: int = Field(default=100_000, gt=0)
@@ -319,16 +319,18 @@ def build(scene: Scene) -> Built:
     terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
     law, left_over = _law(scene.law)
     controller = _controller(scene.controller, robot, demo)
-    system = ContactSystem(robot, terrain, law, controller, scene.gravity, scene.joint_limits)
+    run = scene.run
+    given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
+    tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
+    system = ContactSystem(robot, terrain, law, controller, scene.gravity, scene.joint_limits, tolerances=tolerances)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"law.{name} is {value!r}; give a number")
         system = system.with_parameter(f"law.{name}", float(value))
-    run = scene.run
     time = run.time or (demo.time if demo is not None else TIME)
     options = {
         "integrator": run.integrator,
-        "tolerances": Tolerances(rtol=run.rtol, atol=run.atol),
+        "tolerances": tolerances,
         "record_period": run.record_period,
         "max_events": run.max_events,
     }
@@ -361,8 +363,11 @@ def _named(name: str) -> tuple[Robot, Any]:
             f"no robot '{name}'; similar names are {close}, and `contactsim robots` lists all {len(entries)}"
         )
     robot = load_robot(name)
-    demo = entries[name].demo
-    return robot, demo(robot.model) if demo is not None else None
+    make = entries[name].demo
+    demo = make(robot.model) if make is not None else None
+    if demo is not None and demo.feet is not None:
+        robot = robot.with_contacts([ContactPoint(**foot) for foot in demo.feet])
+    return robot, demo
 
 
 def _from_file(table: RobotTable) -> Robot:

@@ -105,7 +105,9 @@ def test_every_table() -> None:
     assert system.mechanism.gaps(0.0, made.state.q).min() == pytest.approx(0.2, abs=1e-12)
     assert made.state.v[0] == 0.1
     assert made.span == (0.0, 0.7)
-    assert made.options["tolerances"] == cs.Tolerances(rtol=1e-6, atol=1e-7)
+    tolerances = made.options["tolerances"]
+    assert (tolerances.rtol, tolerances.atol) == (1e-6, 1e-7)
+    assert made.system.tolerances == tolerances
     assert {key: made.options[key] for key in ("integrator", "record_period", "max_events")} == {
         "integrator": "RK45",
         "record_period": 0.02,
