@@ -58,7 +58,15 @@ def walk(model: Any) -> Demo:
     q = np.array([sin(STANCE_ANGLE), cos(STANCE_ANGLE), STANCE_ANGLE, swing_angle - STANCE_ANGLE])
     v = np.array([cos(STANCE_ANGLE), -sin(STANCE_ANGLE), 1.0, -1.0]) * STANCE_RATE
     v[3] += SWING_RATE
-    return Demo(q, v, time=5.0, slope=SLOPE)
+    return Demo(q, v, time=5.0, slope=SLOPE, feet=_feet(Ahead(+1), Ahead(-1)))
+
+
+def _feet(left: Ahead | None, right: Ahead | None) -> tuple[dict[str, Any], ...]:
+    """The two contacts, with margins that say when each of them may land."""
+    return (
+        foot("left_foot", "left", friction=2.0, enabled=left),
+        foot("right_foot", "right", friction=2.0, enabled=right),
+    )
 
 
 ENTRY = RobotEntry(
@@ -67,10 +75,7 @@ ENTRY = RobotEntry(
     path=Path(__file__).with_name("biped.urdf"),
     root="planar",
     package_dirs=(),
-    feet=(
-        foot("left_foot", "left", friction=2.0, enabled=Ahead(+1)),
-        foot("right_foot", "right", friction=2.0, enabled=Ahead(-1)),
-    ),
+    feet=_feet(None, None),
     nominal=nominal,
     demo=walk,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +30,8 @@ class Demo:
         reference: t in s -> (q_ref (nq,), v_ref (nv,), tau_ff (nv,)); None where no motor works.
         kp: stiffness of each coordinate of the tangent space, N m / rad or N / m, (nv,), zero on the root.
         kd: damping, N m s / rad or N s / m, (nv,), zero on the root.
+        feet: contacts of the demonstration in place of the robot's, keyword arguments as in RobotEntry; None: the same.
+        tolerances: keyword arguments of Tolerances for the run and for its ContactSystem; the rest is left at default.
     """
 
     q: Array
@@ -39,6 +41,8 @@ class Demo:
     reference: Reference | None = None
     kp: Array | float = 0.0
     kd: Array | float = 0.0
+    feet: tuple[dict[str, Any], ...] | None = None
+    tolerances: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import acos, atan2, cos, floor, hypot, pi, sin
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ import numpy as np
 
 from .entry import Array, Demo, RobotEntry, foot
 
-COXA, FEMUR, TIBIA = 0.05, 0.12, 0.19
-"""Lengths of the leg's links, m."""
-ROTOR_INERTIA = 0.012  # of each servo, reflected through its gear, as of a common 1:350 one [kg m^2]
+COXA, FEMUR, TIBIA = 0.05, 0.12, 0.21
+"""Lengths of the leg's links, m; the last one reaches to the tip of the foot, where the leg touches the ground."""
 FOOT_RADIUS = 0.02
-REACH, DROP = 0.20, 0.135
-"""Centre of a standing foot, m: out from the hip's yaw axis and down from the hip."""
-STIFFNESS, DAMPING = 150.0, 3.0
-"""Gains of every joint, N m / rad and N m s / rad."""
+ROTOR_INERTIA = 0.004  # of each motor, reflected through its gear: 5e-5 kg m^2 behind 1:9 [kg m^2]
+REACH, DROP = 0.20, 0.155
+"""Tip of a standing foot, m: out from the hip's yaw axis and down from the hip."""
+STIFFNESS, DAMPING = 80.0, 1.5
+"""Gains of every joint, N m / rad and N m s / rad; what the robot weighs is fed forward."""
+ACCURACY = {"rtol": 1e-6, "atol": 1e-8, "hop": 1e-8, "slip_speed": 1e-5}
+"""Tolerances of the demonstration: what is above them can be seen, and the cascades of tiny hops below them cannot."""
 
 Vector = tuple[float, float, float]
 
@@ -51,7 +53,7 @@ def inverse_kinematics(p: Vector, dp: Vector) -> tuple[Vector, Vector]:
     """Joint angles (yaw, pitch, knee) and rates that put a foot at p with velocity dp.
 
     Args:
-        p: centre of the foot in the hip's frame (x out, z up), m.
+        p: tip of the foot in the hip's frame (x out, z up), m.
         dp: its velocity in the same frame, m/s.
 
     Returns:
@@ -80,73 +82,159 @@ class TripodGait:
     """Joint reference of a walk along +x in which two tripods take turns; twice continuously differentiable in time.
 
     The cycle count c(t) stays 0 until `start`, gathers pace over `ramp` seconds and then grows by 1 / period. A foot
-    at phase p = c + offset (mod 1) is on the ground for p < duty and moves backwards at the walking speed; then it
-    swings forward on a quintic that meets the ground phase with equal velocity and acceleration.
+    at phase p = c + offset (mod 1) is on the ground for p < duty and moves backwards at the walking speed. Then it
+    swings forward on a quintic that meets the ground phase with equal velocity and acceleration; for the share
+    `upright` of the swing at either end it stays above one point of the ground, so that it neither scrapes off nor on.
 
     Args:
         home: configuration whose root entries the reference keeps, (nq,).
-        places: indices in q and in v of the three joints of each leg, in the order of LEGS.
+        places: indices in q and in v of the three joints of each leg, two arrays (6, 3), legs in the order of LEGS.
+        torques: the feed-forward as made by `feed_forward`, (n, 12, 18); None: no feed-forward.
         speed: walking speed, m/s.
         period: duration of a cycle, s.
         duty: part of the cycle that a foot spends on the ground, above 0.5.
         lift: height of a swinging foot, m.
+        upright: part of the swing, at either end, without motion over the ground.
         start: time at which the feet begin to move, s.
         ramp: duration of the acceleration, s.
+        landing: time at which the feet begin to carry the weight, s.
+        uptake: duration until they carry it all, s.
     """
 
     home: Array
-    places: tuple[tuple[tuple[int, int], ...], ...]
-    speed: float = 0.25
-    period: float = 0.7
-    duty: float = 0.6
+    places: tuple[Array, Array]
+    torques: Array | None = None
+    speed: float = 0.2
+    period: float = 1.0
+    duty: float = 0.65
     lift: float = 0.035
-    start: float = 0.4
-    ramp: float = 0.5
+    upright: float = 0.15
+    start: float = 0.6
+    ramp: float = 0.4
+    landing: float = 0.1
+    uptake: float = 0.2
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         """Evaluate (q_ref, v_ref, tau_ff) at time t, s; the root's entries stand still at the origin."""
         q, v, tau = self.home.copy(), np.zeros(self.home.size - 1), np.zeros(self.home.size - 1)
-        count, pace = self.cycles(t)
-        steps = [self.step(count + offset) for offset in self.offsets()]
-        for leg, places in zip(LEGS, self.places, strict=True):
-            (x, z), (dx, dz) = steps[leg.tripod]
-            angles, rates = leg_posture(leg, (x, 0.0, z), (dx * pace, 0.0, dz * pace))
-            for (i, j), angle, rate in zip(places, angles, rates, strict=True):
-                q[i], v[j] = angle, rate
+        count, pace, gain = self.cycles(t)
+        q[self.places[0]], v[self.places[1]] = self.posture(count, pace)
+        if self.torques is not None:
+            weight = _rise((t - self.landing) / self.uptake)[0]
+            position = (count - floor(count)) * len(self.torques)
+            k = int(position)
+            h = position - k
+            parts, powers = (weight, pace * pace, gain), (h * h * h, h * h, h, 1.0)
+            tau[6:] = np.array([part * power for part in parts for power in powers]) @ self.torques[k]
         return q, v, tau
+
+    def posture(self, count: float, pace: float) -> tuple[Array, Array]:
+        """Angles and rates of all joints, each (6, 3), after `count` cycles at `pace` cycles a second."""
+        moves = []
+        for offset in self.offsets():
+            x, z, dx, dz = self.step(count + offset)
+            moves.append(((x, 0.0, z), (pace * dx, 0.0, pace * dz)))
+        joints = np.array([leg_posture(leg, *moves[leg.tripod]) for leg in LEGS])
+        return joints[:, 0], joints[:, 1]
 
     def offsets(self) -> tuple[float, float]:
         """Phases of the two tripods at rest: both on the ground, the first one about to lift."""
         middle = 0.5 * (self.duty - 0.5)
         return self.duty - middle, middle
 
-    def cycles(self, t: float) -> tuple[float, float]:
-        """Cycles walked until t and their rate, 1/s: the integral of a quintic step from 0 to 1 / period."""
+    def cycles(self, t: float) -> tuple[float, float, float]:
+        """Cycles walked until t, their rate, 1/s, and its rate, 1/s^2: the integral of a quintic step to 1 / period."""
         s = min(max((t - self.start) / self.ramp, 0.0), 1.0)
-        pace = s**3 * (10.0 - 15.0 * s + 6.0 * s * s) / self.period
+        pace, gain = _rise(s)
         steady = max(t - self.start - self.ramp, 0.0)
-        return (self.ramp * s**4 * (2.5 - 3.0 * s + s * s) + steady) / self.period, pace
+        walked = self.ramp * s**4 * (2.5 - 3.0 * s + s * s) + steady
+        return walked / self.period, pace / self.period, gain / (self.ramp * self.period)
 
-    def step(self, phase: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    def step(self, phase: float) -> tuple[float, float, float, float]:
         """Displacement (forward, up) of a foot from its standing place at a phase, m, and its phase derivative."""
         p = phase - floor(phase)
-        travel = self.speed * self.duty * self.period
-        slope = travel / self.duty
+        slope = self.speed * self.period
+        travel = slope * self.duty
         if p < self.duty:
-            return (0.5 * travel - slope * p, 0.0), (-slope, 0.0)
+            return 0.5 * travel - slope * p, 0.0, -slope, 0.0
         swing = 1.0 - self.duty
         s = (p - self.duty) / swing
-        back = slope * swing
-        rise, d_rise = s**3 * (10.0 - 15.0 * s + 6.0 * s * s), 30.0 * (s * (1.0 - s)) ** 2
-        x, dx = (travel + back) * rise - back * s - 0.5 * travel, (travel + back) * d_rise - back
-        z, dz = 64.0 * (s * (1.0 - s)) ** 3, 192.0 * (s * (1.0 - s)) ** 2 * (1.0 - 2.0 * s)
-        return (x, self.lift * z), (dx / swing, self.lift * dz / swing)
+        width = 1.0 - 2.0 * self.upright
+        rise, d_rise = _rise((s - self.upright) / width)
+        hump = 4.0 * s * (1.0 - s)
+        d_hump = 12.0 * hump * hump * (1.0 - 2.0 * s)
+        x, dx = slope * (rise - swing * s) - 0.5 * travel, slope * (d_rise / (width * swing) - 1.0)
+        return x, self.lift * hump**3, dx, self.lift * d_hump / swing
+
+    def load(self, phase: float) -> float:
+        """Share of the robot's weight that the tripod of a foot carries at a phase."""
+        p = phase - floor(phase)
+        return min(max(min(p, self.duty - p) / (self.duty - 0.5), 0.0), 1.0)
 
 
-def joint_places(model: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Indices in q and in v of the three joints of each leg, in the order of LEGS."""
+def _rise(s: float) -> tuple[float, float]:
+    """The quintic step from 0 to 1, at rest at both ends, and its derivative."""
+    s = min(max(s, 0.0), 1.0)
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s), 30.0 * (s * (1.0 - s)) ** 2
+
+
+def feed_forward(model: Any, gait: TripodGait, knots: int = 200) -> Array:
+    """Joint torques of the gait on level ground, by inverse dynamics: cubic pieces over one cycle.
+
+    The root's six equations are balanced by the foot forces of least sum |f_i|^2 / load_i. The torques are linear in
+    (1, pace^2, gain): weight, inertia at constant pace, and acceleration.
+
+    Returns:
+        (knots, 12, 18): for each piece the coefficients of h^3, h^2, h, 1, h from 0 to 1, of each of the three parts.
+    """
+    import pinocchio as pin
+    from scipy.interpolate import CubicSpline
+
+    model = pin.Model(model)
+    tips = [_add_tip(model, leg) for leg in LEGS]
+    data, at_rest = model.createData(), np.zeros(model.nv)
+    table = np.empty((knots + 1, 3, model.nv - 6))
+    for count in range(knots):
+        q, v, parts = gait.home.copy(), np.zeros(model.nv), np.empty((model.nv, 3))
+        q[gait.places[0]], v[gait.places[1]] = gait.posture(count / knots, 1.0)
+        curve = _second_derivative(gait, count / knots)
+        forward = v.copy()
+        forward[0] = gait.speed * gait.period
+        parts[:, 0] = pin.rnea(model, data, q, at_rest, at_rest)
+        parts[:, 1] = pin.rnea(model, data, q, v, curve) - parts[:, 0]
+        parts[:, 2] = pin.rnea(model, data, q, at_rest, forward) - parts[:, 0]
+        rows = [pin.computeFrameJacobian(model, data, q, tip, pin.LOCAL_WORLD_ALIGNED)[:3] for tip in tips]
+        jacobian = np.vstack(rows)
+        shares = [gait.load(count / knots + offset) for offset in gait.offsets()]
+        root, weights = jacobian[:, :6].T, np.repeat([shares[leg.tripod] for leg in LEGS], 3)
+        forces = weights[:, None] * (root.T @ np.linalg.solve(root * weights @ root.T, parts[:6]))
+        table[count] = (parts - jacobian.T @ forces)[6:].T
+    table[-1] = table[0]
+    pieces = CubicSpline(np.arange(knots + 1), table, bc_type="periodic").c  # (4, knots, 3, 18)
+    return np.ascontiguousarray(pieces.transpose(1, 2, 0, 3)).reshape(knots, 12, -1)
+
+
+def _second_derivative(gait: TripodGait, count: float) -> Array:
+    """Second derivative of the posture by the cycle count, (nv,), by central differences."""
+    h, curve = 1e-5, np.zeros(gait.home.size - 1)
+    curve[gait.places[1]] = (gait.posture(count + h, 1.0)[1] - gait.posture(count - h, 1.0)[1]) / (2.0 * h)
+    return curve
+
+
+def _add_tip(model: Any, leg: Leg) -> int:
+    """Add a frame at the tip of a foot to the model; returns its index."""
+    import pinocchio as pin
+
+    ball = model.frames[model.getFrameId(f"{leg.name}_foot")]
+    placement = ball.placement * pin.SE3(np.eye(3), np.array([FOOT_RADIUS, 0.0, 0.0]))
+    return int(model.addFrame(pin.Frame(f"{leg.name}_tip", ball.parentJoint, placement, pin.OP_FRAME)))
+
+
+def joint_places(model: Any) -> tuple[Array, Array]:
+    """Indices in q and in v of the three joints of each leg, two arrays (6, 3), legs in the order of LEGS."""
     ids = [[model.getJointId(joint) for joint in leg.joints] for leg in LEGS]
-    return tuple(tuple((model.idx_qs[i], model.idx_vs[i]) for i in leg) for leg in ids)
+    in_q, in_v = ([[indices[i] for i in row] for row in ids] for indices in (model.idx_qs, model.idx_vs))
+    return np.array(in_q), np.array(in_v)
 
 
 def nominal(model: Any) -> Array:
@@ -154,21 +242,21 @@ def nominal(model: Any) -> Array:
     import pinocchio as pin
 
     q: Array = pin.neutral(model)
-    q[2] = DROP + FOOT_RADIUS
+    q[2] = DROP
     still = (0.0, 0.0, 0.0)
-    for leg, places in zip(LEGS, joint_places(model), strict=True):
-        for (i, _), angle in zip(places, leg_posture(leg, still, still)[0], strict=True):
-            q[i] = angle
+    q[joint_places(model)[0]] = [leg_posture(leg, still, still)[0] for leg in LEGS]
     return q
 
 
 def walk(model: Any) -> Demo:
-    """Drop from 0.05 m, land on six feet, walk forward at 0.25 m/s."""
+    """Drop from 0.05 m, land on six feet, walk forward at 0.2 m/s."""
     gait = TripodGait(nominal(model), joint_places(model))
+    gait = replace(gait, torques=feed_forward(model, gait))
     q = gait(0.0)[0]
     q[2] += 0.05
     motors = np.r_[np.zeros(6), np.ones(model.nv - 6)]
-    return Demo(q, np.zeros(model.nv), time=3.0, reference=gait, kp=STIFFNESS * motors, kd=DAMPING * motors)
+    kp, kd = STIFFNESS * motors, DAMPING * motors
+    return Demo(q, np.zeros(model.nv), time=3.0, reference=gait, kp=kp, kd=kd, tolerances=ACCURACY)
 
 
 ENTRY = RobotEntry(
@@ -177,7 +265,7 @@ ENTRY = RobotEntry(
     path=Path(__file__).with_name("hexapod.urdf"),
     root="free_flyer",
     package_dirs=(),
-    feet=tuple(foot(f"{leg.name}_foot", leg.name, radius=FOOT_RADIUS) for leg in LEGS),
+    feet=tuple(foot(f"{leg.name}_foot", leg.name, offset=(FOOT_RADIUS, 0.0, 0.0)) for leg in LEGS),
     nominal=nominal,
     demo=walk,
     armature=ROTOR_INERTIA,

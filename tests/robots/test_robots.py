@@ -14,11 +14,14 @@ from contactsim_robots.posture import foot_heights
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
+from contactsim import Tolerances
+
 CATALOGUE = catalogue()
 LEGGED = [name for name, entry in CATALOGUE.items() if entry.feet]
 DEMOS = [name for name, entry in CATALOGUE.items() if entry.demo]
 
 ON_FLOOR = 1e-12  # m
+BALANCED = 1e-8  # N and N m out of 80 N: rounding, and central differences of the posture's second derivative
 CLOSED_FORM = 1e-12  # rounding of values of order one
 LIMIT_CYCLE = 1e-9  # rad, the published fixed point has 14 digits and multipliers below one
 FINITE_DIFFERENCE = 1e-6  # rad/s, central differences with a step of 1e-5 s
@@ -102,6 +105,8 @@ def test_demo_is_complete_and_leaves_the_root_alone(name: str) -> None:
     model = build(entry.path, entry.root)
     demo = demo_of(entry, model)
     assert demo.q.shape == (model.nq,) and demo.v.shape == (model.nv,) and demo.time > 0.0
+    assert demo.feet is None or [foot["name"] for foot in demo.feet] == [foot["name"] for foot in entry.feet]
+    assert demo.tolerances.keys() <= Tolerances.__dataclass_fields__.keys()
     if demo.reference is not None:
         q, v, tau = demo.reference(0.0)
         assert (q.shape, v.shape, tau.shape) == ((model.nq,), (model.nv,), (model.nv,))
@@ -127,20 +132,28 @@ def test_hexapod_has_18_motors_and_8_kilograms(hexapod_model: pin.Model) -> None
     assert pin.computeTotalMass(hexapod_model) == pytest.approx(8.0, abs=CLOSED_FORM)
 
 
+def tip(model: pin.Model, leg: hexapod.Leg) -> tuple[pin.Model, int]:
+    """The model with a frame where the leg touches the ground, and the frame's index."""
+    foot = hexapod.ENTRY.feet[hexapod.LEGS.index(leg)]
+    changed, ball = pin.Model(model), model.frames[model.getFrameId(foot["frame"])]
+    placement = ball.placement * pin.SE3(np.eye(3), np.array(foot["offset"]))
+    return changed, changed.addFrame(pin.Frame("tip", ball.parentJoint, placement, pin.OP_FRAME))
+
+
 @pytest.mark.parametrize("leg", hexapod.LEGS, ids=lambda leg: leg.name)
 def test_inverse_kinematics_against_the_model(hexapod_model: pin.Model, leg: hexapod.Leg) -> None:
     shift, rate = (0.03, -0.01, 0.02), (0.2, 0.1, -0.3)
     angles, rates = hexapod.leg_posture(leg, shift, rate)
     q, v = hexapod.nominal(hexapod_model), np.zeros(hexapod_model.nv)
-    frame, data = hexapod_model.getFrameId(f"{leg.name}_foot"), hexapod_model.createData()
-    pin.framesForwardKinematics(hexapod_model, data, q)
+    model, frame = tip(hexapod_model, leg)
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, q)
     home = data.oMf[frame].translation.copy()
-    places = hexapod.joint_places(hexapod_model)[hexapod.LEGS.index(leg)]
-    for (i, j), angle, turn in zip(places, angles, rates, strict=True):
-        q[i], v[j] = angle, turn
-    pin.forwardKinematics(hexapod_model, data, q, v)
-    pin.updateFramePlacements(hexapod_model, data)
-    velocity = pin.getFrameVelocity(hexapod_model, data, frame, pin.LOCAL_WORLD_ALIGNED).linear
+    in_q, in_v = hexapod.joint_places(model)
+    q[in_q[hexapod.LEGS.index(leg)]], v[in_v[hexapod.LEGS.index(leg)]] = angles, rates
+    pin.forwardKinematics(model, data, q, v)
+    pin.updateFramePlacements(model, data)
+    velocity = pin.getFrameVelocity(model, data, frame, pin.LOCAL_WORLD_ALIGNED).linear
     assert np.abs(data.oMf[frame].translation - home - shift).max() < CLOSED_FORM
     assert np.abs(velocity - rate).max() < CLOSED_FORM
 
@@ -179,16 +192,48 @@ def test_gait_stays_within_limits(hexapod_model: pin.Model) -> None:
 
 def test_three_feet_always_carry_and_move_backwards_at_the_walking_speed(hexapod_model: pin.Model) -> None:
     gait = hexapod_gait(hexapod_model)
-    data = hexapod_model.createData()
+    legs = [tip(hexapod_model, leg) for leg in hexapod.LEGS]
     for t in np.linspace(1.0, 3.0, 201):
         q, v, _ = gait(t)
-        low = [k for k, height in enumerate(foot_heights(hexapod_model, q, hexapod.ENTRY.feet)) if height < ON_FLOOR]
-        pin.forwardKinematics(hexapod_model, data, q, v)
+        heights = foot_heights(hexapod_model, q, hexapod.ENTRY.feet)
+        low = [k for k, height in enumerate(heights) if height < ON_FLOOR]
         assert len(low) >= 3
-        for k in low:
-            frame = hexapod_model.getFrameId(hexapod.ENTRY.feet[k]["frame"])
-            velocity = pin.getFrameVelocity(hexapod_model, data, frame, pin.LOCAL_WORLD_ALIGNED).linear
-            assert np.abs(velocity - (-0.25, 0.0, 0.0)).max() < CLOSED_FORM
+        for model, frame in (legs[k] for k in low):
+            data = model.createData()
+            pin.forwardKinematics(model, data, q, v)
+            velocity = pin.getFrameVelocity(model, data, frame, pin.LOCAL_WORLD_ALIGNED).linear
+            assert np.abs(velocity - (-gait.speed, 0.0, 0.0)).max() < CLOSED_FORM
+
+
+def test_weight_is_shared_by_the_tripods_and_not_by_a_swinging_one(hexapod_model: pin.Model) -> None:
+    gait = hexapod_gait(hexapod_model)
+    for count in np.linspace(0.0, 1.0, 101):
+        phases = [count + offset for offset in gait.offsets()]
+        loads = [gait.load(phase) for phase in phases]
+        assert sum(loads) == pytest.approx(1.0, abs=CLOSED_FORM)
+        assert all(load == 0.0 for load, phase in zip(loads, phases, strict=True) if phase % 1.0 > gait.duty)
+
+
+def test_fed_forward_torques_carry_the_standing_robot(hexapod_model: pin.Model) -> None:
+    gait = hexapod_gait(hexapod_model)
+    q, _, tau = gait(gait.start)
+    models = [tip(hexapod_model, leg) for leg in hexapod.LEGS]
+    rows = [pin.computeFrameJacobian(m, m.createData(), q, frame, pin.LOCAL_WORLD_ALIGNED)[:3] for m, frame in models]
+    missing = pin.computeGeneralizedGravity(hexapod_model, hexapod_model.createData(), q) - tau
+    jacobian = np.vstack(rows)
+    forces = np.linalg.lstsq(jacobian.T, missing, rcond=None)[0]
+    assert np.abs(jacobian.T @ forces - missing).max() < BALANCED
+    assert forces[2::3].sum() == pytest.approx(8.0 * 9.81, abs=BALANCED)
+    assert (forces[2::3] > 5.0).all()
+
+
+def test_feet_move_straight_up_and_down_where_they_leave_and_meet_the_ground(hexapod_model: pin.Model) -> None:
+    gait = hexapod_gait(hexapod_model)
+    for s in np.linspace(0.0, gait.upright, 11):
+        for part in (s, 1.0 - s):
+            _, z, dx, _ = gait.step(gait.duty + (1.0 - gait.duty) * part)
+            assert dx == pytest.approx(-gait.speed * gait.period, abs=CLOSED_FORM)
+            assert z >= 0.0
 
 
 def test_hexapod_starts_with_all_feet_at_one_height(hexapod_model: pin.Model) -> None:
@@ -240,6 +285,14 @@ def test_biped_gravity_is_the_closed_form(biped_model: pin.Model) -> None:
     embed = np.column_stack([compass(0.2, -0.3, 1.0, 0.0)[1], compass(0.2, -0.3, 0.0, 1.0)[1]])
     moments = embed.T @ pin.computeGeneralizedGravity(biped_model, data, q)
     assert moments == pytest.approx([-17.5 * 9.81 * sin(0.2), 2.5 * 9.81 * sin(-0.3)], abs=CLOSED_FORM * 100)
+
+
+def test_biped_may_land_anywhere_but_in_its_walk_only_ahead(biped_model: pin.Model) -> None:
+    feet = demo_of(biped.ENTRY, biped_model).feet
+    assert feet is not None
+    assert all(foot["enabled"] is None for foot in biped.ENTRY.feet)
+    assert [foot["enabled"] for foot in feet] == [biped.Ahead(+1), biped.Ahead(-1)]
+    assert [{**foot, "enabled": None} for foot in feet] == list(biped.ENTRY.feet)
 
 
 def test_biped_starts_just_after_heel_strike(biped_model: pin.Model) -> None:
