@@ -19,14 +19,16 @@ from .tolerances import Tolerances
 # is minimised there.
 NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
 GRID = np.linspace(0.0, 1.0, 26)[1:-1]
-TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
+TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
+UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 DIP = 1e-2
 QUIET = 2.0  # a step in which every guard stays this many times its own change above zero is not looked at closer
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
 
 class LandingError(Exception):
-    """The corrections of an event's time do not converge."""
+    """A step does not show its guards, or the corrections of an event's time do not converge."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,18 @@ class Watch:
         times, samples = self._sample(segment)
         if len(times) < len(NODES):
             return []
+        if self._unresolved(samples):
+            raise LandingError
         suspects = np.flatnonzero(self._may_fire(samples))
         return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
+
+    @staticmethod
+    def _unresolved(samples: Array) -> bool:
+        """Whether a guard may swing through zero between the samples: a step that is too long for it."""
+        series = np.abs(TO_SERIES @ samples)
+        swing = series[1:].sum(axis=0)
+        rough = series[4] + series[5] > UNRESOLVED * swing
+        return bool(np.any(rough & (samples.min(axis=0) <= 2.0 * swing) & (swing > 1e-9)))
 
     def accept(self, segment: Segment) -> None:
         """Go on from the end of a step in which nothing fired."""
@@ -84,9 +96,10 @@ class Watch:
         """The times at which a step is looked at, and the guards there (times, ng); those of the last step are kept."""
         if self._sampled is None or self._sampled[0] is not segment:
             middle = 0.5 * (segment.t0 + segment.t1)
-            early = np.array([self.values, self._at(segment, middle), self._at(segment, segment.t1)])
+            last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
+            early = np.array([self.values, self._at(segment, middle), last])
             low = early.min(axis=0)
-            if np.all(low > QUIET * (early.max(axis=0) - low)):
+            if self._flow.bounded_steps and np.all(low > QUIET * (early.max(axis=0) - low)):
                 self._sampled = (segment, np.array([segment.t0, middle, segment.t1]), early)
             else:
                 times = segment.t0 + (segment.t1 - segment.t0) * NODES
@@ -128,22 +141,31 @@ class Watch:
         )
         return float(best.x) if best.fun <= 0.0 else None
 
-    def locate(
-        self, stepper: Stepper, segment: Segment, found: list[Crossing]
-    ) -> tuple[Segment | None, frozenset[Hashable]]:
+    def pass_step(self, stepper: Stepper, segment: Segment) -> tuple[Segment | None, frozenset[Hashable]]:
+        """The step, ended early by the first guard that fires in it, and the guards that fire there.
+
+        None where the step ran too far past a singular stop, or is too long to show a guard: a shorter one is to be
+        tried, from where it began.
+        """
+        try:
+            found = self.crossings(segment)
+            if found:
+                return self._locate(stepper, segment, found)
+        except (StepSizeError, LandingError):
+            stepper.retry(segment)
+            return None, frozenset()
+        self.accept(segment)
+        return segment, frozenset()
+
+    def _locate(self, stepper: Stepper, segment: Segment, found: list[Crossing]) -> tuple[Segment, frozenset[Hashable]]:
         """Step exactly to the first of the crossings found; the guards that fire there come with it.
 
         The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant). A step
         that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way.
-        Where that does not settle, the step ran too far past a singular stop: None, and a shorter step is to be tried.
         """
         while True:
             zeros = [self._zero(segment, hit) for hit in found]
-            try:
-                landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
-            except (StepSizeError, LandingError):
-                stepper.retry(segment)
-                return None, frozenset()
+            landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
             found = [hit for hit in self.crossings(landed) if self._zero(landed, hit) < landed.t1 - self._window]
             if not found or landed.t1 >= segment.t1:
                 return landed, fired
@@ -167,7 +189,7 @@ class Watch:
         guard = leader.guard
         for _ in range(CORRECTIONS):
             landed = stepper.land(segment, time)
-            values = np.asarray(self._flow.guards(time, stepper.x), dtype=float)
+            values = self._at(landed, time) if landed.guards is None else landed.guards
             error = values[guard] - leader.level
             correction = -error / slope if slope else 0.0
             if abs(correction) <= 0.1 * self._window or abs(error) <= self._rounding[guard]:
@@ -187,6 +209,8 @@ class Watch:
 
         if guard(hit.before) <= 0.0:
             return hit.before
+        if guard(hit.after) > 0.0:
+            raise LandingError
         return float(brentq(guard, hit.before, hit.after, xtol=self._window / 4, rtol=1e-15))
 
     def _slopes(self, segment: Segment, time: float) -> Array:

@@ -65,6 +65,7 @@ class Flow(ABC):
     """
 
     guard_names: tuple[Hashable, ...] = ()
+    bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump
 
@@ -78,6 +79,10 @@ class Flow(ABC):
 
     def next_time(self, t: float) -> float:
         """First instant after `t` at which something happens by the clock alone; infinity if nothing does."""
+        return float("inf")
+
+    def longest_step(self, t: float, x: Array) -> float:
+        """How far a step from (t, x) may go at most: across it, guards are known by a few samples."""
         return float("inf")
 
     def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional

@@ -40,16 +40,23 @@ def method(name: str) -> type[OdeSolver]:
 
 @dataclass(frozen=True)
 class Segment:
-    """One accepted step: the state at any t in [t0, t1] is base (+) chart(t)."""
+    """One accepted step: the state at any t in [t0, t1] is base (+) chart(t).
+
+    A fresh step also knows the state at its end and the guards there.
+    """
 
     t0: float
     t1: float
     base: Array
     chart: Callable[[float], Array]
     space: Manifold
+    end: Array | None = None
+    guards: Array | None = None
 
     def __call__(self, t: float) -> Array:
-        """State (size,) at `t` by the step's own interpolant."""
+        """State (size,) at `t` by the step's own interpolant; at its end that of the step itself."""
+        if t == self.t1 and self.end is not None:
+            return self.end
         return self.space.integrate(self.base, self.chart(t))
 
 
@@ -106,6 +113,7 @@ class Stepper:
         if self._solver is None or bound != self._bound:
             self._restart(self.t, self.x, bound)
             self._solver = self._new_solver(bound, self.step_size)
+        self._solver.max_step = min(self.tolerances.max_step, self.flow.longest_step(self.t, self.x))
         t0, base = self.t, self._base
         segment = self._advance(self._solver, t0, base)
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
@@ -124,7 +132,8 @@ class Stepper:
         pieces = [first]
         while solver.t < t:
             pieces.append(self._advance(solver, solver.t, self._base))
-        landed = first if len(pieces) == 1 else Segment(first.t0, t, self._base, Chain(tuple(pieces)), self.space)
+        chart, last = Chain(tuple(pieces)), pieces[-1]
+        landed = first if last is first else Segment(first.t0, t, self._base, chart, self.space, last.end, last.guards)
         self._solver = None
         self.t, self.x = t, landed(t)
         return landed
@@ -158,7 +167,10 @@ class Stepper:
             )
         if not np.all(np.isfinite(solver.y)):
             raise SimulationError(f"the state became infinite or NaN at t = {solver.t:.12g} s", t=t0)
-        return Segment(t0, solver.t, base, solver.dense_output(), self.space)
+        # The method evaluated the field last where the step ends: there the guards cost next to nothing now.
+        end = self.space.integrate(base, solver.y)
+        guards = np.asarray(self.flow.guards(solver.t, end), dtype=float)
+        return Segment(t0, solver.t, base, solver.dense_output(), self.space, end, guards)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class Simulation:
     def trajectory(self) -> Trajectory:
         """Everything computed so far."""
         arcs = [*self._arcs]
-        if self._segments or not arcs:
+        if self._segments or not arcs or arcs[-1].event is not None:
             segments = self._segments or [_instant(self.t, self._x, self._space())]
             arcs.append(Arc(self._mode, tuple(segments), None, self.system))
         return Trajectory(
@@ -142,21 +142,21 @@ class Simulation:
 
     def _step(self, t_end: float) -> None:
         """One step of the integrator, ended early by the first guard that fires in it."""
+        if self.t >= self._push_end():
+            self._replace_system(self.system.without_pushes(self.t))  # type: ignore[attr-defined]
+            return
         fired = self._watch.fired_at_start() if not self._segments else frozenset()
         if fired:
             self._pass_event(fired)
             return
         clock = self._flow.next_time(self.t)
-        segment = self._stepper.step(min(t_end, clock))
-        found = self._watch.crossings(segment)
-        if found:
-            landed, fired = self._watch.locate(self._stepper, segment, found)
-            if landed is None:
-                return
-            segment = landed
-        else:
-            self._watch.accept(segment)
-            fired = frozenset({CLOCK}) if segment.t1 >= clock else frozenset()
+        segment = self._stepper.step(min(t_end, clock, self._push_end()))
+        passed, fired = self._watch.pass_step(self._stepper, segment)
+        if passed is None:
+            return
+        segment = passed
+        if segment.t1 >= clock:
+            fired = fired | {CLOCK}
         self._segments.append(segment)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
@@ -208,13 +208,16 @@ class Simulation:
         self._watch = Watch(self._flow, self.t, x, self.tolerances)
 
     def _replace_system(self, system: HybridSystem) -> None:
-        if self._segments:
-            self._arcs.append(Arc(self._mode, tuple(self._segments), None, self.system))
-            self._segments = []
-        self.system = system
+        """Go on with a changed system; what that does to the mode is an event."""
         transition = system.transition(self.t, self._x, self._mode, frozenset())
+        self._close_arc(Event(self.t, frozenset(), self._mode, self._x, transition, system))
+        self.system = system
         self._retire_stepper()
         self._enter(transition.mode, transition.x)
+
+    def _push_end(self) -> float:
+        """When the first of the present pushes ends; infinity if there is none."""
+        return min((push.end for push in getattr(self.system, "pushes", ())), default=math.inf)
 
     def _space(self) -> Manifold:
         return self.system.space(self._mode) or Euclidean(len(self._x))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
 EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+TURN = 1.0  # rotation within one step [rad]
 UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
 
@@ -54,7 +55,9 @@ class BoundRobot(ContactMechanism):
         self.restitution = np.concatenate([[point.restitution for point in points], alone])
         self.enabled = tuple(point.enabled for point in points) + (None,) * len(self._limits)
         self._damping = np.array(self._model.damping)
+        self.bounded_steps = True
         self._still = np.zeros(self.nv)
+        self._turning = turning_velocities(self._model)
         self._damped = bool(np.any(self._damping))
         self._place_contacts()
         self._basis = self._tangent_basis()
@@ -261,6 +264,11 @@ class BoundRobot(ContactMechanism):
         """Power of the joint damping [W], not positive."""
         return -float(self._damping @ (v * v))
 
+    def longest_step(self, v: Array) -> float:
+        """Time in which no joint turns by more than TURN [s]."""
+        spin = float(np.abs(v[self._turning]).max(initial=0.0))
+        return TURN / spin if spin > 0.0 else float("inf")
+
     def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
         """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
         index = self._robot.frame_id(frame)
@@ -328,6 +336,14 @@ class BoundRobot(ContactMechanism):
             return acceleration, lambda: (multipliers.reshape(-1, 3) @ basis.T).reshape(-1)
 
         return solve
+
+
+def turning_velocities(model: pin.Model) -> Array:
+    """Indices of the velocities that are rates of rotation."""
+    data = model.createData()
+    pin.computeJointJacobians(model, data, pin.neutral(model))
+    columns = data.J.reshape(6, model.nv)[3:]
+    return np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 1e-9)
 
 
 @dataclass(frozen=True)

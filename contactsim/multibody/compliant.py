@@ -71,8 +71,13 @@ class CompliantFlow(Flow):
         }
         return np.array([float(value[kind](i)) for kind, i in self._guards])
 
+    def longest_step(self, t: float, x: Array) -> float:
+        """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
+        nq = self._system.nq
+        return self._system.mechanism.longest_step(x[nq : nq + self._system.nv])
+
     def next_time(self, t: float) -> float:
-        """Next sampling instant of the controller, or start or end of a push."""
+        """Next sampling instant of the controller."""
         return self._system.next_time(t)
 
     def _evaluate(self, t: float, x: Array):  # type: ignore[no-untyped-def]

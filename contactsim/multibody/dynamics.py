@@ -61,6 +61,7 @@ class RigidFlow(Flow):
         self._system, self._mode = system, mode
         self._mechanism = system.mechanism
         self._closed = mode.closed
+        self.bounded_steps = system.mechanism.bounded_steps
         self._friction = system.friction.tolist()
         self._layout()
         self._name_guards()
@@ -70,6 +71,7 @@ class RigidFlow(Flow):
         }
         self._general = mode.redundant or bool(self._incipient)
         self._fast = None if self._general else system.mechanism.shortcut(mode)
+        self._found: dict[int, Array] = {}
         self._key: tuple[float, bytes] | None = None
         self._motion: Motion | None = None
 
@@ -170,8 +172,12 @@ class RigidFlow(Flow):
         return values
 
     def next_time(self, t: float) -> float:
-        """Next sampling instant of the controller, or start or end of a push."""
+        """Next sampling instant of the controller."""
         return self._system.next_time(t)
+
+    def longest_step(self, t: float, x: Array) -> float:
+        """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
+        return self._mechanism.longest_step(x[self._system.nq : self._system.nq + self._system.nv])
 
     def rebase(self, t: float, x: Array) -> None:
         """Take the present slip directions as references: past a stop, the field runs on smoothly along them."""
@@ -181,6 +187,9 @@ class RigidFlow(Flow):
             for i in free:
                 self._references[i] = unit(rates[self._tangent[i]]) or self._references.get(i, (1.0, 0.0))
             self._key = None
+        if self._incipient:
+            self.motion(t, x)
+            self._incipient.update(self._found)
         if self.guard_rounding is None:
             self._set_guard_tolerances(t, x)
 
@@ -266,9 +275,8 @@ class RigidFlow(Flow):
         modes = tuple(Mode.SLIP if self._state(i).mode in slides else Mode.STICK for i in self._closed)
         starts = tuple(self._incipient.get(i) for i in self._closed)
         solution = solve_modes(problem, modes, starts)
-        for i, direction in zip(self._closed, solution.directions, strict=True):
-            if i in self._incipient and direction is not None:
-                self._incipient[i] = direction
+        pairs = zip(self._closed, solution.directions, strict=True)
+        self._found = {i: direction for i, direction in pairs if i in self._incipient and direction is not None}
         kept = self._system.kept_rows(self._closed)
         forces = np.zeros(self._rows_total)
         forces[kept] = solution.forces
@@ -344,7 +352,14 @@ class RigidFlow(Flow):
         if self._needs_motion:
             largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
             force = 4.0 * tolerances.force * max(largest, 1e-3)
-        rounding = {"force": force, "cone": force, "forces": force, "stop": 0.01 * tolerances.speed}
+        place = 8.0 * float(np.spacing(np.abs(x[: self._system.nq]).max(initial=1.0)))
+        rounding = {
+            "gap": max(tolerances.rearm, place),
+            "force": force,
+            "cone": force,
+            "forces": force,
+            "stop": 0.01 * tolerances.speed,
+        }
         rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])

@@ -60,6 +60,7 @@ class ContactMechanism(ABC):
     static_friction: Array
     restitution: Array
     enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
+    bounded_steps: bool = False
 
     @property
     def all_names(self) -> tuple[str, ...]:
@@ -81,6 +82,10 @@ class ContactMechanism(ABC):
     @abstractmethod
     def energy(self, q: Array, v: Array) -> float:
         """Energy [J] whose change is the work counted by `working_power` and done at contacts and actuators."""
+
+    def longest_step(self, v: Array) -> float:
+        """Time in which no part of the mechanism turns by more than about a radian [s]."""
+        return float("inf")
 
     def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
         """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame.
@@ -215,18 +220,18 @@ class Mechanism(ContactMechanism):
 
     def _drift(self, gap: Gap, t: float, q: Array) -> Array:
         """Partial time derivative of the gap, in the normal row."""
-        h = DIFFERENCE * max(1.0, abs(t))
         result = np.zeros(self.dims[self.contacts.index(gap)])
-        result[0] = (gap.gap(t + h, q) - gap.gap(t - h, q)) / (2 * h)
+        result[0] = _derivative(lambda h: gap.gap(t + h, q), 1e-4)
         return result
 
     def _bias(self, gap: Gap, t: float, q: Array, v: Array) -> Array:
         if gap.bias is not None:
             return np.atleast_1d(np.asarray(gap.bias(t, q, v), dtype=float))
-        h = DIFFERENCE * max(1.0, abs(t)) / max(1.0, float(np.abs(v).max(initial=0.0)))
-        ahead = self._rows(gap, t + h, q + h * v) @ v + self._drift(gap, t + h, q + h * v)
-        behind = self._rows(gap, t - h, q - h * v) @ v + self._drift(gap, t - h, q - h * v)
-        return (ahead - behind) / (2 * h)
+
+        def rates(h: float) -> Array:
+            return self._rows(gap, t + h, q + h * v) @ v + self._drift(gap, t + h, q + h * v)
+
+        return _derivative(rates, 1e-3 / max(1.0, float(np.abs(v).max(initial=0.0))))
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """The force along its rows: a textbook mechanism has no world axes."""
@@ -246,6 +251,11 @@ class Mechanism(ContactMechanism):
         if self._potential:
             power += (self._potential(q + h * v) - self._potential(q - h * v)) / (2 * h)
         return power
+
+
+def _derivative(function: Callable[[float], Any], h: float) -> Any:
+    """Derivative at zero by the central difference of fourth order."""
+    return (8.0 * (function(h) - function(-h)) - (function(2 * h) - function(-2 * h))) / (12.0 * h)
 
 
 def static_of(point: Any) -> float:

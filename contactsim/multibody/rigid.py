@@ -122,8 +122,11 @@ class RigidContacts:
         residuals: dict[str, float] = {}
         approaching = [i for i in touching if terms.rates[where[i]][0] < -speed]
         at_rest = self._stopping(mode, kinds)
+        gain: tuple[str, ...] = ()
         if approaching:
+            before = x
             x, solution, impulses = self._impact(t, x, touching, terms, where)
+            gain = self._gain(terms.mass, before, x)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
             terms, where = self._closed_terms(t, x, touching)
             at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
@@ -144,7 +147,17 @@ class RigidContacts:
                 along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
         changes = self._changes(mode, after, kinds, impulses)
-        return Transition(x, after, changes, impulses, residuals, notes)
+        return Transition(x, after, changes, impulses, residuals, gain + notes)
+
+    def _gain(self, mass: Array, before: Array, after: Array) -> tuple[str, ...]:
+        """A sentence where the impact gains energy, which Newton's law does not exclude with friction."""
+        nq, nv = self._system.nq, self._system.nv
+        v_pre, v_post = before[nq : nq + nv], after[nq : nq + nv]
+        gained = 0.5 * float((v_post + v_pre) @ mass @ (v_post - v_pre))
+        had = 0.5 * float(v_pre @ mass @ v_pre)
+        if gained <= 1e-9 * had:
+            return ()
+        return (f"the impact gains {gained:.3g} J of energy under Newton's law; lower the restitution or the friction",)
 
     def _stopping(self, mode: SystemMode, kinds: Mapping[int, str]) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.
@@ -169,7 +182,8 @@ class RigidContacts:
         acceleration = flow.motion(t, x).acceleration
         contacts = tuple(sorted(leaving))
         terms, where = self._closed_terms(t, x, contacts)
-        height = max(self._system.tolerances.hop, 20.0 * float(np.spacing(abs(t))))
+        place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
+        height = max(self._system.tolerances.hop, 20.0 * float(np.spacing(max(abs(t), place))))
         result = set()
         for i in contacts:
             n = where[i].start
@@ -266,19 +280,19 @@ class RigidContacts:
         kinds: Mapping[int, str],
         sliding: tuple[Array | None, ...],
     ) -> tuple[tuple[Mode, ...], tuple[Array | None, ...]]:
-        """The present modes, with the contacts whose guards fired moved on; new contacts are guessed to stick."""
+        """The present modes, with the contacts whose guards fired moved on; contacts that touch anew, to close."""
         before = self.forces(t, x, mode) if "cone" in kinds.values() else {}
         modes, directions = [], []
         for i, slip in zip(staying, sliding, strict=True):
             state, kind = mode.contacts[i], kinds.get(i, "")
             touching = Mode.STICK if slip is None else Mode.SLIP
             direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
-            guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK, "gap": touching}.get(kind, state.mode)
+            guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
             if kind == "cone":
                 tangential = before[i][1:]
                 direction = -tangential / np.linalg.norm(tangential)
-            if guess is not Mode.OPEN and kind != "cone" and state.phase is not Phase.INCIPIENT:
-                guess = touching
+            elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
+                guess = Mode.SLIP
             modes.append(guess)
             directions.append(direction)
         return tuple(modes), tuple(directions)

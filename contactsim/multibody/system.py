@@ -83,12 +83,11 @@ class StateSpace(Manifold):
 
 @dataclass(frozen=True)
 class Push:
-    """A generalised force on a frame between two times."""
+    """A force on a frame that lasts until a time; a Simulation takes it away then."""
 
     frame: str
     force: Array
     point: Array
-    start: float
     end: float
 
 
@@ -163,9 +162,11 @@ class ContactSystem(HybridSystem):
         Raises:
             InputError: the state is not finite, not on its manifold, or inside the ground.
         """
+        if self._is_sampling(t) or np.isnan(x[self.nq + self.nv :]).any():
+            x = self.sampled(t, np.nan_to_num(x) if np.isfinite(x[: self.nq + self.nv]).all() else x)
         self.validate(x)
         x = self._space.integrate(x, np.zeros(self._space.dim))  # normalises to rounding
-        return self._contacts.start(t, self.sampled(t, x))
+        return self._contacts.start(t, x)
 
     def space(self, mode: Any = None) -> Manifold:
         """Manifold of (q, v, z)."""
@@ -187,12 +188,15 @@ class ContactSystem(HybridSystem):
             except TypeError:
                 raise InputError(f"the state is a {type(state).__name__}; give State(q, v)") from None
         z = state.z if len(state.z) or not self.memory else np.zeros(self.memory)
+        missing = not len(state.z) and self.controller is not None and self.controller.period is not None
         for name, part, size in (("q", state.q, self.nq), ("v", state.v, self.nv), ("z", z, self.memory)):
             if part.shape != (size,):
                 raise InputError(f"State.{name} has shape {part.shape}; this system needs ({size},)")
             if not np.all(np.isfinite(part)):
                 place = int(np.argmin(np.isfinite(part)))
                 raise InputError(f"State.{name} holds NaN or infinity at index {place}; give finite numbers")
+        if missing:  # to be sampled where the run starts
+            z[: self._controller_memory] = np.nan
         return np.concatenate([state.q, state.v, z])
 
     def validate(self, x: Array) -> None:
@@ -229,8 +233,7 @@ class ContactSystem(HybridSystem):
                     f"the controller returns shape {total.shape} at t = {t:.6g} s; return tau ({self.nv},)"
                 )
         for push in self.pushes:
-            if push.start <= t < push.end:
-                total = total + self.mechanism.generalised_force(q, push.frame, push.force, push.point)
+            total = total + self.mechanism.generalised_force(q, push.frame, push.force, push.point)
         return total
 
     def memory_rate(self, t: float, x: Array) -> Array:
@@ -246,13 +249,12 @@ class ContactSystem(HybridSystem):
         return x[self.nq + self.nv + self._controller_memory :].reshape(len(self.mechanism.all_names), -1)
 
     def next_time(self, t: float) -> float:
-        """Next sampling instant of the controller, or start or end of a push."""
-        times = [end for push in self.pushes for end in (push.start, push.end) if end > t]
-        if self.controller is not None and self.controller.period is not None:
-            period = self.controller.period
-            k = np.floor(t / period) + 1.0
-            times.append(k * period if k * period > t else (k + 1.0) * period)
-        return min(times, default=float("inf"))
+        """Next sampling instant of the controller."""
+        if self.controller is None or self.controller.period is None:
+            return float("inf")
+        period = self.controller.period
+        k = np.floor(t / period)
+        return float(k * period if k * period > t else (k + 1.0) * period)
 
     def _is_sampling(self, t: float) -> bool:
         """Whether `t` is an instant of the controller's sampling (a push may begin or end by the clock, too)."""
@@ -337,11 +339,18 @@ class ContactSystem(HybridSystem):
         """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame` from `start` for `duration` [s]."""
         if not duration > 0.0:
             raise InputError(f"the push lasts {duration} s; give a positive duration")
-        push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), start, start + duration)
+        push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), start + duration)
         where = self.robot.nominal if hasattr(self.robot, "nominal") else np.zeros(self.nq)
         self.mechanism.generalised_force(where, frame, push.force, push.point)  # raises where there is no such frame
         changed = copy.copy(self)
         changed.pushes = (*self.pushes, push)
+        changed._set_coefficients(*self._own_friction, self.restitution)
+        return changed
+
+    def without_pushes(self, t: float) -> ContactSystem:
+        """A copy without the pushes that end at `t` or before."""
+        changed = copy.copy(self)
+        changed.pushes = tuple(push for push in self.pushes if push.end > t)
         changed._set_coefficients(*self._own_friction, self.restitution)
         return changed
 
