@@ -77,12 +77,13 @@ class Watch:
         suspects = np.flatnonzero(self._may_fire(samples))
         return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
 
-    @staticmethod
-    def _unresolved(samples: Array) -> bool:
+    def _unresolved(self, samples: Array) -> bool:
         """Whether a guard may swing through zero between the samples: a step that is too long for it."""
         series = np.abs(TO_SERIES @ samples)
         swing = series[1:].sum(axis=0)
         rough = series[4] + series[5] > UNRESOLVED * swing
+        if self._flow.guard_smooth is not None:
+            rough &= self._flow.guard_smooth
         return bool(np.any(rough & (samples.min(axis=0) <= 2.0 * swing) & (swing > 1e-9)))
 
     def accept(self, segment: Segment) -> None:

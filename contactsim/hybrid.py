@@ -65,6 +65,7 @@ class Flow(ABC):
     """
 
     guard_names: tuple[Hashable, ...] = ()
+    guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump

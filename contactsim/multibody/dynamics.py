@@ -129,6 +129,7 @@ class RigidFlow(Flow):
             names.append(("forces", -1))
         self.guard_names = tuple(names)
         self._kinds = kinds = [kind for kind, _ in names]
+        self.guard_smooth = np.array([kind != "forces" for kind in kinds], dtype=bool)  # that margin has kinks
         self._needs_motion = any(kind in ("force", "cone", "forces") for kind in kinds)
         self._gap_guards = np.array([k for k, kind in enumerate(kinds) if kind == "gap"], dtype=int)
         self._gap_contacts = np.array([i for kind, i in names if kind == "gap"], dtype=int)

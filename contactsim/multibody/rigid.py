@@ -183,7 +183,7 @@ class RigidContacts:
         contacts = tuple(sorted(leaving))
         terms, where = self._closed_terms(t, x, contacts)
         place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
-        height = max(self._system.tolerances.hop, 20.0 * float(np.spacing(max(abs(t), place))))
+        height = max(self._system.tolerances.hop, 10.0 * float(np.spacing(max(abs(t), place))))
         result = set()
         for i in contacts:
             n = where[i].start
