@@ -150,11 +150,14 @@ class Stepper:
         self._restart(segment.t0, segment(segment.t0), math.inf)
 
     def project(self) -> bool:
-        """Put the state back on the constraints of its mode; a new chart is started where that moves it."""
+        """Put the state back on the constraints of its mode; the chart is moved with it, so that the method goes on."""
         x = self.flow.project(self.t, self.x)
         if x is self.x:
             return False
-        self._restart(self.t, x, math.inf)
+        if self._solver is None:
+            self._restart(self.t, x, math.inf)
+        else:
+            self.x, self._base = x, self.space.integrate(x, -self._solver.y)
         return True
 
     def _advance(self, solver: OdeSolver, t0: float, base: Array) -> Segment:
