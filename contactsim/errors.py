@@ -34,10 +34,6 @@ class NoAdmissibleModeError(SimulationError):
     """No contact mode satisfies the contact law (an inconsistent state in the sense of Painleve)."""
 
 
-class NoConvergenceError(SimulationError):
-    """A contact problem was not solved to its tolerance, although a solution may exist."""
-
-
 class SingularError(SimulationError):
     """The equations of motion have no unique solution at a state: a singular mass matrix or dependent constraints."""
 

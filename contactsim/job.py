@@ -159,6 +159,8 @@ def report(trajectory: Trajectory, title: str, all_events: bool) -> None:
         console.print(event_table(trajectory.events, title, all_events))
     else:
         console.print("no events")
+    for note in dict.fromkeys(note for event in trajectory.events for note in event.notes):
+        console.print(f"note: {escape(note)}", soft_wrap=True)
     style = "green" if trajectory.status.complete else "bold red"
     console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)
     console.print(residual_line(trajectory), soft_wrap=True)

@@ -54,6 +54,8 @@ class Simulation:
         method(integrator)
         _demand_positive("record_period", record_period)
         _demand_positive("max_events", max_events)
+        if tolerances is not None and not isinstance(tolerances, Tolerances):
+            raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
         self.tolerances = tolerances or Tolerances()
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
         self._integrator, self._record_period, self._max_events = integrator, record_period, max_events
@@ -132,11 +134,16 @@ class Simulation:
 
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system from now on; the contacts are sorted out again at once."""
-        self._replace_system(self.system.with_parameter(name, value))  # type: ignore[attr-defined]
+        if not hasattr(self.system, "with_parameter"):
+            raise InputError(f"a {type(self.system).__name__} has no parameters to set; make a new one")
+        self._replace_system(self.system.with_parameter(name, value))
 
     def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:
         """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s]."""
-        self._replace_system(self.system.with_push(frame, force, self.t, duration, point))  # type: ignore[attr-defined]
+        _demand_positive("the push's duration", duration)
+        if not hasattr(self.system, "with_push"):
+            raise InputError(f"a {type(self.system).__name__} cannot be pushed; only a ContactSystem can")
+        self._replace_system(self.system.with_push(frame, force, self.t + duration, point))
 
     # --- the loop ---------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,11 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         InputError: the folder does not exist.
     """
     path = Path(path)
+    if any(arc.system is not trajectory.system for arc in trajectory.arcs):
+        warnings.warn(
+            "set or push changed the system in this run; the file keeps the last one, with which forces are computed",
+            stacklevel=3,
+        )
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     groups = {

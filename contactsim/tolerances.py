@@ -24,7 +24,7 @@ class Tolerances:
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
         hop: a contact that would leave the ground for less than this height stays on it [m].
-        force: forces and accelerations below this, relative to the largest of the problem, are zero.
+        force: rounding of a contact force, relative to the largest of its mode: what force guards may miss.
         slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
             of the slip acceleration while the contact starts to slip [m/s].
         drift: a state further from its constraints than this is projected back [m, m/s].

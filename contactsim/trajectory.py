@@ -110,6 +110,11 @@ class Event:
         return self.transition.residuals
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences worth telling: forces that are not unique, an impact that gains energy."""
+        return self.transition.notes
+
+    @property
     def visible(self) -> bool:
         """Whether anything changed that a user can see (not a change of the engine's own bookkeeping)."""
         return bool(self.transition.changes)
@@ -229,6 +234,8 @@ class Trajectory:
         Raises:
             InputError: `t` lies outside the run.
         """
+        if side not in ("+", "-"):
+            raise InputError(f"side is '{side}'; give '+' for the right limit or '-' for the left one")
         if not self.arcs[0].t0 <= t <= self.arcs[-1].t1:
             raise InputError(f"t = {t} lies outside the run, which covers [{self.arcs[0].t0}, {self.arcs[-1].t1}] s")
         starts: list[float] = [arc.t0 for arc in self.arcs]

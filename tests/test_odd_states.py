@@ -1,4 +1,4 @@
-"""Odd states and odd demands: what a reviewer of the numerics tried against the engine, with independent references."""
+"""Odd states and odd demands, against independent references."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_two_integrators_agree_on_a_tumbling_box() -> None:
 
 
 def test_an_impact_that_gains_energy_says_so() -> None:
-    """Newton's restitution with friction at several contacts (Kane's paradox): physics.md, item 11."""
+    """Newton's restitution with friction at several contacts (Kane's paradox): Newton's law with friction."""
     rng = np.random.default_rng(2)
     model = single_body(pin.JointModelFreeFlyer(), 1.0, tuple(0.02 * rng.uniform(0.8, 1.2, 3)), "body")
     points = [

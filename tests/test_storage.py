@@ -68,7 +68,7 @@ def test_rotations_and_forces_come_back(tmp_path: Path) -> None:
 def test_parameters_pushes_and_compliance_come_back(tmp_path: Path) -> None:
     system = cs.ContactSystem(point_mass(), terrain=cs.terrain.Flat(-0.1, (0.2, 0.0)), law="spring-damper")
     system = system.with_parameter("law.stiffness", 3e3).with_parameter("contact.friction", 0.7)
-    system = system.with_push("mass", (2.0, 0.0, 0.0), 0.1, 0.2)
+    system = system.with_push("mass", (2.0, 0.0, 0.0), 0.3)
     run = cs.simulate(system, cs.State([0, 0, 0.01], [0.5, 0.0, 0.0]), (0.0, 0.5), record_period=0.01)
     back = cs.Trajectory.load(run.save(tmp_path / "run.nc"))
     same(run, back)

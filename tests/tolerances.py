@@ -1,6 +1,6 @@
 """The one table of tolerances of the tests: what is compared, with its unit, and why the figure is what it is."""
 
-# --- accuracy of issue 2, default tolerances of the engine ---------------------------------------------------------
+# --- accuracy, default tolerances of the engine ---------------------------------------------------------
 BOUNCE_TIME = 1e-10  # s, first five bounces
 STOP_TIME = 1e-9  # s, sliding point or box
 STOP_PLACE = 1e-9  # m

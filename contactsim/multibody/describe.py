@@ -72,9 +72,7 @@ def rebuild(description: Description) -> ContactSystem:
         tolerances=Tolerances(**description["tolerances"]),
     )
     for push in description["pushes"]:
-        system = system.with_push(
-            push["frame"], push["force"], push["start"], push["end"] - push["start"], push["point"]
-        )
+        system = system.with_push(push["frame"], push["force"], push["end"], push["point"])
     system._set_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))
     return system
 

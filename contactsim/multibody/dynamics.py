@@ -54,7 +54,7 @@ class RigidFlow(Flow):
 
     Constrained rows C (normals of closed contacts, tangents of sticking ones) and force directions D, which differ
     from C where contacts slip (d = n - mu_k t s):  (C M^-1 D^T) lam = -(C M^-1 f + bias),  a = M^-1 (f + D^T lam).
-    Source: the friction chapter, eq. (hybrid system formulation, continuous dynamics), with the spatial cone.
+    Source: Leine and Nijmeijer 2004 (as in `complementarity`), with the spatial cone.
     """
 
     def __init__(self, system: ContactSystem, mode: SystemMode) -> None:

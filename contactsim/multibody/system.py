@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
@@ -122,8 +123,16 @@ class ContactSystem(HybridSystem):
         self.gravity = _vector("gravity", gravity, 3)
         self.joint_limits = joint_limits
         self.tolerances = tolerances or Tolerances()
+        if not hasattr(robot, "bind"):
+            raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
+        if not isinstance(self.terrain, Terrain):
+            raise InputError(f"the terrain is a {type(terrain).__name__}; give a Terrain such as terrain.Flat()")
         self.mechanism: ContactMechanism = robot.bind(self.terrain, self.gravity, joint_limits)
         self.law = _law(law)
+        if isinstance(self.law, CompliantLaw) and any(self.mechanism.enabled):
+            warnings.warn(
+                "a compliant law does not look at the contacts' 'enabled' margins; use a rigid one", stacklevel=2
+            )
         self.controller = as_controller(controller)
         self.pushes: tuple[Push, ...] = ()
         self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
@@ -335,11 +344,13 @@ class ContactSystem(HybridSystem):
         changed._set_coefficients(arrays["friction"], arrays["static_friction"], arrays["restitution"])
         return changed
 
-    def with_push(self, frame: str, force: Any, start: float, duration: float, point: Any = (0, 0, 0)) -> ContactSystem:
-        """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame` from `start` for `duration` [s]."""
-        if not duration > 0.0:
-            raise InputError(f"the push lasts {duration} s; give a positive duration")
-        push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), start + duration)
+    def with_push(self, frame: str, force: Any, end: float, point: Any = (0, 0, 0)) -> ContactSystem:
+        """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame`; a Simulation ends it at `end` [s].
+
+        Raises:
+            InputError: there is no such frame, or a vector is not three finite numbers.
+        """
+        push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), end)
         where = self.robot.nominal if hasattr(self.robot, "nominal") else np.zeros(self.nq)
         self.mechanism.generalised_force(where, frame, push.force, push.point)  # raises where there is no such frame
         changed = copy.copy(self)
