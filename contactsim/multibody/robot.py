@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from .. import registry
-from ..errors import InputError
+from ..errors import InputError, PluginError
 from ..hybrid import Array
 from .bound import BoundRobot
 from .geometry import automatic_contacts, load_geometry
@@ -278,7 +278,10 @@ def robot_entries() -> dict[str, Any]:
     """Entries of all registered catalogues by name."""
     entries: dict[str, Any] = {}
     for catalogue in registry.names("robots"):
-        entries.update(registry.load("robots", catalogue)())
+        try:
+            entries.update(registry.load("robots", catalogue)())
+        except PluginError as error:  # a broken catalogue does not stop the others
+            warnings.warn(str(error), stacklevel=3)
     return entries
 
 
