@@ -93,7 +93,7 @@ def _look_here(
         _see_gaps(system, mode, t, q, worst)
         _see_forces(system, mode, forces, terms.rates, worst)
     else:
-        found, _ = flow.contact_forces(t, x)
+        found = flow.contact_forces(t, x)
         forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
     power = system.mechanism.working_power(t, q, v)
     if (applied := system.applied_force(t, x)) is not None:

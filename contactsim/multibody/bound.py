@@ -44,7 +44,7 @@ class BoundRobot(ContactMechanism):
         self._robot = robot
         self._model = pin.Model(robot.model)
         self._model.gravity = pin.Motion(gravity, np.zeros(3))
-        self._terrain, self._gravity = terrain, gravity
+        self._terrain = terrain
         self.nq, self.nv, self.space = robot.nq, robot.nv, robot.space
         points, self._limits = robot.contacts, joint_limit_rows(robot.model) if joint_limits else ()
         alone = np.zeros(len(self._limits))

@@ -37,9 +37,10 @@ class CompliantFlow(Flow):
         )
         self.guard_names = self._guards
 
-    def contact_forces(self, t: float, x: Array) -> tuple[dict[int, Array], Array]:
-        """{contact: force along its rows} of touching and released contacts as the law gives them, and memory rates."""
-        return self._evaluate(t, x)[:2]
+    def contact_forces(self, t: float, x: Array) -> dict[int, Array]:
+        """{contact: force along its rows} of touching and released contacts, as the law gives them."""
+        forces: dict[int, Array] = self._evaluate(t, x)[0]
+        return forces
 
     def field(self, t: float, x: Array) -> Array:
         """Rate (v, a, z') of the state."""
@@ -62,7 +63,7 @@ class CompliantFlow(Flow):
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
         gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
-        forces = self._evaluate(t, x)[0] if self._watched else {}
+        forces = self.contact_forces(t, x) if self._watched else {}
         value = {
             "gap": lambda i: gaps[i],
             "clear": lambda i: -gaps[i],
@@ -108,7 +109,7 @@ class CompliantContacts:
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
-        forces, _ = CompliantFlow(self._system, mode).contact_forces(t, x)
+        forces = CompliantFlow(self._system, mode).contact_forces(t, x)
         return {i: forces[i] for i in mode.closed}
 
     def start(self, t: float, x: Array) -> Transition:

@@ -60,10 +60,6 @@ class SystemMode:
     contacts: tuple[ContactState, ...]
     redundant: bool = False
 
-    def indices(self, *modes: Mode) -> tuple[int, ...]:
-        """Indices of the contacts in one of `modes`."""
-        return tuple(i for i, state in enumerate(self.contacts) if state.mode in modes)
-
     @property
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
