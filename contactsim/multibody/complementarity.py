@@ -331,11 +331,11 @@ def _admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array,
     free = directions[np.sum(values > RANK * values[0]) :].T
     if not free.shape[1]:
         return forces
-    return largest_margin(problem, modes, forces, basis @ free)[0]
+    return largest_margin(problem, modes, forces, basis @ free)
 
 
-def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> tuple[Array, float]:
-    """Forces `forces` + `null` @ y whose least cone margin is largest, and that margin [N]: a small cone program.
+def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array:
+    """Forces `forces` + `null` @ y whose least cone margin is largest: a small cone program.
 
     Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r.
     """
@@ -359,9 +359,8 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
     nothing = np.zeros((width + 1, width + 1))
     best = _clarabel(nothing, objective, -np.vstack(blocks), np.concatenate(right) / scale, cones)
     if not np.all(np.isfinite(best)):
-        return forces, _least_margin(problem, modes, forces)
-    found = forces + scale * (null @ best[:width])
-    return found, _least_margin(problem, modes, found)
+        return forces
+    return forces + scale * (null @ best[:width])
 
 
 def _clarabel(quadratic: Array, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]) -> Array:
