@@ -15,9 +15,11 @@ _HOMES = {
     "ContactSimError": "errors",
     "InputError": "errors",
     "NoAdmissibleModeError": "errors",
+    "NonDifferentiableError": "errors",
     "PluginError": "errors",
     "SimulationError": "errors",
     "StepSizeError": "errors",
+    "TransversalityError": "errors",
     "Euclidean": "hybrid",
     "Flow": "hybrid",
     "HybridSystem": "hybrid",
@@ -61,9 +63,11 @@ if TYPE_CHECKING:
         ContactSimError,
         InputError,
         NoAdmissibleModeError,
+        NonDifferentiableError,
         PluginError,
         SimulationError,
         StepSizeError,
+        TransversalityError,
     )
     from .hybrid import Euclidean, Flow, HybridSystem, Manifold, Transition
     from .look import export_html, export_png, view

@@ -42,5 +42,16 @@ class StepSizeError(SimulationError):
     """The integrator cannot meet its tolerance with a step above the smallest one."""
 
 
+class NonDifferentiableError(ContactSimError):
+    """A run has no single derivative at an event: several orders of what happens there, or no order at all.
+
+    `problem` carries the event and, where it was followed, {word: outcome}.
+    """
+
+
+class TransversalityError(NonDifferentiableError):
+    """A guard is met tangentially (grazing): D_t g + D_x g F is zero, and the saltation matrix does not exist."""
+
+
 class CheckError(ContactSimError):
     """A finished trajectory violates one of its own laws by more than the tolerance of the check."""

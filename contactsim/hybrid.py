@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+from .errors import InputError
 
 Array = np.ndarray
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -35,6 +37,13 @@ class Manifold(ABC):
     def within_chart(self, dx: Array) -> bool:
         """Whether the chart is still well conditioned at `dx`; where it is not, a new one is started."""
         return True
+
+    def bracket(self, rate: Array) -> Array | None:
+        """Matrix ad(rate) (dim, dim) of the Lie bracket: a variation obeys d(dx)/dt = D_x f dx - ad(f) dx.
+
+        None where tangent vectors commute, as in R^n.
+        """
+        return None
 
 
 class Euclidean(Manifold):
@@ -93,6 +102,18 @@ class Flow(ABC):
         """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""
         return x
 
+    def jacobian(self, t: float, x: Array) -> Array | None:
+        """D_x f (dim, dim): field(t, x (+) dx) = field(t, x) + jacobian dx + ...; None: to be differenced."""
+        return None
+
+    def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
+        """D_x g (len(names), dim) of the named guards; None: to be differenced."""
+        return None
+
+    def input_matrix(self, t: float, x: Array) -> Array | None:
+        """D_u f (dim, nu) with respect to the inputs of the system; None: it has none."""
+        return None
+
 
 @dataclass(frozen=True)
 class Transition:
@@ -105,6 +126,8 @@ class Transition:
         impulses: {contact: (3,) or (d,) newton second}.
         residuals: {law: largest violation}.
         notes: sentences worth telling the user (a non-unique force, an impact that gains energy).
+        derivative: () -> (D_x R (dim_post, dim_pre), D_t R (dim_post,)) of the reset x_post = R(t, x_pre) with its
+            outcome held; None: to be differenced.
     """
 
     x: Array
@@ -113,6 +136,7 @@ class Transition:
     impulses: Mapping[str, Array] = field(default_factory=lambda: NOTHING)
     residuals: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     notes: tuple[str, ...] = ()
+    derivative: Callable[[], tuple[Array, Array]] | None = None
 
 
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
@@ -132,6 +156,29 @@ class HybridSystem(ABC):
     @abstractmethod
     def start(self, t: float, x: Array) -> Transition:
         """Mode in which a run starts at (t, x); raises InputError where the state is not a valid one."""
+
+    def crossing(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
+        """What a neighbouring run meets that reaches the guards in `fired` first of several which are at zero here.
+
+        Differs from `transition` only where that looks at what else is at zero, fired or not.
+        """
+        return self.transition(t, x, mode, fired)
+
+    def with_parameter(self, name: str, value: float) -> HybridSystem:
+        """A copy with one parameter changed.
+
+        Raises:
+            InputError: no such parameter, or its value is out of range.
+        """
+        raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
+
+    def parameter(self, name: str) -> float:
+        """Value of a parameter by name.
+
+        Raises:
+            InputError: no such parameter.
+        """
+        raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
 
     def space(self, mode: Hashable) -> Manifold | None:
         """Manifold of the states in a mode; None: R^n with the dimension of the state at hand."""
