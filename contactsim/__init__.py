@@ -20,6 +20,9 @@ _HOMES = {
     "SimulationError": "errors",
     "StepSizeError": "errors",
     "TransversalityError": "errors",
+    "bouligand": "formulas",
+    "bouligand_pieces": "formulas",
+    "saltation_matrix": "formulas",
     "Euclidean": "hybrid",
     "Flow": "hybrid",
     "HybridSystem": "hybrid",
@@ -33,10 +36,13 @@ _HOMES = {
     "Status": "trajectory",
     "Trajectory": "trajectory",
     "CompliantLaw": "contracts",
+    "CompliantPoint": "contracts",
     "ContactLaw": "contracts",
     "EventDerivative": "contracts",
     "LawParameters": "contracts",
     "RigidLaw": "contracts",
+    "Linearization": "linearization",
+    "linearize": "linearization",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
     "Sampled": "multibody.controllers",
@@ -57,7 +63,7 @@ _MODULES = {"terrain": "multibody.terrain"}
 __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:
-    from .contracts import CompliantLaw, ContactLaw, EventDerivative, LawParameters, RigidLaw
+    from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw
     from .errors import (
         CheckError,
         ContactSimError,
@@ -69,7 +75,9 @@ if TYPE_CHECKING:
         StepSizeError,
         TransversalityError,
     )
+    from .formulas import bouligand, bouligand_pieces, saltation_matrix
     from .hybrid import Euclidean, Flow, HybridSystem, Manifold, Transition
+    from .linearization import Linearization, linearize
     from .look import export_html, export_png, view
     from .multibody import terrain
     from .multibody.controllers import PD, Controller, Sampled

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+if TYPE_CHECKING:
+    from .crossings import EventData
+
 Array = np.ndarray
+Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
 
 
 class LawParameters(BaseModel):
@@ -55,36 +60,73 @@ class RigidLaw(ContactLaw):
         return kinetic, static
 
 
-class CompliantLaw(ContactLaw):
-    """A law of forces: the ground gives way, and the force of a contact is a function of its state."""
+class CompliantPoint(NamedTuple):
+    """What a compliant law may look at: one contact and its state.
 
-    memory: int = 0  # numbers of internal state per contact
+    Attributes:
+        gap: distance to the ground [m], negative in touch.
+        velocity: velocity relative to the ground (1 + d_t,), normal first [m/s].
+        memory: internal state (memory,).
+        friction: kinetic coefficient of the contact.
+        touching: contacts that carry a force in this mode, this one included (a joint at its limit counts).
+    """
+
+    gap: float
+    velocity: Array
+    memory: Array = np.empty(0)
+    friction: float = 0.0
+    touching: int = 1
+
+
+class CompliantLaw(ContactLaw):
+    """A law of forces: the ground gives way, and the force of a contact is a function of its state.
+
+    The engine asks for the force where the contact touches, and a little beyond: where a step runs over an event, and
+    by 1e-8 m where the law is differenced. The force must be smooth there; what switches is an event of the engine's.
+
+    Attributes:
+        memory: numbers of internal state per contact.
+        pulls: False: a contact only pushes; it is released where its normal force falls through zero, and takes hold
+            again where the force rises through zero. True: the force acts exactly while the gap is negative.
+    """
+
+    memory: int = 0
+    pulls: bool = False
 
     @abstractmethod
-    def force(self, gap: float, velocity: Array, memory: Array, friction: float) -> tuple[Array, Array]:
-        """Force (1 + d_t,) [N] and rate of the memory of one contact in touch.
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        """Force (1 + d_t,) [N], normal first, and rate (memory,) of the memory [1/s] of one contact in touch."""
 
-        Args:
-            gap: distance to the ground [m], negative in touch.
-            velocity: relative velocity (1 + d_t,), normal first [m/s].
-            memory: internal state (memory,).
-            friction: kinetic coefficient of the contact.
+    def jacobian(self, point: CompliantPoint) -> Array | None:
+        """Derivative of `force` as one matrix (1 + d_t + memory, 2 + d_t + memory); None: it is differenced.
 
-        The normal force may be returned negative: the contact is released where it falls through zero.
+            [ dF/dgap   dF/dvelocity   dF/dmemory  ]      dF/dgap = D[:1 + d_t, 0] [N/m]
+            [ dr/dgap   dr/dvelocity   dr/dmemory  ]      dF/dvelocity = D[:1 + d_t, 1:2 + d_t] [N s/m]
+
+        Rows are those of the force F and the rate r of the memory, columns those of gap, velocity and memory.
         """
+        return None
 
 
 class EventDerivative(ABC):
-    """First-order effect of an event on a variation of the state."""
+    """First-order effect of an event on the states around a run.
+
+    An event is an `EventData` of `contactsim.crossings`: its `root` is the state before it, its `groups` say what a
+    neighbouring run may meet first, and `root.cross(group)` gives what lies behind, with the saltation matrix.
+    """
 
     @abstractmethod
-    def accepts(self, event: Any) -> bool:
-        """Whether this plugin can differentiate the event."""
+    def accepts(self, event: EventData) -> bool:
+        """Whether this plugin can differentiate the event; the first that does is taken."""
 
     @abstractmethod
-    def apply(self, event: Any, dx: Array, dp: Array | None = None) -> Array:
-        """Variations after the event (m, n_post) of the variations `dx` (m, n_pre) before it."""
+    def apply(self, event: EventData, dx: Array) -> Array:
+        """Variations (m, n_post) after the event of the variations `dx` (m, n_pre) before it.
+
+        Raises:
+            NonDifferentiableError: there are none, since neighbouring runs end in states apart from each other.
+        """
 
     @abstractmethod
-    def matrix(self, event: Any) -> Array:
-        """The one matrix (n_post, n_pre) of the event; raises where none exists."""
+    def pieces(self, event: EventData) -> Mapping[Word, Array]:
+        """{word: matrix (n_post, n_pre)}: the linear pieces, each for one order in which the guards are met."""

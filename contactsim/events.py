@@ -54,16 +54,16 @@ class Watch:
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
         # A guard is known no better than the time of the event that started the flow: some units a second.
-        self._rounding = np.maximum(rounding, 10.0 * np.spacing(abs(t)))
+        self.rounding = np.maximum(rounding, 10.0 * np.spacing(abs(t)))
         bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
-        self._band = np.maximum(bands, self._rounding)
-        self._level = np.minimum(self.values, 0.0) - self._rounding  # where a guard fires that was never armed
-        self.armed = self.values > self._rounding
+        self.band = np.maximum(bands, self.rounding)
+        self._level = np.minimum(self.values, 0.0) - self.rounding  # where a guard fires that was never armed
+        self.armed = self.values > self.rounding
         self._sampled: tuple[Segment, Array, Array] | None = None
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
-        return self._names(np.flatnonzero(self.values < -self._band))
+        return self._names(np.flatnonzero(self.values < -self.band))
 
     def crossings(self, segment: Segment) -> list[Crossing]:
         """Guards that fire within a step from the present state, each with the bracket of its first zero."""
@@ -90,7 +90,7 @@ class Watch:
         """Go on from the end of a step in which nothing fired."""
         if len(self.values):
             _, samples = self._sample(segment)
-            self.armed = self.armed | (samples > self._rounding).any(axis=0)
+            self.armed = self.armed | (samples > self.rounding).any(axis=0)
             self.values = samples[-1]
 
     def _sample(self, segment: Segment) -> tuple[Array, Array]:
@@ -126,7 +126,7 @@ class Watch:
                 return Crossing(guard, float(times[k - 1]), float(times[k]), level)
             if armed and (low := self._dip(segment, times, values, k, guard)) is not None:
                 return Crossing(guard, float(times[k - 1]), low, level)
-            armed = armed or values[k] > self._rounding[guard]
+            armed = armed or values[k] > self.rounding[guard]
         return None
 
     def _dip(self, segment: Segment, times: Array, values: Array, k: int, guard: int) -> float | None:
@@ -178,7 +178,7 @@ class Watch:
         time = max(time, float(np.nextafter(segment.t0, np.inf)))
         slopes = self._slopes(segment, time)
         landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
-        margin = np.maximum(-slopes * self._window, self._rounding)
+        margin = np.maximum(-slopes * self._window, self.rounding)
         together = self._armed_before(segment, landed.t1) & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
@@ -193,7 +193,7 @@ class Watch:
             values = self._at(landed, time) if landed.guards is None else landed.guards
             error = values[guard] - leader.level
             correction = -error / slope if slope else 0.0
-            if abs(correction) <= 0.1 * self._window or abs(error) <= self._rounding[guard]:
+            if abs(correction) <= 0.1 * self._window or abs(error) <= self.rounding[guard]:
                 return landed, values
             if not segment.t0 < time + correction <= segment.t1:
                 break
@@ -202,7 +202,7 @@ class Watch:
 
     def _armed_before(self, segment: Segment, time: float) -> Array:
         times, samples = self._sample(segment)
-        return self.armed | (samples[times < time] > self._rounding).any(axis=0)
+        return self.armed | (samples[times < time] > self.rounding).any(axis=0)
 
     def _zero(self, segment: Segment, hit: Crossing) -> float:
         def guard(t: float) -> float:

@@ -126,8 +126,9 @@ class Transition:
         impulses: {contact: (3,) or (d,) newton second}.
         residuals: {law: largest violation}.
         notes: sentences worth telling the user (a non-unique force, an impact that gains energy).
-        derivative: () -> (D_x R (dim_post, dim_pre), D_t R (dim_post,)) of the reset x_post = R(t, x_pre) with its
-            outcome held; None: to be differenced.
+        derivative: () -> D_x R (dim_post, dim_pre) of the reset x_post = R(t, x_pre) with its outcome held; None: to be
+            differenced.
+        still: whether the reset does not depend on time, D_t R = 0; else that is differenced.
     """
 
     x: Array
@@ -136,7 +137,8 @@ class Transition:
     impulses: Mapping[str, Array] = field(default_factory=lambda: NOTHING)
     residuals: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     notes: tuple[str, ...] = ()
-    derivative: Callable[[], tuple[Array, Array]] | None = None
+    derivative: Callable[[], Array] | None = None
+    still: bool = False
 
 
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
@@ -163,6 +165,19 @@ class HybridSystem(ABC):
         Differs from `transition` only where that looks at what else is at zero, fired or not.
         """
         return self.transition(t, x, mode, fired)
+
+    def separable(
+        self, t: float, x: Array, mode: Hashable, names: frozenset[Hashable]
+    ) -> tuple[frozenset[Hashable], ...]:
+        """Guards that are zero together, in the groups that a neighbouring run meets one after the other.
+
+        Guards belong into one group where every neighbouring run meets them together, too.
+        """
+        return tuple(frozenset({name}) for name in sorted(names, key=str))
+
+    def guard_label(self, name: Hashable) -> str:
+        """A guard as a user reads it."""
+        return str(name)
 
     def with_parameter(self, name: str, value: float) -> HybridSystem:
         """A copy with one parameter changed.

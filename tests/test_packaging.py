@@ -26,9 +26,9 @@ PACKAGES = {
 FLOORS = (
     {"errors"},
     {"registry", "tolerances", "hybrid", "config"},
-    {"contracts", "integrators"},
-    {"events", "multibody"},
-    {"trajectory", "simulation", "variation", "linearize", "analysis", "conformance"},
+    {"contracts", "integrators", "differences", "formulas"},
+    {"events", "crossings", "multibody"},
+    {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
     {"look", "storage", "progress", "scene"},
     {"listings", "doctor", "job"},
     {"cli", "__main__"},

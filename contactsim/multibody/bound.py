@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,24 +13,18 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
-from .mechanism import ContactMechanism, Shortcut, Terms, static_of
+from .derivatives import PlaneDerivatives, simple_model, skew
+from .mechanism import ContactMechanism, Shortcut, TermDerivatives, Terms, static_of
 from .modes import Mode, SystemMode
 from .terrain import Terrain, tangents
 
 if TYPE_CHECKING:
     from .robot import Robot
 
-# EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
-EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 TURN = 1.0  # rotation within one step [rad]
 UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
-
-
-def skew(points: Array) -> Array:
-    """Matrices (k, 3, 3) of the cross products with `points` (k, 3)."""
-    return (points @ EPS).reshape(-1, 3, 3)
 
 
 class BoundRobot(ContactMechanism):
@@ -56,6 +51,7 @@ class BoundRobot(ContactMechanism):
         self.enabled = tuple(point.enabled for point in points) + (None,) * len(self._limits)
         self._damping = np.array(self._model.damping)
         self.bounded_steps = True
+        self.autonomous = terrain.plane() is not None
         self._still = np.zeros(self.nv)
         self._turning = turning_velocities(self._model)
         self._damped = bool(np.any(self._damping))
@@ -158,9 +154,7 @@ class BoundRobot(ContactMechanism):
         if not contacts:
             return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
         pin.forwardKinematics(model, data, q, v, self._still)
-        points = contacts
-        if contacts[-1] >= len(self.names):
-            points = tuple(i for i in contacts if i < len(self.names))
+        points = self._points(contacts)
         make = self._plane_rows if self._plane is not None else self._rows
         rows, rates, bias = make(t, v, points) if points else (np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
         if len(points) < len(contacts):
@@ -240,6 +234,69 @@ class BoundRobot(ContactMechanism):
             rates.append(block_rates)
             biases.append(block_bias)
         return np.vstack(blocks), np.concatenate(rates), np.concatenate(biases)
+
+    # --- derivatives ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _derivatives(self) -> PlaneDerivatives | None:
+        """Analytic derivatives; None on curved or moving ground, and for a joint that pinocchio cannot derive."""
+        simple = simple_model(self._model) if self._plane is not None else None
+        if simple is None:
+            return None
+        model, index = simple
+        assert self._plane is not None
+        joints = [index[joint] for joint in self._joints]
+        return PlaneDerivatives(model, joints, self._centres, self._radius, self._plane[1], self._basis)
+
+    def _points(self, contacts: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of `contacts` that are points; joint limits follow them."""
+        if not contacts or contacts[-1] < len(self.names):
+            return contacts
+        return tuple(i for i in contacts if i < len(self.names))
+
+    def term_derivatives(
+        self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
+    ) -> TermDerivatives:
+        """Derivatives of residual, rates and motion; on a plane from pinocchio's derivatives of inverse dynamics."""
+        derivatives = self._derivatives
+        if derivatives is None:
+            return super().term_derivatives(t, q, v, a, contacts, forces)
+        points = self._points(contacts)
+        by_q, by_v = derivatives.inertial(q, v, a)
+        residual_v = by_v + np.diag(self._damping) if self._damped else by_v.copy()
+        if not points:
+            empty = np.zeros((3, len(contacts), self.nv))
+            return TermDerivatives(by_q.copy(), residual_v, *empty)
+        size = len(points) * len(self._basis)
+        centres = derivatives.centres(points)
+        residual_q = by_q - derivatives.contact_forces(points, centres, forces[:size])
+        rows = derivatives.rows(points, centres, v, a)
+        if len(points) < len(contacts):
+            rows = np.concatenate([rows, np.zeros((3, len(contacts) - len(points), self.nv))], axis=1)
+        return TermDerivatives(residual_q, residual_v, *rows)
+
+    def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
+        """Derivative (n, n) of M w - J^T Lam by q; on a plane from pinocchio's derivatives of inverse dynamics."""
+        derivatives = self._derivatives
+        if derivatives is None:
+            return super().impulse_derivatives(t, q, w, contacts, impulses)
+        by_q, points = derivatives.inertial_weightless(q, w), self._points(contacts)
+        if not points:
+            return by_q.copy()
+        impulses = impulses[: len(points) * len(self._basis)]
+        return by_q - derivatives.contact_forces(points, derivatives.centres(points), impulses)
+
+    def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Derivative (m, n) of the contact velocities by q at fixed v."""
+        derivatives = self._derivatives
+        if derivatives is None:
+            return super().rate_derivatives(t, q, v, contacts)
+        points = self._points(contacts)
+        if not points:
+            return np.zeros((len(contacts), self.nv))
+        derivatives.inertial(q, v, self._still)
+        rates = derivatives.rows(points, derivatives.centres(points), v, self._still)[0]
+        return np.concatenate([rates, np.zeros((len(contacts) - len(points), self.nv))])
 
     # --- what users see ---------------------------------------------------------------------------------------
 
@@ -375,9 +432,11 @@ def joint_limit_rows(model: pin.Model) -> tuple[JointLimit, ...]:
 
 
 def _frame_rate(normal: Array, normal_rate: Array) -> Array:
-    """Rate (3, 3) of the rows (n, t1, t2) of `tangents` as the normal turns, by a central difference along its path."""
-    h = 1e-6 / max(1.0, float(np.linalg.norm(normal_rate)))
-    ahead, behind = normal + h * normal_rate, normal - h * normal_rate
-    ahead, behind = ahead / np.linalg.norm(ahead), behind / np.linalg.norm(behind)
-    rows = (tangents(ahead, np.eye(3)) - tangents(behind, np.eye(3))) / (2 * h)
-    return np.vstack([normal_rate, rows])
+    """Rate (3, 3) of the rows (n, t1, t2) of `tangents` as the normal turns."""
+    first = tangents(normal, np.eye(3))[0]
+    axis = 0 if np.hypot(normal[1], normal[2]) >= 0.5 else 1  # as `tangents` chooses
+    along = np.eye(3)[axis] - normal[axis] * normal
+    change = -(normal_rate[axis] * normal + normal[axis] * normal_rate)
+    first_rate = (change - first * (first @ change)) / np.linalg.norm(along)
+    second_rate = np.cross(normal_rate, first) + np.cross(normal, first_rate)
+    return np.array([normal_rate, first_rate, second_rate])

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..differences import tangent_derivative
 from ..errors import InputError
-
-Array = np.ndarray
+from ..hybrid import Array, Euclidean, Manifold
 
 
 class Controller(ABC):
@@ -35,6 +35,27 @@ class Controller(ABC):
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Memory (memory,) after a sampling instant; unchanged unless overridden."""
         return z
+
+    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """D tau (nv, 2 nv + memory) along tangent directions of q, then v, then z; differenced unless overridden."""
+        return _differenced(self.torque, t, q, v, z, space)
+
+    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """D z' (memory, 2 nv + memory); differenced unless overridden."""
+        return _differenced(self.rate, t, q, v, z, space)
+
+    def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """D sample (memory, 2 nv + memory); differenced unless overridden."""
+        return _differenced(self.sample, t, q, v, z, space)
+
+
+def _differenced(
+    function: Callable[[float, Array, Array, Array], Array], t: float, q: Array, v: Array, z: Array, space: Manifold
+) -> Array:
+    along_q = tangent_derivative(lambda point: function(t, point, v, z), space, q)
+    along_v = tangent_derivative(lambda velocity: function(t, q, velocity, z), Euclidean(len(v)), v)
+    along_z = tangent_derivative(lambda memory: function(t, q, v, memory), Euclidean(len(z)), z)
+    return np.hstack([along_q, along_v, along_z])
 
 
 class Law(Controller):
@@ -72,6 +93,7 @@ class PD(Controller):
         self._kp = np.where(actuated, _gain("kp", kp, nv), 0.0)
         self._kd = np.where(actuated, _gain("kd", kd, nv), 0.0)
         self._actuated = actuated.astype(float)
+        self._plain = bool(np.all(_plain_joints(robot)[actuated]))
         self._reference = _reference(robot.nominal if reference is None else reference, robot.nq, nv)
         self.period = period
         self.memory = nv if period is not None else 0
@@ -85,6 +107,24 @@ class PD(Controller):
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The PD law, to be held until the next sample."""
         return self._law(t, q, v)
+
+    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the PD law, or of the held value."""
+        if self.period is None:
+            return self._law_jacobian(t, q, v)
+        return np.hstack([np.zeros((len(v), 2 * len(v))), np.eye(len(v))])
+
+    def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the PD law, whatever was held before."""
+        return np.hstack([self._law_jacobian(t, q, v), np.zeros((len(v), len(z)))])
+
+    def _law_jacobian(self, t: float, q: Array, v: Array) -> Array:
+        q_ref = self._reference(t)[0]
+        if self._plain:
+            along_q = -np.diag(self._kp)
+        else:
+            along_q = tangent_derivative(lambda point: self._kp * self._space.difference(point, q_ref), self._space, q)
+        return np.hstack([along_q, -np.diag(self._kd)])
 
     def _law(self, t: float, q: Array, v: Array) -> Array:
         q_ref, v_ref, tau_ff = self._reference(t)
@@ -109,6 +149,15 @@ class Sampled(Controller):
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The function's value, to be held."""
         return np.asarray(self._function(t, q, v), dtype=float)
+
+
+def _plain_joints(robot: Any) -> Array:
+    """Which velocities (nv,) are the rates of coordinates that simply add up."""
+    plain = np.ones(robot.nv, dtype=bool)
+    if (model := getattr(robot, "model", None)) is not None:
+        for joint in list(model.joints)[1:]:
+            plain[joint.idx_v : joint.idx_v + joint.nv] = joint.nv == 1
+    return plain
 
 
 def as_controller(given: Any) -> Controller | None:

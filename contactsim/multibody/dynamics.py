@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg.lapack import dgesv, dposv
+from scipy.linalg.lapack import dgesv
 
 from ..errors import SingularError
 from ..hybrid import Array, Flow
+from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
+from .sensitivity import ModeEquations, Turn, across, loose_forces, turned
 
 if TYPE_CHECKING:
     from .system import ContactSystem
@@ -49,6 +51,21 @@ class Motion:
         return self.fill()
 
 
+@dataclass(frozen=True)
+class Sensitivity:
+    """Derivatives at one state in one mode, along the tangent directions of the state.
+
+    Attributes:
+        acceleration_x: of a (nv, dim).
+        forces_x: of the contact forces lam (m, dim).
+        rates_x: of the contact velocities z (m, dim).
+    """
+
+    acceleration_x: Array
+    forces_x: Array
+    rates_x: Array
+
+
 class RigidFlow(Flow):
     """Motion with every contact OPEN, STICK or SLIP: M a = f + J^T lam with the constraints of the mode.
 
@@ -74,6 +91,8 @@ class RigidFlow(Flow):
         self._found: dict[int, Array] = {}
         self._key: tuple[float, bytes] | None = None
         self._motion: Motion | None = None
+        self._sensitivity_key: tuple[float, bytes] | None = None
+        self._last_sensitivity: Sensitivity | None = None
 
     # --- layout of rows and guards ----------------------------------------------------------------------------
 
@@ -187,7 +206,7 @@ class RigidFlow(Flow):
             rates = self._terms(t, x).rates
             for i in free:
                 self._references[i] = unit(rates[self._tangent[i]]) or self._references.get(i, (1.0, 0.0))
-            self._key = None
+            self._key = self._sensitivity_key = None
         if self._incipient:
             self.motion(t, x)
             self._incipient.update(self._found)
@@ -217,6 +236,154 @@ class RigidFlow(Flow):
         v = v + smallest_change(terms.mass, terms.rows[self._constrained], -slip)[0]
         self._key = None
         return np.concatenate([q, v, x[nq + nv :]])
+
+    # --- derivatives ------------------------------------------------------------------------------------------
+
+    def jacobian(self, t: float, x: Array) -> Array | None:
+        """D_x f (dim, dim), analytic where users' functions are; None where forces have kinks."""
+        sensitivity = self._sensitivity(t, x)
+        if sensitivity is None:
+            return None
+        system, nv = self._system, self._system.nv
+        jacobian = np.zeros((system.tangent_size, system.tangent_size))
+        jacobian[range(nv), range(nv, 2 * nv)] = 1.0
+        jacobian[nv : 2 * nv] = sensitivity.acceleration_x
+        if system.memory:
+            memory_x = system.applied_jacobian(t, x).memory_x
+            jacobian[2 * nv : 2 * nv + len(memory_x)] = memory_x
+        return jacobian
+
+    def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
+        """D_x g (len(names), dim); None where one of them is known by its value only."""
+        rows = []
+        for kind, i in (name for name in names if isinstance(name, tuple)):
+            if kind in ("enable", "forces"):
+                return None
+            row = self._gap_row(t, x, i) if kind == "gap" else self._guard_row(kind, i, t, x)
+            if row is None:
+                return None
+            rows.append(row)
+        return np.array(rows).reshape(len(rows), self._system.tangent_size)
+
+    def input_matrix(self, t: float, x: Array) -> Array:
+        """D_u f (dim, nu) for generalised forces u on the actuated joints."""
+        nv = self._system.nv
+        terms = self._terms(t, x)
+        select = np.eye(nv)[:, self._system.actuated]
+        acceleration, _ = self._equations(t, x, terms).solve(select, np.zeros((self._rows_total, select.shape[1])))
+        matrix = np.zeros((self._system.tangent_size, select.shape[1]))
+        matrix[nv : 2 * nv] = acceleration
+        return matrix
+
+    def _gap_row(self, t: float, x: Array, i: int) -> Array:
+        nq, nv = self._system.nq, self._system.nv
+        row = np.zeros(self._system.tangent_size)
+        row[:nv] = self._mechanism.terms(t, x[:nq], x[nq : nq + nv], (i,)).rows[0]
+        return row
+
+    def _guard_row(self, kind: str, i: int, t: float, x: Array) -> Array | None:
+        sensitivity = self._sensitivity(t, x)
+        if sensitivity is None:
+            return None
+        if kind in ("force", "cone"):
+            normal = sensitivity.forces_x[self._normal[i]]
+            if kind == "force":
+                return normal
+            tangential = self.motion(t, x).forces[self._tangent[i]]
+            along = tangential / np.linalg.norm(tangential)
+            return self._system.static_friction[i] * normal - along @ sensitivity.forces_x[self._tangent[i]]
+        rates = sensitivity.rates_x[self._tangent[i]]
+        if kind == "fast":
+            return -np.array(unit(self._terms(t, x).rates[self._tangent[i]])) @ rates
+        direction = self._references[i] if kind == "slow" else self._state(i).direction
+        return np.array(direction) @ rates
+
+    def _sensitivity(self, t: float, x: Array) -> Sensitivity | None:
+        """Derivatives of accelerations, forces and contact velocities with respect to the state."""
+        key = (t, x.tobytes())
+        if key != self._sensitivity_key:
+            self._last_sensitivity, self._sensitivity_key = self._differentiate(t, x), key
+        return self._last_sensitivity
+
+    def _differentiate(self, t: float, x: Array) -> Sensitivity | None:
+        """Differentiate M a = f + J^T lam and the rows of the mode: see `sensitivity`."""
+        system, nq, nv = self._system, self._system.nq, self._system.nv
+        motion, terms = self.motion(t, x), self._terms(t, x)
+        forces, acceleration = motion.forces, motion.acceleration
+        of_terms = self._mechanism.term_derivatives(t, x[:nq], x[nq : nq + nv], acceleration, self._closed, forces)
+        force = system.applied_jacobian(t, x).force_x
+        force[:, :nv] -= of_terms.residual_q
+        force[:, nv : 2 * nv] -= of_terms.residual_v
+        change, rates = (np.zeros((self._rows_total, system.tangent_size)) for _ in range(2))
+        change[:, :nv], change[:, nv : 2 * nv] = of_terms.motion_q, of_terms.motion_v
+        rates[:, :nv], rates[:, nv : 2 * nv] = of_terms.rates_q, terms.rows
+        direct = self._direct_forces(terms, forces, rates)
+        force += terms.rows.T @ direct
+        equations = self._equations(t, x, terms)
+        loose = None
+        if self._mode.redundant and self._slips:
+            if not self._smallest(terms, equations, forces):
+                return None
+            loose = partial(self._loose_forces, t, x, equations, forces, rates)
+        acceleration_x, forces_x = equations.solve(force, change, loose)
+        return Sensitivity(acceleration_x, forces_x + direct, rates)
+
+    def _smallest(self, terms: Terms, equations: ModeEquations, forces: Array) -> bool:
+        """Whether redundant forces are the smallest ones, not those of the largest cone margin."""
+        held, directions = terms.rows[self._constrained], equations.combine @ terms.rows
+        matrix = held @ solve_mass(terms.mass, directions.T)
+        unknowns = forces[self._constrained]
+        smallest = pseudo_inverse(matrix) @ (matrix @ unknowns)
+        return bool(np.abs(smallest - unknowns).max() <= 1e-8 * np.abs(unknowns).max())
+
+    def _loose_forces(
+        self, t: float, x: Array, equations: ModeEquations, forces: Array, rates: Array, inverse: Array
+    ) -> tuple[Array, Array]:
+        """How the smallest forces change within the null space, as slip directions turn with the slip velocity, too."""
+        unknowns = forces[self._constrained]
+        q = x[: self._system.nq]
+        by_q, by_turns, y = loose_forces(self._mechanism, t, q, self._closed, equations, unknowns, inverse)
+        by_state = np.zeros((len(unknowns), self._system.tangent_size))
+        by_state[:, : self._system.nv] = by_q
+        slip = equations.rows @ y
+        z = self._terms(t, x).rates
+        for i, column in self._slips:
+            if self._state(i).phase is Phase.FREE:
+                part = self._tangent[i]
+                turn = turned(np.array(self._direction(i, z.tolist())), float(np.linalg.norm(z[part])), rates[part])
+                by_state[column] -= self._friction[i] * slip[part] @ turn
+        return by_state, by_turns
+
+    def _direct_forces(self, terms: Terms, forces: Array, rates: Array) -> Array:
+        """Derivative (m, dim) of friction by the turning of the slip velocity, with the normal forces held."""
+        direct = np.zeros_like(rates)
+        slip_rates = terms.rates.tolist()
+        for i, _ in self._slips:
+            if self._state(i).phase is not Phase.FREE:
+                continue
+            part = self._tangent[i]
+            speed = float(np.linalg.norm(terms.rates[part]))
+            turn = turned(np.array(self._direction(i, slip_rates)), speed, rates[part])
+            direct[part] = -self._friction[i] * forces[self._normal[i]] * turn
+        return direct
+
+    def _equations(self, t: float, x: Array, terms: Terms) -> ModeEquations:
+        """The linear equations of the mode at a state."""
+        combine = np.array(self._combine)
+        rates, turns = terms.rates.tolist(), []
+        for i, column in self._slips:
+            direction = np.array(self._found[i] if i in self._incipient else self._direction(i, rates))
+            combine[column, self._tangent[i]] = -self._friction[i] * direction
+            if i in self._incipient:
+                turns.append(self._turn(i, column, direction, t, x, terms))
+        return ModeEquations(terms.mass, terms.rows, self._constrained, combine, tuple(turns), self._mode.redundant)
+
+    def _turn(self, i: int, column: int, direction: Array, t: float, x: Array, terms: Terms) -> Turn:
+        motion = self.motion(t, x)
+        part = self._tangent[i]
+        slip = terms.rows[part] @ motion.acceleration + terms.bias[part]
+        pull = -self._friction[i] * float(motion.forces[self._normal[i]])
+        return Turn(part, across(direction), column, self._friction[i], pull, float(direction @ slip))
 
     # --- the linear algebra of one mode -----------------------------------------------------------------------
 
@@ -389,22 +556,3 @@ def contact_problem(
         names=tuple(system.mechanism.all_names[i] for i in contacts),
     )
     return problem, solved
-
-
-def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
-    """M^-1 right, by Cholesky's factors; in the place of `right` where that may be overwritten.
-
-    Raises:
-        SingularError: M is not positive definite.
-    """
-    _, solved, info = dposv(mass, right, overwrite_b=overwrite)
-    if info:
-        raise SingularError("the mass matrix is not positive definite; check masses and inertias")
-    return solved
-
-
-def smallest_change(mass: Array, rows: Array, target: Array) -> tuple[Array, Array]:
-    """Smallest change (nv,) in the metric of M that changes the rows by `target`, and its multipliers."""
-    solved = solve_mass(mass, rows.T)
-    multipliers = np.linalg.lstsq(rows @ solved, target, rcond=1e-10)[0]
-    return solved @ multipliers, multipliers

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..hybrid import Array, Flow, Transition
+from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, ContactSolution
-from .dynamics import RigidFlow, contact_problem, smallest_change, solve_mass
+from .dynamics import RigidFlow, contact_problem
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
+from .sensitivity import ModeEquations, Turn, across, loose_forces
 
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
     from .system import ContactSystem
+
+
+FALL = 10.0  # acceleration [m/s^2] that turns the height of a hop into the speed of one
+PARALLEL = 1e-9  # one less the cosine between two normals that count as one
+
+
+@dataclass(frozen=True)
+class Impact:
+    """An impact as it came out: the touching contacts, modes and impulses, and the velocity (nv,) after it."""
+
+    contacts: tuple[int, ...]
+    solution: ContactSolution
+    v_post: Array
 
 
 class RigidContacts:
@@ -60,18 +76,71 @@ class RigidContacts:
         transition = self._resolve(t, x, before, touching, {})
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
-    def transition(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
-        """State and modes after the guards in `fired`, each a pair (kind, contact)."""
+    def transition(
+        self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable], alone: bool = False
+    ) -> Transition:
+        """State and modes after the guards in `fired`, each a pair (kind, contact).
+
+        With `alone`, open contacts that touch the ground but have not fired are left out: they are still to come.
+        """
         kinds = {i: kind for kind, i in (name for name in fired if isinstance(name, tuple))}
         mode = self._enable(t, x, mode, kinds)
         inner = {"slow", "fast", "enable"}
         if kinds and set(kinds.values()) <= inner:
             return self._turn_phase(t, x, mode, kinds)
-        gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
-        near = {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._system.tolerances.gap}
         arriving = {i for i, kind in kinds.items() if kind == "gap"}
+        near = set() if alone else self._near(t, x, mode)
         touching = tuple(sorted(set(mode.closed) | near | arriving))
         return self._resolve(t, x, mode, touching, kinds)
+
+    def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
+        """Open contacts that touch: at the ground, and with no speed that would take them off or down on their own."""
+        tolerances = self._system.tolerances
+        gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
+        close = tuple(
+            i for i, s in enumerate(mode.contacts) if s.enabled and not s.closed and gaps[i] <= tolerances.gap
+        )
+        if not close:
+            return set()
+        terms, where = self._closed_terms(t, x, close)
+        speed = (2.0 * tolerances.hop * FALL) ** 0.5
+        rates = {i: float(terms.rates[where[i].start]) for i in close}
+        return {i for i, z in rates.items() if abs(z) <= speed or gaps[i] <= -z * tolerances.event_time}
+
+    def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
+        """State and modes after the guards in `fired`, while other open contacts that touch are still to come."""
+        return self.transition(t, x, mode, fired, alone=True)
+
+    def separable(
+        self, t: float, x: Array, mode: SystemMode, names: frozenset[Hashable]
+    ) -> tuple[frozenset[Hashable], ...]:
+        """Guards one by one, but for those that every neighbouring run meets together.
+
+        These are contacts in space that come to rest at one instant, and contacts that land at one instant because the
+        closed contacts leave them no other way, like the two corners of an edge that is parallel to the ground.
+        """
+        pairs = {name for name in names if isinstance(name, tuple)}
+        stops = frozenset(name for name in pairs if name[0] == "stop" and self._system.mechanism.dims[name[1]] == 3)
+        landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
+        groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
+        groups += [frozenset({name}) for name in sorted(names - stops - set(landing), key=str)]
+        return (*([stops] if stops else []), *groups)
+
+    def _landing_together(self, t: float, x: Array, mode: SystemMode, names: list) -> list[frozenset[Hashable]]:
+        """Contacts whose normals agree up to what the closed contacts hold anyway."""
+        terms, where = self._closed_terms(t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
+        held = terms.rows[[where[i].start for i in mode.closed]]
+        groups: list[tuple[Array, set[Hashable]]] = []
+        for name in names:
+            row = terms.rows[where[name[1]].start]
+            free = row - pseudo_inverse(held) @ (held @ row) if len(held) else row
+            free = free / np.linalg.norm(free)
+            home = next((members for other, members in groups if free @ other > 1.0 - PARALLEL), None)
+            if home is None:
+                groups.append((free, {name}))
+            else:
+                home.add(name)
+        return [frozenset(members) for _, members in groups]
 
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._system.mechanism.enabled[i]
@@ -102,7 +171,8 @@ class RigidContacts:
             slow = kind == "slow" and np.linalg.norm(z) < 2.0 * self._system.tolerances.slip_speed
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
-        return Transition(x, replace(mode, contacts=tuple(states)))
+        identity = partial(np.eye, self._system.tangent_size)
+        return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True)
 
     def _closed_terms(self, t: float, x: Array, contacts: tuple[int, ...]) -> tuple[Terms, dict[int, slice]]:
         nq, nv, dims = self._system.nq, self._system.nv, self._system.mechanism.dims
@@ -116,6 +186,7 @@ class RigidContacts:
         self, t: float, x: Array, mode: SystemMode, touching: tuple[int, ...], kinds: Mapping[int, str]
     ) -> Transition:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch."""
+        mechanism = self._system.mechanism
         terms, where = self._closed_terms(t, x, touching)
         speed = self._system.tolerances.speed
         impulses: dict[str, Array] = {}
@@ -123,9 +194,10 @@ class RigidContacts:
         approaching = [i for i in touching if terms.rates[where[i]][0] < -speed]
         at_rest = self._stopping(mode, kinds)
         gain: tuple[str, ...] = ()
+        before, impact = x, None
         if approaching:
-            before = x
             x, solution, impulses = self._impact(t, x, touching, terms, where)
+            impact = Impact(touching, solution, x[self._system.nq : self._system.nq + self._system.nv])
             gain = self._gain(terms.mass, before, x)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
             terms, where = self._closed_terms(t, x, touching)
@@ -147,7 +219,8 @@ class RigidContacts:
                 along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
         changes = self._changes(mode, after, kinds, impulses)
-        return Transition(x, after, changes, impulses, residuals, gain + notes)
+        derivative = partial(self._derivative, t, before, impact, x, after)
+        return Transition(x, after, changes, impulses, residuals, gain + notes, derivative, mechanism.autonomous)
 
     def _gain(self, mass: Array, before: Array, after: Array) -> tuple[str, ...]:
         """A sentence where the impact gains energy, which Newton's law does not exclude with friction."""
@@ -324,12 +397,7 @@ class RigidContacts:
         Returns the state, and {contact: impulse along its rows} that this took.
         """
         terms, where = self._closed_terms(t, x, mode.closed)
-        rows: list[int] = []
-        for i in mode.closed:
-            state = mode.contacts[i]
-            resting = state.mode is Mode.STICK or state.phase is Phase.INCIPIENT
-            part = range(where[i].start, where[i].stop)
-            rows += list(part)[: 1 + self._system.tangent_rows(i)] if resting else [part.start]
+        rows = self._resting_rows(mode, where)
         if not rows or not np.any(terms.rates[rows]):
             return x, {}
         nq, nv = self._system.nq, self._system.nv
@@ -339,6 +407,101 @@ class RigidContacts:
         impulse = np.zeros(len(terms.rates))
         impulse[rows] = multipliers
         return x, {i: impulse[where[i]] for i in mode.closed}
+
+    def _resting_rows(self, mode: SystemMode, where: Mapping[int, slice]) -> list[int]:
+        """Rows of the closed contacts whose velocity is zero in a mode."""
+        rows: list[int] = []
+        for i in mode.closed:
+            state = mode.contacts[i]
+            resting = state.mode is Mode.STICK or state.phase is Phase.INCIPIENT
+            part = range(where[i].start, where[i].stop)
+            rows += list(part)[: 1 + self._system.tangent_rows(i)] if resting else [part.start]
+        return rows
+
+    # --- derivatives ------------------------------------------------------------------------------------------
+
+    def _derivative(self, t: float, x: Array, impact: Impact | None, x_post: Array, after: SystemMode) -> Array:
+        """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what stays closed.
+
+        Gaps that close with others, without an impact of their own, end with no variation. A capture in space ends with
+        both tangential variations zero: what is left of the one across the slip when the held direction takes over is
+        removed by the impulse of friction that would have removed it.
+        """
+        system, nq, nv = self._system, self._system.nq, self._system.nv
+        jacobian = np.eye(system.tangent_size)
+        if impact is not None:
+            jacobian[nv : 2 * nv, : 2 * nv] = self._impact_jacobian(t, x, impact)
+        terms, where = self._closed_terms(t, x_post, after.closed)
+        rows = self._resting_rows(after, where)
+        if rows:
+            normals = terms.rows[[where[i].start for i in after.closed]]
+            jacobian[:nv] -= projector(terms.mass, normals) @ (normals @ jacobian[:nv])
+            v_post = x_post[nq : nq + nv]
+            constraint = np.zeros((len(rows), system.tangent_size))
+            constraint[:, :nv] = system.mechanism.rate_derivatives(t, x_post[:nq], v_post, after.closed)[rows]
+            constraint[:, nv : 2 * nv] = terms.rows[rows]
+            jacobian[nv : 2 * nv] -= projector(terms.mass, terms.rows[rows]) @ (constraint @ jacobian)
+        return jacobian
+
+    def _impact_jacobian(self, t: float, x: Array, impact: Impact) -> Array:
+        """D v_post (nv, 2 nv) of M (v+ - v-) = J^T Lam, z_n+ = -e z_n-, z_t+ = 0 or Lam_t = -mu Lam_n z_t+ / |z_t+|."""
+        system, mechanism = self._system, self._system.mechanism
+        nq, nv = system.nq, system.nv
+        q, v_pre, v_post = x[:nq], x[nq : nq + nv], impact.v_post
+        terms, where = self._closed_terms(t, x, impact.contacts)
+        impulses = np.zeros(len(terms.rates))
+        impulses[system.kept_rows(impact.contacts)] = impact.solution.forces
+        force = np.zeros((nv, 2 * nv))
+        force[:, :nv] = -mechanism.impulse_derivatives(t, q, v_post - v_pre, impact.contacts, impulses)
+        motion = np.hstack([mechanism.rate_derivatives(t, q, v_post, impact.contacts), terms.rows])
+        before = np.hstack([mechanism.rate_derivatives(t, q, v_pre, impact.contacts), terms.rows])
+        rates_post = terms.rates + terms.rows @ (v_post - v_pre)
+        for i in impact.contacts:
+            n = where[i].start
+            if terms.rates[n] < 0.0:
+                motion[n] += system.restitution[i] * before[n]
+        equations = self._impact_equations(impact, terms, where, impulses, rates_post)
+        loose = (
+            partial(self._loose_impulses, t, q, impact.contacts, equations, impulses) if equations.redundant else None
+        )
+        change, _ = equations.solve(force, motion, loose)
+        change[:, nv:] += np.eye(nv)
+        return change
+
+    def _loose_impulses(
+        self, t: float, q: Array, contacts: tuple[int, ...], equations: ModeEquations, impulses: Array, inverse: Array
+    ) -> tuple[Array, Array]:
+        """How the smallest impulses change within the null space."""
+        unknowns = impulses[equations.constrained]
+        by_q, by_turns, _ = loose_forces(self._system.mechanism, t, q, contacts, equations, unknowns, inverse)
+        return np.hstack([by_q, np.zeros_like(by_q)]), by_turns
+
+    def _impact_equations(
+        self, impact: Impact, terms: Terms, where: Mapping[int, slice], impulses: Array, rates: Array
+    ) -> ModeEquations:
+        """The linear equations of an impact whose modes are known; `rates` are the velocities after it."""
+        constrained: list[int] = []
+        directions: list[Array] = []
+        turns = []
+        solution = impact.solution
+        for i, mode, slip in zip(impact.contacts, solution.modes, solution.directions, strict=True):
+            if mode is Mode.OPEN:
+                continue
+            n, part = where[i].start, slice(where[i].start + 1, where[i].stop)
+            rows = [n, *range(n + 1, n + 1 + self._system.tangent_rows(i))] if mode is Mode.STICK else [n]
+            unknown = len(constrained)
+            constrained += rows
+            directions += list(np.eye(len(rates))[rows])
+            if mode is Mode.SLIP and slip is not None:
+                mu = self._system.friction[i]
+                directions[-1][part] = -mu * slip
+                if len(slip) == 2:
+                    speed = float(slip @ rates[part])
+                    turns.append(Turn(part, across(slip), unknown, mu, -mu * impulses[n], speed))
+        combine = np.array(directions).reshape(len(constrained), len(rates))
+        return ModeEquations(
+            terms.mass, terms.rows, np.array(constrained, dtype=int), combine, tuple(turns), not solution.unique
+        )
 
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import registry
 from ..contracts import CompliantLaw, ContactLaw, RigidLaw
+from ..differences import tangent_derivative
 from ..errors import InputError
 from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Transition
 from ..tolerances import Tolerances
@@ -80,6 +82,25 @@ class StateSpace(Manifold):
     def within_chart(self, dx: Array) -> bool:
         """Whether the configuration's chart is well conditioned."""
         return self._configurations.within_chart(dx[: self._nv])
+
+    def bracket(self, rate: Array) -> Array | None:
+        """That of the configurations at the velocity in `rate` (v, a, z'); velocities and memory commute."""
+        own = self._configurations.bracket(rate[: self._nv])
+        if own is None:
+            return None
+        out = np.zeros((self.dim, self.dim))
+        out[: self._nv, : self._nv] = own
+        return out
+
+
+COEFFICIENTS = ("friction", "static_friction", "restitution")
+
+
+class AppliedJacobian(NamedTuple):
+    """What controllers and pushes apply, differentiated by the state: forces (nv, dim), memory rates (own, dim)."""
+
+    force_x: Array
+    memory_x: Array
 
 
 @dataclass(frozen=True)
@@ -161,9 +182,38 @@ class ContactSystem(HybridSystem):
 
     def transition(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """Impact, then choice of the modes of all touching contacts together."""
-        if CLOCK in fired and self._is_sampling(t):
-            x = self.sampled(t, x)
-        return self._contacts.transition(t, x, mode, fired)
+        return self._pass(t, x, mode, fired, self._contacts.transition)
+
+    def crossing(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
+        """The same without the open contacts that touch the ground here but have not fired."""
+        return self._pass(t, x, mode, fired, self._contacts.crossing)
+
+    def separable(self, t: float, x: Array, mode: Any, names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
+        """Each guard alone, but for contacts that every neighbouring run brings to rest or to ground together."""
+        return self._contacts.separable(t, x, mode, names)
+
+    def guard_label(self, name: Hashable) -> str:
+        """The contact a guard belongs to."""
+        return self.mechanism.all_names[name[1]] if isinstance(name, tuple) and name[1] >= 0 else str(name)
+
+    def _pass(
+        self, t: float, x: Array, mode: Any, fired: frozenset[Hashable], contacts: Callable[..., Transition]
+    ) -> Transition:
+        """Sampling of the controller, where its clock fired, and then what happens to the contacts."""
+        if not (CLOCK in fired and self._is_sampling(t)):
+            return contacts(t, x, mode, fired)
+        assert self.controller is not None
+        transition = contacts(t, self.sampled(t, x), mode, fired)
+        return replace(transition, derivative=partial(self._sampled_derivative, t, x, transition), still=False)
+
+    def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
+        q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
+        own, start = self._controller_memory, 2 * self.nv
+        sample = np.eye(self.tangent_size)
+        sample[start : start + own, : start + own] = self.controller.sample_jacobian(  # type: ignore[union-attr]
+            t, q, v, z[:own], self.mechanism.space
+        )
+        return sample if then.derivative is None else then.derivative() @ sample
 
     def start(self, t: float, x: Array) -> Transition:
         """Initial modes: a touching contact that approaches is an impact, the others are sorted by the contact law.
@@ -253,6 +303,32 @@ class ContactSystem(HybridSystem):
             rate[: self._controller_memory] = self.controller.rate(t, q, v, z[: self._controller_memory])
         return rate
 
+    def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
+        """Derivatives of `applied_force` and of the controller's memory rate with respect to the state."""
+        nq, nv, own = self.nq, self.nv, self._controller_memory
+        q, v, z = x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + own]
+        force, memory = np.zeros((nv, self.tangent_size)), np.zeros((own, self.tangent_size))
+        if self.controller is not None:
+            size = 2 * nv + own
+            force[:, :size] = self.controller.torque_jacobian(t, q, v, z, self.mechanism.space)
+            if own:
+                memory[:, :size] = self.controller.rate_jacobian(t, q, v, z, self.mechanism.space)
+        if self.pushes:
+
+            def pushed(point: Array) -> Array:
+                pushes = self.pushes
+                return np.sum(
+                    [self.mechanism.generalised_force(point, p.frame, p.force, p.point) for p in pushes], axis=0
+                )
+
+            force[:, :nv] += tangent_derivative(pushed, self.mechanism.space, q)
+        return AppliedJacobian(force, memory)
+
+    @property
+    def actuated(self) -> Array:
+        """Which velocities (nv,) a controller drives: the inputs of the system."""
+        return np.asarray(getattr(self.robot, "actuated", np.ones(self.nv, dtype=bool)))
+
     def law_memory(self, x: Array) -> Array:
         """Memory of the contact law (contacts, memory a contact)."""
         return x[self.nq + self.nv + self._controller_memory :].reshape(len(self.mechanism.all_names), -1)
@@ -301,6 +377,24 @@ class ContactSystem(HybridSystem):
 
         return audit(self, trajectory)
 
+    def parameter(self, name: str) -> float:
+        """Value of a parameter that `with_parameter` changes; for all contacts at once where they share it.
+
+        Raises:
+            InputError: no such parameter, or the contacts differ in it.
+        """
+        group, _, rest = name.partition(".")
+        if group == "law" and rest in type(self.law.parameters).model_fields:
+            return float(getattr(self.law.parameters, rest))
+        contact, kind = self._coefficient(name)
+        friction, static = self._own_friction
+        values = {"friction": friction, "static_friction": static, "restitution": self.restitution}[kind]
+        points = self.mechanism.names
+        chosen = values[: len(points)] if not contact else values[[points.index(contact)]]
+        if len(set(chosen.tolist())) != 1:
+            raise InputError(f"the contacts differ in '{kind}'; name one of them: contact.NAME.{kind}")
+        return float(chosen[0])
+
     def with_parameter(self, name: str, value: float) -> ContactSystem:
         """A copy with one parameter changed: contact[.NAME].(friction|static_friction|restitution) or law.PARAMETER.
 
@@ -314,18 +408,22 @@ class ContactSystem(HybridSystem):
             changed.law = type(self.law)(**values)
             changed._set_coefficients(*self._own_friction, self.restitution)
             return changed
+        return self._with_coefficient(*self._coefficient(name), value)
+
+    def _coefficient(self, name: str) -> tuple[str, str]:
+        """Contact (empty: all) and kind of a coefficient by its full name."""
+        group, _, rest = name.partition(".")
         contact, _, coefficient = rest.rpartition(".")
-        kinds = ("friction", "static_friction", "restitution")
-        if group not in ("contact", "law") or coefficient not in kinds:
+        if group not in ("contact", "law") or coefficient not in COEFFICIENTS:
             own = ", ".join(f"law.{p}" for p in type(self.law.parameters).model_fields)
-            known = ", ".join(f"contact.{kind} or contact.NAME.{kind}" for kind in kinds) + (f", {own}" if own else "")
-            raise InputError(f"no parameter '{name}'; there are {known}")
-        return self._with_coefficient(contact, coefficient, value)
+            known = ", ".join(f"contact.{kind} or contact.NAME.{kind}" for kind in COEFFICIENTS)
+            raise InputError(f"no parameter '{name}'; there are {known}{', ' + own if own else ''}")
+        if contact and contact not in self.mechanism.names:
+            raise InputError(f"no contact '{contact}'; there are {', '.join(self.mechanism.names)}")
+        return contact, coefficient
 
     def _with_coefficient(self, contact: str, kind: str, value: float) -> ContactSystem:
         names = self.mechanism.all_names
-        if contact and contact not in names:
-            raise InputError(f"no contact '{contact}'; there are {', '.join(self.mechanism.names)}")
         upper = 1.0 if kind == "restitution" else float("inf")
         if not (isfinite(value) and 0.0 <= value <= upper):
             raise InputError(f"{kind} is {value}; give a number in [0, {upper}]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from contactsim.contracts import CompliantLaw, LawParameters
+from contactsim.contracts import CompliantLaw, CompliantPoint, LawParameters
 
 
 class SpringDamperParameters(LawParameters):
@@ -19,17 +19,28 @@ class SpringDamperParameters(LawParameters):
 class SpringDamper(CompliantLaw):
     """Kelvin and Voigt's ground: lam_n = -k g - c z_n, released where that falls to zero.
 
-    Friction: lam_t = -mu lam_n z_t / sqrt(|z_t|^2 + v_s^2), which never leaves the Coulomb cone.
+    Friction: lam_t = -mu lam_n z_t / s, s = sqrt(|z_t|^2 + v_s^2), which never leaves the Coulomb cone.
     """
 
     Parameters = SpringDamperParameters
 
-    def force(
-        self, gap: float, velocity: np.ndarray, memory: np.ndarray, friction: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def force(self, point: CompliantPoint) -> tuple[np.ndarray, np.ndarray]:
         """Force along the normal and against the slip; no memory."""
-        p = self.parameters
-        normal = -p.stiffness * gap - p.damping * velocity[0]
-        slip = velocity[1:]
-        tangential = -friction * normal * slip / np.sqrt(slip @ slip + p.slip_speed**2)
-        return np.concatenate(([normal], tangential)), memory
+        normal, direction, _ = self._parts(point)
+        return np.concatenate(([normal], -point.friction * normal * direction)), point.memory
+
+    def jacobian(self, point: CompliantPoint) -> np.ndarray:
+        """d lam_n = -k dg - c dz_n; d lam_t = -mu (w d lam_n + lam_n (I - w w^T) / s dz_t), w = z_t / s."""
+        normal, direction, speed = self._parts(point)
+        size = len(point.velocity)
+        matrix = np.zeros((size, 1 + size))
+        matrix[0, :2] = -self.parameters.stiffness, -self.parameters.damping
+        matrix[1:] = -point.friction * np.outer(direction, matrix[0])
+        matrix[1:, 2:] -= point.friction * normal / speed * (np.eye(size - 1) - np.outer(direction, direction))
+        return matrix
+
+    def _parts(self, point: CompliantPoint) -> tuple[float, np.ndarray, float]:
+        """Normal force, z_t / s and s."""
+        p, slip = self.parameters, point.velocity[1:]
+        speed = float(np.sqrt(slip @ slip + p.slip_speed**2))
+        return -p.stiffness * point.gap - p.damping * float(point.velocity[0]), slip / speed, speed

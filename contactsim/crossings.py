@@ -1,0 +1,254 @@
+"""What neighbouring runs meet at an event: the guards that are at zero there, and what lies behind each of them.
+
+A run and its neighbours are compared at equal times, so a variation carries what a neighbour gains by meeting a guard
+earlier or later: F+ - D_x R F- for each second (Kong and others, eq. 9). Variations may be followed by those of
+parameters p, which no event changes; then guards and resets are differentiated by them as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .differences import derivative, map_derivative, tangent_derivative
+from .errors import NonDifferentiableError
+from .events import Watch
+from .formulas import saltation_matrix
+from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold, Transition
+from .tolerances import Tolerances
+
+JUMPS = 20  # guards that jump below zero one after the other, without time passing
+AT_ONCE = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
+GRAZING = 1e-9  # a guard falls if its rate is more than this fraction of |D_x g| |F|
+TIME_STEP = 1e-4  # differences by time [s]
+PARAMETER_STEP = 1e-4  # of a parameter, relative to its size or, where it is smaller, to one
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of a system by name, with respect to which variations are followed."""
+
+    names: tuple[str, ...] = ()
+
+    def derivative(self, system: HybridSystem, function: Callable[[HybridSystem], Array]) -> Array:
+        """D_p (m, len(names)) of a function of the system."""
+        columns = []
+        for name in self.names:
+            value = system.parameter(name)
+            step = PARAMETER_STEP * max(1.0, abs(value))
+            columns.append(
+                derivative(lambda h, n=name, v=value: function(system.with_parameter(n, v + h)), step)  # type: ignore[misc]
+            )
+        return np.array(columns).T if columns else np.zeros((len(function(system)), 0))
+
+
+class Node:
+    """A state in a mode at the time of an event, with the guards that are at zero there.
+
+    Args:
+        system: the hybrid system.
+        t: time of the event [s].
+        x: plain state (size,).
+        mode: mode of the system.
+        tolerances: what counts as one instant.
+        parameters: what else variations are taken of.
+        behind: the system behind the event, where that is another one (a parameter was set, a push began or ended).
+        fired: all guards that fired here in the run itself, if it met an event here.
+    """
+
+    def __init__(
+        self,
+        system: HybridSystem,
+        t: float,
+        x: Array,
+        mode: Hashable,
+        tolerances: Tolerances,
+        parameters: Parameters = Parameters(),
+        behind: HybridSystem | None = None,
+        fired: frozenset[Hashable] | None = None,
+    ) -> None:
+        self.system, self.t, self.x, self.mode = system, t, x, mode
+        self.tolerances, self.parameters = tolerances, parameters
+        self._behind, self._fired = behind or system, fired
+        self._gradients: dict[Hashable, Array] = {}
+        self._rates: dict[Hashable, float] = {}
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Field and guards of the mode."""
+        return _flow(self.system, self.mode, self.t, self.x)
+
+    @cached_property
+    def space(self) -> Manifold:
+        """Manifold of the states in the mode."""
+        return self.system.space(self.mode) or Euclidean(len(self.x))
+
+    @cached_property
+    def field(self) -> Array:
+        """F (dim,)."""
+        return np.asarray(self.flow.field(self.t, self.x), dtype=float)
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a variation: of the state, then of the parameters."""
+        return self.space.dim + len(self.parameters.names)
+
+    # --- guards -----------------------------------------------------------------------------------------------
+
+    def gradient(self, name: Hashable) -> Array:
+        """D g (dim,) of a guard along the state, then the parameters; zero for the clock."""
+        if name == CLOCK:
+            return np.zeros(self.dim)
+        if name not in self._gradients:
+            self._gradients[name] = np.concatenate([self._by_state(name), self._by_parameters(name)])
+        return self._gradients[name]
+
+    def _by_state(self, name: Hashable) -> Array:
+        given = self.flow.guard_jacobian(self.t, self.x, (name,))
+        if given is not None:
+            return np.asarray(given, dtype=float)[0]
+        k = self.flow.guard_names.index(name)
+        return tangent_derivative(lambda x: np.asarray(self.flow.guards(self.t, x))[k : k + 1], self.space, self.x)[0]
+
+    def _by_parameters(self, name: Hashable) -> Array:
+        k = self.flow.guard_names.index(name)
+        return self.parameters.derivative(
+            self.system,
+            lambda system: np.asarray(_flow(system, self.mode, self.t, self.x).guards(self.t, self.x))[k : k + 1],
+        )[0]
+
+    def by_time(self, name: Hashable) -> float:
+        """D_t g of a guard [1/s times its unit]; -1 for the clock."""
+        if name == CLOCK:
+            return -1.0
+        k = self.flow.guard_names.index(name)
+        return float(derivative(lambda h: np.asarray(self.flow.guards(self.t + h, self.x))[k], TIME_STEP))
+
+    def rate(self, name: Hashable) -> float:
+        """Total rate D_t g + D_x g F of a guard along the flow."""
+        if name not in self._rates:
+            self._rates[name] = self.by_time(name) + float(self.gradient(name)[: self.space.dim] @ self.field)
+        return self._rates[name]
+
+    def pending(self) -> tuple[frozenset[Hashable], ...]:
+        """Groups of guards that are at zero and falling: those that a neighbouring run meets next."""
+        watch = Watch(self.flow, self.t, self.x, self.tolerances)
+        near = np.flatnonzero(np.abs(watch.values) <= watch.band)
+        names = [self.flow.guard_names[k] for k in near if self._is_zero(watch, int(k))]
+        falling = frozenset(name for name in names if self._falls(name))
+        return self.system.separable(self.t, self.x, self.mode, falling)
+
+    def _is_zero(self, watch: Watch, k: int) -> bool:
+        reach = AT_ONCE * self.tolerances.event_time * abs(self.rate(self.flow.guard_names[k]))
+        return bool(abs(watch.values[k]) <= watch.rounding[k] + reach)
+
+    def _falls(self, name: Hashable) -> bool:
+        scale = float(np.linalg.norm(self.gradient(name)[: self.space.dim]) * np.linalg.norm(self.field))
+        return self.rate(name) < -GRAZING * max(scale, 1e-300)
+
+    # --- what lies behind -------------------------------------------------------------------------------------
+
+    def cross(self, fired: frozenset[Hashable]) -> tuple[Node, Array]:
+        """The node behind the guards in `fired`, and the saltation matrix (dim_post, dim) of the way there.
+
+        Guards that the reset puts below zero fire at once, and belong to the same reset.
+
+        Raises:
+            TransversalityError: the guard is met tangentially.
+        """
+        node, reset, reset_t = self._reset(fired)
+        for _ in range(JUMPS):
+            jumped = Watch(node.flow, node.t, node.x, self.tolerances).fired_at_start()
+            if not jumped:
+                break
+            node, after, after_t = node._reset(jumped)
+            reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
+        else:
+            raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
+        name = min(fired, key=str) if fired else CLOCK
+        saltation = saltation_matrix(
+            F_pre=np.append(self.field, np.zeros(len(self.parameters.names))),
+            F_post=np.append(node.field, np.zeros(len(self.parameters.names))),
+            DxR=reset,
+            Dxg=self.gradient(name),
+            DtR=np.append(reset_t, np.zeros(len(self.parameters.names))),
+            Dtg=self.by_time(name),
+        )
+        return node, saltation
+
+    def _reset(self, fired: frozenset[Hashable]) -> tuple[Node, Array, Array]:
+        """The node after the reset, D R with the parameters, and D_t R."""
+        transition = self._pass(self._behind, self.t, self.x, fired)
+        node = Node(self._behind, self.t, transition.x, transition.mode, self.tolerances, self.parameters)
+        size, extra = self.space.dim, len(self.parameters.names)
+        matrix = np.zeros((node.space.dim + extra, size + extra))
+        matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
+        matrix[: node.space.dim, size:] = self.parameters.derivative(
+            self._behind,
+            lambda system: node.space.difference(
+                node.x, self._outcome(self._pass(system, self.t, self.x, fired), node)
+            ),
+        )
+        matrix[node.space.dim :, size:] = np.eye(extra)
+        return node, matrix, self._reset_by_time(transition, fired, node)
+
+    def _pass(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> Transition:
+        """The event as the run itself met it, or as a neighbouring one does that meets only some of the guards here."""
+        follow = system.transition if fired == self._fired else system.crossing
+        return follow(t, x, self.mode, fired)
+
+    def _reset_by_state(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
+        if transition.derivative is not None:
+            return transition.derivative()
+
+        def reset(x: Array) -> Array:
+            return self._outcome(self._pass(self._behind, self.t, x, fired), node)
+
+        return map_derivative(reset, self.space, self.x, node.space)
+
+    def _reset_by_time(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
+        if transition.still or not fired or fired == {CLOCK}:
+            return np.zeros(node.space.dim)
+
+        def reset(h: float) -> Array:
+            moved = self._outcome(self._pass(self._behind, self.t + h, self.x, fired), node)
+            return node.space.difference(node.x, moved)
+
+        return np.asarray(derivative(reset, TIME_STEP))
+
+    def _outcome(self, transition: Transition, node: Node) -> Array:
+        """The state after a varied reset, which must lead to the same kind of state."""
+        named = getattr(self._behind, "named_modes", lambda mode: mode)
+        if len(transition.x) != len(node.x) or named(transition.mode) != named(node.mode):
+            raise NonDifferentiableError(
+                f"the event at t = {self.t:.9g} s ends in another mode, {transition.mode} instead of {node.mode}, for"
+                " states close by; it lies on the boundary between the two"
+            )
+        return transition.x
+
+
+@dataclass(frozen=True)
+class EventData:
+    """An event as derivatives need it: where it started, and which groups of guards it may be met by.
+
+    Attributes:
+        root: state and mode before the event.
+        groups: the guards that fired, in the groups that neighbouring runs may meet one after the other.
+    """
+
+    root: Node
+    groups: tuple[frozenset[Hashable], ...]
+
+    @property
+    def time(self) -> float:
+        """When [s]."""
+        return self.root.t
+
+
+def _flow(system: HybridSystem, mode: Hashable, t: float, x: Array) -> Flow:
+    flow = system.flow(mode)
+    flow.rebase(t, x)
+    return flow

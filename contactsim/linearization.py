@@ -1,0 +1,332 @@
+"""First-order behaviour of everything around a trajectory: arcs and events, chained."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from . import registry
+from .contracts import EventDerivative, Word
+from .crossings import EventData, Node, Parameters
+from .errors import InputError, NonDifferentiableError
+from .hybrid import CLOCK, Array
+from .tolerances import Tolerances
+from .trajectory import Event, Trajectory
+from .variation import ArcVariation
+
+SAME = 1e-9  # matrices that differ by less than this, relative to their size, are one matrix
+
+
+class EventLinearization:
+    """What an event does to variations of the state.
+
+    Args:
+        data: the event, as derivatives need it.
+        plugin: the event derivative that accepted it.
+        events: what the trajectory says happened; several where a reset made other guards jump.
+    """
+
+    def __init__(self, data: EventData, plugin: EventDerivative, events: tuple[Event, ...]) -> None:
+        self.data, self.events = data, events
+        self._plugin = plugin
+
+    @property
+    def time(self) -> float:
+        """When [s]."""
+        return self.data.time
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that changed or fired."""
+        return tuple(dict.fromkeys(name for event in self.events for name in event.contacts))
+
+    @cached_property
+    def _pieces(self) -> Mapping[Word, Array]:
+        return self._plugin.pieces(self.data)
+
+    def pieces(self) -> dict[Any, Array]:
+        """{word: matrix (n_post, n_pre)}: one matrix for each order in which the guards may be met.
+
+        A word names the guards by contact; a contact may occur in it more than once.
+
+        Raises:
+            NonDifferentiableError: the words end in different states.
+        """
+        return {tuple(self._spelled(group) for group in word): matrix for word, matrix in self._pieces.items()}
+
+    def _spelled(self, group: frozenset[Hashable]) -> Any:
+        named = [self.data.root.system.guard_label(name) for name in sorted(group, key=str)]
+        return named[0] if len(named) == 1 else tuple(named)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether one matrix describes the event."""
+        try:
+            matrices = list(self._pieces.values())
+        except NonDifferentiableError:
+            return False
+        size = max(1.0, float(np.abs(matrices[0]).max()))
+        return all(m.shape == matrices[0].shape and np.abs(m - matrices[0]).max() <= SAME * size for m in matrices)
+
+    @property
+    def saltation(self) -> Array:
+        """The one matrix (n_post, n_pre) of the event.
+
+        Raises:
+            NonDifferentiableError: several orders of what happens at once lead to different matrices.
+        """
+        pieces = self._pieces
+        if not self.differentiable:
+            names = ", ".join(self.contacts) or "several guards"
+            raise NonDifferentiableError(
+                f"{names} change together at t = {self.time:.9g} s, and the derivative has {len(pieces)} linear pieces;"
+                " take a direction, lin(dx), or look at the pieces of this event",
+                event=self,
+            )
+        return next(iter(pieces.values()))
+
+    def apply(self, dx: Array) -> Array:
+        """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
+        dx = np.asarray(dx, dtype=float)
+        return self._plugin.apply(self.data, np.atleast_2d(dx)).reshape(*dx.shape[:-1], -1)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the event leaves every variation as it is."""
+        if not self.differentiable or self.saltation.shape[0] != self.saltation.shape[1]:
+            return False
+        return bool(np.abs(self.saltation - np.eye(len(self.saltation))).max() <= SAME)
+
+    @property
+    def eigenvalues(self) -> Array:
+        """Eigenvalues (n,) of the saltation matrix, largest first; the state must keep its dimension."""
+        values = np.linalg.eigvals(self.saltation)
+        return values[np.argsort(-np.abs(values))]
+
+    @property
+    def blocks(self) -> dict[str, Array]:
+        """The blocks "qq", "qv", "vq", "vv" of the matrix of a mechanical system (Kong and others, Table II)."""
+        n = getattr(self.data.root.system, "nv", len(self.saltation) // 2)
+        s = self.saltation
+        return {"qq": s[:n, :n], "qv": s[:n, n : 2 * n], "vq": s[n : 2 * n, :n], "vv": s[n : 2 * n, n : 2 * n]}
+
+
+Piece = ArcVariation | EventLinearization
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of a run between two times: an arc, or an event (for which both are its time)."""
+
+    piece: Piece
+    t0: float
+    t1: float
+
+
+class Linearization:
+    """Derivative of a run with respect to where it started, and to parameters.
+
+    Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory.
+
+    Args:
+        trajectory: the run.
+        parameters: names of parameters whose variations follow those of the state.
+        tolerances: rtol and atol of the variational equation.
+        integrator: its method.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        parameters: tuple[str, ...] = (),
+        tolerances: Tolerances | None = None,
+        integrator: str = "DOP853",
+    ) -> None:
+        self.trajectory = trajectory
+        self._parameters = Parameters(parameters)
+        self._tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
+        self._integrator = integrator
+        self._plugins: list[EventDerivative] = [
+            registry.load("event_derivatives", name)() for name in _by_priority(registry.names("event_derivatives"))
+        ]
+        self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
+        self.pieces: tuple[Piece, ...] = tuple(self._collect())
+
+    # --- the pieces of a run ----------------------------------------------------------------------------------
+
+    def _collect(self) -> list[Piece]:
+        arcs, k = self.trajectory.arcs, 0
+        pieces: list[Piece] = []
+        while k < len(arcs):
+            arc = arcs[k]
+            if arc.t1 > arc.t0:
+                pieces.append(ArcVariation(arc, self._parameters, self._tolerances, self._integrator))
+            last = k
+            while last + 1 < len(arcs) and arcs[last + 1].t0 == arcs[last + 1].t1 and arcs[last + 1].event:
+                last += 1
+            events = tuple(a.event for a in arcs[k : last + 1] if a.event is not None)
+            is_start = k == 0 and arc.t0 == arc.t1
+            if events and not is_start:
+                behind = arcs[last + 1].system if last + 1 < len(arcs) else events[-1].system
+                pieces.append(self._event(events, behind))
+            k = last + 1
+        return pieces
+
+    def _event(self, events: tuple[Event, ...], behind: Any) -> EventLinearization:
+        first = events[0]
+        system = first.system
+        tolerances = getattr(system, "tolerances", self._tolerances)
+        root = Node(system, first.time, first.x_pre, first.mode_pre, tolerances, self._parameters, behind, first.fired)
+        clock = frozenset({CLOCK}) if CLOCK in first.fired else frozenset()
+        rest = first.fired - clock
+        groups = system.separable(first.time, first.x_pre, first.mode_pre, rest) if rest else ()
+        data = EventData(root, groups + ((clock,) if clock or not groups else ()))
+        plugin = next((plugin for plugin in self._plugins if plugin.accepts(data)), None)
+        if plugin is None:
+            raise NonDifferentiableError(f"no event derivative accepts the event at t = {first.time:.9g} s")
+        return EventLinearization(data, plugin, events)
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a variation of the state at the start."""
+        return self._first.space.dim
+
+    @cached_property
+    def _first(self) -> ArcVariation:
+        return next(piece for piece in self.pieces if isinstance(piece, ArcVariation))
+
+    @property
+    def all_events(self) -> list[EventLinearization]:
+        """Every event, also those that changed nothing a user can see."""
+        return [piece for piece in self.pieces if isinstance(piece, EventLinearization)]
+
+    @property
+    def events(self) -> list[EventLinearization]:
+        """For each event of `trajectory.events` (but one at the start) its linearization."""
+        home = {id(event): piece for piece in self.all_events for event in piece.events}
+        return [home[id(event)] for event in self.trajectory.events if id(event) in home]
+
+    def stretches(self, t0: float | None = None, t1: float | None = None) -> list[Stretch]:
+        """The pieces between two times, in order; at the time of an event both limits lie behind it.
+
+        Raises:
+            InputError: the times lie outside the run, or in the wrong order.
+        """
+        start, end = self.t0 if t0 is None else float(t0), self.t1 if t1 is None else float(t1)
+        if not self.t0 <= start <= end <= self.t1:
+            raise InputError(f"[{start}, {end}] s is not part of the run, which covers [{self.t0}, {self.t1}] s")
+        found = []
+        for piece in self.pieces:
+            if isinstance(piece, EventLinearization):
+                if start < piece.time <= end or (t0 is None and piece.time == start):
+                    found.append(Stretch(piece, piece.time, piece.time))
+            elif piece.t1 > start and piece.t0 < end:
+                found.append(Stretch(piece, max(piece.t0, start), min(piece.t1, end)))
+        return found
+
+    # --- the derivative ---------------------------------------------------------------------------------------
+
+    def matrix(self, t0: float | None = None, t1: float | None = None) -> Array:
+        """D x(t1) / D x(t0) (n_end, n_start) in tangent coordinates; by default from start to end of the run.
+
+        Raises:
+            NonDifferentiableError: an event between them has no single matrix.
+        """
+        stretches = self.stretches(t0, t1)
+        n = self._dim_at(self.t0 if t0 is None else t0)
+        extra = len(self._parameters.names)
+        variations = np.eye(n + extra)
+        for stretch in stretches:
+            if isinstance(stretch.piece, EventLinearization):
+                variations = stretch.piece.saltation @ variations
+            else:
+                variations = self._along(stretch) @ variations
+        return variations[: len(variations) - extra, :n]
+
+    def _along(self, stretch: Stretch) -> Array:
+        """Matrix of an arc, or of a part of it; each is computed once."""
+        if stretch not in self._matrices:
+            assert isinstance(stretch.piece, ArcVariation)
+            identity = np.eye(stretch.piece.dim)
+            self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
+        return self._matrices[stretch]
+
+    @cached_property
+    def _matrices(self) -> dict[Stretch, Array]:
+        return {}
+
+    def _dim_at(self, t: float) -> int:
+        arc = self.trajectory.arc_at(t)
+        space = arc.system.space(arc.mode)
+        return space.dim if space else len(arc(t))
+
+    def __call__(self, dx: Any, t0: float | None = None, t1: float | None = None) -> Array:
+        """Directional (Bouligand) derivative: variations (n_end,) or (m, n_end) of `dx` (n_start,) or (m, n_start).
+
+        Raises:
+            NonDifferentiableError: neighbouring runs end in states apart from each other.
+        """
+        given = np.asarray(dx, dtype=float)
+        n = self._dim_at(self.t0 if t0 is None else t0)
+        if given.shape[-1:] != (n,) or given.ndim > 2:
+            raise InputError(f"dx has shape {given.shape}; give a tangent vector ({n},), or several (m, {n})")
+        extra = np.zeros((1 if given.ndim == 1 else len(given), len(self._parameters.names)))
+        out = self.apply(np.hstack([np.atleast_2d(given), extra]), t0, t1)
+        return out.reshape(*given.shape[:-1], -1)[..., : out.shape[-1] - extra.shape[1]]
+
+    def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
+        """Variations (m, n_end + p) of `variations` (m, n_start + p) of the state and of the parameters."""
+        for stretch in self.stretches(t0, t1):
+            if isinstance(stretch.piece, EventLinearization):
+                variations = stretch.piece.apply(variations)
+            else:
+                variations = variations @ self._along(stretch).T
+        return variations
+
+    def matrices(self, times: Sequence[float]) -> list[Array]:
+        """Discrete transition matrices between successive `times`, with the events inside (Kong and others, eq. 33)."""
+        grid = [float(t) for t in times]
+        return [self.matrix(a, b) for a, b in pairwise(grid)]
+
+    def parameter(self, name: str) -> Array:
+        """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
+
+        Raises:
+            InputError: the system has no such parameter.
+        """
+        if name == "t0":
+            return -self(self._first.field(self.t0)[: self.dim])
+        self.trajectory.system.parameter(name)
+        other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator)
+        return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
+
+
+def linearize(
+    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = "DOP853"
+) -> Linearization:
+    """First-order behaviour of everything around a run, through its events.
+
+    Args:
+        trajectory: the run, as `simulate` returns it or as it was loaded from a file.
+        tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
+        integrator: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA".
+
+    Returns:
+        The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
+
+    Raises:
+        InputError: `trajectory` is not one.
+    """
+    if not isinstance(trajectory, Trajectory):
+        raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
+    return Linearization(trajectory, (), tolerances, integrator)
+
+
+def _by_priority(names: list[str]) -> list[str]:
+    """Plugins of third parties first, then the saltation matrix, then the general B-derivative."""
+    return sorted(names, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))

@@ -1,0 +1,41 @@
+"""Linear algebra with mass matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from ..errors import SingularError
+from ..hybrid import Array
+
+RANK = 1e-10  # singular values below this fraction of the largest are zero, as in `complementarity`
+
+
+def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
+    """M^-1 right, by Cholesky's factors; in the place of `right` where that may be overwritten.
+
+    Raises:
+        SingularError: M is not positive definite.
+    """
+    _, solved, info = dposv(mass, right, overwrite_b=overwrite)
+    if info:
+        raise SingularError("the mass matrix is not positive definite; check masses and inertias")
+    return solved
+
+
+def smallest_change(mass: Array, rows: Array, target: Array) -> tuple[Array, Array]:
+    """Smallest change (nv,) in the metric of M that changes the rows by `target`, and its multipliers."""
+    solved = solve_mass(mass, rows.T)
+    multipliers = np.linalg.lstsq(rows @ solved, target, rcond=RANK)[0]
+    return solved @ multipliers, multipliers
+
+
+def projector(mass: Array, rows: Array) -> Array:
+    """M^-1 C^T (C M^-1 C^T)^+ (n, k): the smallest change of velocity, in the metric of M, that changes C v by one."""
+    solved = solve_mass(mass, rows.T)
+    return solved @ pseudo_inverse(rows @ solved)
+
+
+def pseudo_inverse(matrix: Array) -> Array:
+    """Moore and Penrose's inverse, with small singular values as zero."""
+    return np.linalg.pinv(matrix, rcond=RANK)

@@ -1,0 +1,30 @@
+"""The saltation matrix: the derivative of an event that every neighbouring run meets in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from contactsim.contracts import EventDerivative, Word
+from contactsim.crossings import EventData
+
+
+class Saltation(EventDerivative):
+    """S = D_x R + (F+ - D_x R F- - D_t R) D_x g / (D_t g + D_x g F-), for one guard or one instant of the clock.
+
+    Source: Kong, Payne, Zhu and Johnson, Saltation Matrices, eq. (9).
+    """
+
+    def accepts(self, event: EventData) -> bool:
+        """Whether all that fired is met together."""
+        return len(event.groups) == 1
+
+    def apply(self, event: EventData, dx: np.ndarray) -> np.ndarray:
+        """S dx."""
+        return dx @ next(iter(self.pieces(event).values())).T
+
+    def pieces(self, event: EventData) -> Mapping[Word, np.ndarray]:
+        """The one matrix."""
+        group = event.groups[0]
+        return {(group,): event.root.cross(group)[1]}
