@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .system import ContactSystem
 
 
-FALL = 10.0  # acceleration [m/s^2] that turns the height of a hop into the speed of one
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 
 
@@ -94,18 +93,9 @@ class RigidContacts:
         return self._resolve(t, x, mode, touching, kinds)
 
     def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
-        """Open contacts that touch: at the ground, and with no speed that would take them off or down on their own."""
-        tolerances = self._system.tolerances
+        """Contacts that touch the ground, whether they fired or not."""
         gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
-        close = tuple(
-            i for i, s in enumerate(mode.contacts) if s.enabled and not s.closed and gaps[i] <= tolerances.gap
-        )
-        if not close:
-            return set()
-        terms, where = self._closed_terms(t, x, close)
-        speed = (2.0 * tolerances.hop * FALL) ** 0.5
-        rates = {i: float(terms.rates[where[i].start]) for i in close}
-        return {i for i, z in rates.items() if abs(z) <= speed or gaps[i] <= -z * tolerances.event_time}
+        return {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._system.tolerances.gap}
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """State and modes after the guards in `fired`, while other open contacts that touch are still to come."""
