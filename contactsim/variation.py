@@ -7,6 +7,7 @@ from bisect import bisect_right
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from .collocation import solve_linear
 from .crossings import Parameters
 from .differences import tangent_derivative
 from .errors import SimulationError
@@ -91,7 +92,20 @@ class ArcVariation:
         """Variations (dim, m) at `t1` of those at `t0`, both times of the arc."""
         if t1 == t0:
             return variations
-        return self.dense(t0, t1, variations)(t1)
+        first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
+        tolerances = self._tolerances
+        step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
+        return solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step)
+
+    def _matrix(self, t: float) -> Array:
+        """A with the columns of the parameters, whose variations are constant: (dim, dim)."""
+        matrix, by_parameters = self.matrices(t)
+        if not by_parameters.shape[1]:
+            return matrix
+        n = self.space.dim
+        whole = np.zeros((self.dim, self.dim))
+        whole[:n, :n], whole[:n, n:] = matrix, by_parameters
+        return whole
 
     def dense(self, t0: float, t1: float, variations: Array):  # type: ignore[no-untyped-def]
         """t -> variations (dim, m) between `t0` and `t1`."""

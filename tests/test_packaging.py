@@ -26,7 +26,7 @@ PACKAGES = {
 FLOORS = (
     {"errors"},
     {"registry", "tolerances", "hybrid", "config"},
-    {"contracts", "integrators", "differences", "formulas"},
+    {"contracts", "integrators", "differences", "formulas", "collocation"},
     {"events", "crossings", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
     {"look", "storage", "progress", "scene"},

@@ -113,8 +113,9 @@ class RigidContacts:
         stops = frozenset(name for name in pairs if name[0] == "stop" and self._system.mechanism.dims[name[1]] == 3)
         landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
         groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
-        groups += [frozenset({name}) for name in sorted(names - stops - set(landing), key=str)]
-        return (*([stops] if stops else []), *groups)
+        turning = frozenset(name for name in pairs if name[0] in ("slow", "fast"))  # these change no force
+        groups += [frozenset({name}) for name in sorted(names - stops - turning - set(landing), key=str)]
+        return (*(group for group in (stops, turning) if group), *groups)
 
     def _landing_together(self, t: float, x: Array, mode: SystemMode, names: list) -> list[frozenset[Hashable]]:
         """Contacts whose normals agree up to what the closed contacts hold anyway."""
