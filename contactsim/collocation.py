@@ -84,6 +84,6 @@ def solve_linear(
         if error <= rtol:
             t, value = (t1 if last else t + step), stages[-1]
         elif step <= SMALLEST * max(1.0, abs(t)):
-            raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the motion is singular there", t=t)
+            raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
         step *= min(GROWTH, max(0.1, SAFETY * (rtol / max(error, 1e-300)) ** (0.5 / STAGES)))
     return value
