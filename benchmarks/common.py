@@ -34,6 +34,7 @@ def fastest(jobs: Sequence[Callable[[], object]], rounds: int = 15) -> list[floa
     return best
 
 
-def line(question: str, measured: str, value: float, target: float, unit: str = "x") -> None:
-    """Print one line of the table; `value` must not be above `target`."""
-    print(f"| {question} | {measured} | {value:.3g}{unit} | {target:.3g}{unit} | {REACHED[value <= target]} |")
+def line(question: str, measured: str, value: float, target: float | None = None, unit: str = "x") -> None:
+    """Print one line of the table; `value` must not be above `target`, where there is one."""
+    goal = "| |" if target is None else f"{target:.3g}{unit} | {REACHED[value <= target]} |"
+    print(f"| {question} | {measured} | {value:.3g}{unit} | {goal}")
