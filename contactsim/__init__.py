@@ -13,7 +13,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "CheckError": "errors",
     "ContactSimError": "errors",
+    "ConvergenceError": "errors",
     "InputError": "errors",
+    "InvalidStateError": "errors",
     "NoAdmissibleModeError": "errors",
     "NonDifferentiableError": "errors",
     "PluginError": "errors",
@@ -24,11 +26,19 @@ _HOMES = {
     "bouligand_pieces": "formulas",
     "saltation_matrix": "formulas",
     "Euclidean": "hybrid",
+    "Finding": "hybrid",
     "Flow": "hybrid",
     "HybridSystem": "hybrid",
     "Manifold": "hybrid",
     "Transition": "hybrid",
     "Tolerances": "tolerances",
+    "Boundary": "model",
+    "Chart": "model",
+    "Model": "model",
+    "ModelParameters": "model",
+    "ModelState": "model",
+    "check_jacobians": "model",
+    "load_model": "model",
     "Simulation": "simulation",
     "simulate": "simulation",
     "Arc": "trajectory",
@@ -43,6 +53,10 @@ _HOMES = {
     "RigidLaw": "contracts",
     "Linearization": "linearization",
     "linearize": "linearization",
+    "PeriodicOrbit": "analysis.orbits",
+    "find_periodic_orbit": "analysis.orbits",
+    "lyapunov_exponents": "analysis.lyapunov",
+    "Tracking": "analysis.tracking",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
     "Sampled": "multibody.controllers",
@@ -63,11 +77,16 @@ _MODULES = {"terrain": "multibody.terrain"}
 __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:
+    from .analysis.lyapunov import lyapunov_exponents
+    from .analysis.orbits import PeriodicOrbit, find_periodic_orbit
+    from .analysis.tracking import Tracking
     from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw
     from .errors import (
         CheckError,
         ContactSimError,
+        ConvergenceError,
         InputError,
+        InvalidStateError,
         NoAdmissibleModeError,
         NonDifferentiableError,
         PluginError,
@@ -76,9 +95,10 @@ if TYPE_CHECKING:
         TransversalityError,
     )
     from .formulas import bouligand, bouligand_pieces, saltation_matrix
-    from .hybrid import Euclidean, Flow, HybridSystem, Manifold, Transition
+    from .hybrid import Euclidean, Finding, Flow, HybridSystem, Manifold, Transition
     from .linearization import Linearization, linearize
     from .look import export_html, export_png, view
+    from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
     from .multibody.controllers import PD, Controller, Sampled
     from .multibody.mechanism import Gap, Mechanism

@@ -34,6 +34,10 @@ class NoAdmissibleModeError(SimulationError):
     """No contact mode satisfies the contact law (an inconsistent state in the sense of Painleve)."""
 
 
+class InvalidStateError(SimulationError):
+    """A state belongs to no mode that a run could go on in; a model's transition may raise it."""
+
+
 class SingularError(SimulationError):
     """The equations of motion have no unique solution at a state: a singular mass matrix or dependent constraints."""
 
@@ -51,6 +55,10 @@ class NonDifferentiableError(ContactSimError):
 
 class TransversalityError(NonDifferentiableError):
     """A guard is met tangentially (grazing): D_t g + D_x g F is zero, and the saltation matrix does not exist."""
+
+
+class ConvergenceError(ContactSimError):
+    """A search stopped before it met its accuracy; `problem` carries its best point."""
 
 
 class CheckError(ContactSimError):

@@ -65,6 +65,19 @@ class Euclidean(Manifold):
         return rate
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What a flow finds wrong with a state.
+
+    Attributes:
+        reason: what is wrong, and what to do about it.
+        fatal: True: the run ends there; False: it goes on, and notes the reason once.
+    """
+
+    reason: str
+    fatal: bool = False
+
+
 class Flow(ABC):
     """The smooth motion in one mode, and the guards that end it.
 
@@ -101,6 +114,10 @@ class Flow(ABC):
     def project(self, t: float, x: Array) -> Array:
         """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""
         return x
+
+    def validate(self, t: float, x: Array) -> Sequence[Finding]:
+        """What is wrong with a state in this mode, after an event or at the end of a step; empty: it is fine."""
+        return ()
 
     def jacobian(self, t: float, x: Array) -> Array | None:
         """D_x f (dim, dim): field(t, x (+) dx) = field(t, x) + jacobian dx + ...; None: to be differenced."""

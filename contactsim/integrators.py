@@ -6,18 +6,134 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolver, Radau
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, DenseOutput, OdeSolver, Radau
 
 from .errors import InputError, SimulationError, StepSizeError
-from .hybrid import Array, Flow, Manifold
+from .hybrid import Array, Euclidean, Flow, Manifold
 from .tolerances import Tolerances
 
+
+class Interpolant853(DenseOutput):
+    """SciPy's dense output of a step of DOP853 for one time as a single product; events are located with it.
+
+        y(t) = y_old + s F_0 + s (1 - s) F_1 + s^2 (1 - s) F_2 + ...,  s = (t - t_old) / h.
+
+    Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6 and the code dop853.f there.
+    """
+
+    def __init__(self, given: Any) -> None:
+        super().__init__(given.t_old, given.t)
+        self._given, self._step, self._y_old, self.F = given, given.h, given.y_old, given.F
+
+    def __call__(self, t: Any) -> Array:
+        """State (n,) at a time, or (n, m) at times (m,)."""
+        if not isinstance(t, float):
+            return self._given(t)
+        s = (t - self.t_old) / self._step
+        r = 1.0 - s
+        b = s * r
+        c, d = b * s, b * b
+        e, f = d * s, d * b
+        return self._y_old + np.array((s, b, c, d, e, f, f * s)) @ self.F
+
+
+class Dop853(DOP853):
+    """SciPy's DOP853, with `Interpolant853`."""
+
+    def _dense_output_impl(self) -> Interpolant853:
+        return Interpolant853(super()._dense_output_impl())
+
+
+class Hermite(DenseOutput):
+    """The cubic through both ends of a step with the rates there; its error is of the order h^4, as the step's sum.
+
+    Args:
+        t_old, t: ends of the step [s].
+        y_old, y: states there (n,).
+        f_old, f: rates there (n,).
+    """
+
+    order = 3
+
+    def __init__(self, t_old: float, t: float, y_old: Array, y: Array, f_old: Array, f: Array) -> None:
+        super().__init__(t_old, t)
+        self._step, self._y_old = t - t_old, y_old
+        rise, first, last = y - y_old, self._step * f_old, self._step * f
+        self._powers = np.array([first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise])
+
+    def _call_impl(self, t: Any) -> Array:
+        s = (np.asarray(t) - self.t_old) / self._step
+        one, two, three = self._powers if s.ndim == 0 else self._powers[:, :, None]
+        rise = s * (one + s * (two + s * three))
+        return self._y_old + rise if s.ndim == 0 else self._y_old[:, None] + rise
+
+
+class RK4(OdeSolver):
+    """The classical method of Runge and Kutta, of fourth order, with the fixed step `max_step`.
+
+    Only a first step and the last one before the bound may be shorter: those that lead to and from an event. The
+    tolerances are not looked at.
+
+    Raises:
+        InputError: the step is not finite.
+
+    Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.1 (table 1.2).
+    """
+
+    t: float
+    y: Array
+
+    def __init__(
+        self,
+        fun: Callable[[float, Array], Array],
+        t0: float,
+        y0: Array,
+        t_bound: float,
+        max_step: float = math.inf,
+        rtol: float = 0.0,
+        atol: float = 0.0,
+        first_step: float | None = None,
+        vectorized: bool = False,
+    ) -> None:
+        if not math.isfinite(max_step):
+            raise InputError("the integrator RK4 has a fixed step; give it as Tolerances(max_step=...)")
+        super().__init__(fun, t0, y0, t_bound, vectorized)
+        self.max_step = max_step
+        self.h_abs = min(first_step or max_step, max_step)
+        self.f = self.fun(self.t, self.y)
+        self._before: tuple[Array, Array] = (self.y, self.f)
+
+    def _step_impl(self) -> tuple[bool, str | None]:
+        t, y, k1 = self.t, self.y, self.f
+        h = self.direction * min(self.h_abs, self.max_step)
+        end = t + h
+        if self.direction * (end - self.t_bound) > -SLIVER * abs(h):
+            end = self.t_bound
+            h = end - t
+        if end == t:
+            return False, self.TOO_SMALL_STEP
+        k2 = self.fun(t + 0.5 * h, y + 0.5 * h * k1)
+        k3 = self.fun(t + 0.5 * h, y + 0.5 * h * k2)
+        k4 = self.fun(end, y + h * k3)
+        self._before = y, k1
+        self.t, self.y = end, y + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+        self.f = self.fun(self.t, self.y)
+        self.h_abs = self.max_step
+        return True, None
+
+    def _dense_output_impl(self) -> Hermite:
+        y_old, f_old = self._before
+        return Hermite(self.t_old, self.t, y_old, self.y, f_old, self.f)
+
+
 METHODS: dict[str, type[OdeSolver]] = {
-    "DOP853": DOP853,
+    "DOP853": Dop853,
     "RK45": RK45,
     "RK23": RK23,
+    "RK4": RK4,
     "Radau": Radau,
     "BDF": BDF,
     "LSODA": LSODA,
@@ -25,16 +141,19 @@ METHODS: dict[str, type[OdeSolver]] = {
 
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
+SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, instead of leaving that much to another
 
 
-def method(name: str) -> type[OdeSolver]:
-    """The SciPy stepper class called `name`.
+def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
+    """The stepper class called `name`, of SciPy or of this module.
 
     Raises:
-        InputError: no such method; the known ones are listed.
+        InputError: no such method (the known ones are listed), or `tolerances` give no step to one with a fixed step.
     """
     if name not in METHODS:
         raise InputError(f"no integrator '{name}'; choose one of {', '.join(METHODS)}")
+    if name == "RK4" and tolerances is not None and math.isinf(tolerances.max_step):
+        raise InputError("the integrator RK4 has a fixed step; give it as Tolerances(max_step=...)")
     return METHODS[name]
 
 
@@ -89,6 +208,11 @@ class Stepper:
         self._bound = bound
         self._solver: OdeSolver | None = None
 
+    def _flat_rate(self, t: float, dx: Array) -> Array:
+        """What `_rate` is in R^n."""
+        self.evaluations += 1
+        return self.flow.field(t, self._base + dx)
+
     def _rate(self, t: float, dx: Array) -> Array:
         self.evaluations += 1
         return self.space.chart_rate(dx, self.flow.field(t, self.space.integrate(self._base, dx)))
@@ -101,7 +225,8 @@ class Stepper:
             "atol": STEP_SHARE * self.tolerances.atol,
             "max_step": self.tolerances.max_step,
         }
-        return self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
+        rate = self._flat_rate if type(self.space) is Euclidean else self._rate
+        return self._method(rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
 
     def step(self, bound: float) -> Segment:
         """Take one step towards `bound`, never past it.

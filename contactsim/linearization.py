@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import registry
 from .contracts import EventDerivative, Word
-from .crossings import EventData, Node, Parameters
+from .crossings import LATER, EventData, Node, Parameters
 from .errors import InputError, NonDifferentiableError
-from .hybrid import CLOCK, Array
+from .hybrid import CLOCK, Array, HybridSystem
+from .threads import one_thread
 from .tolerances import Tolerances
 from .trajectory import Event, Trajectory
 from .variation import ArcVariation
 
+if TYPE_CHECKING:
+    from .analysis.covariance import Covariance, Noise
+    from .analysis.riccati import Riccati, Weighting
+
+MOST_CONES = 5040  # words whose cones are listed
 SAME = 1e-9  # matrices that differ by less than this, relative to their size, are one matrix
 
 
@@ -57,11 +63,21 @@ class EventLinearization:
         Raises:
             NonDifferentiableError: the words end in different states.
         """
-        return {tuple(self._spelled(group) for group in word): matrix for word, matrix in self._pieces.items()}
+        return {self.data.spelled(word): matrix for word, matrix in self._pieces.items()}
 
-    def _spelled(self, group: frozenset[Hashable]) -> Any:
-        named = [self.data.root.system.guard_label(name) for name in sorted(group, key=str)]
-        return named[0] if len(named) == 1 else tuple(named)
+    def cones(self) -> dict[Any, Array]:
+        """{word: rows A (k, n_pre)}: a variation dx before the event takes the word where A dx <= 0 [s].
+
+        Raises:
+            NonDifferentiableError: there are too many words to list.
+        """
+        words = self.data.ways.words(MOST_CONES)
+        if words is None:
+            raise NonDifferentiableError(
+                f"the guards that fall together at t = {self.time:.9g} s may be met in more than {MOST_CONES} orders;"
+                " their cones are not listed, take directions, lin(dx)"
+            )
+        return {self.data.spelled(word): path.cone for word, path in words.items()}
 
     @property
     def differentiable(self) -> bool:
@@ -179,22 +195,27 @@ class Linearization:
 
     def _event(self, events: tuple[Event, ...], behind: Any) -> EventLinearization:
         first = events[0]
-        system = first.system
-        tolerances = getattr(system, "tolerances", self._tolerances)
-        root = Node(system, first.time, first.x_pre, first.mode_pre, tolerances, self._parameters, behind, first.fired)
-        clock = frozenset({CLOCK}) if CLOCK in first.fired else frozenset()
-        rest = first.fired - clock
-        groups = system.separable(first.time, first.x_pre, first.mode_pre, rest) if rest else ()
-        data = EventData(root, groups + ((clock,) if clock or not groups else ()))
+        tolerances = getattr(first.system, "tolerances", self._tolerances)
+        data = _event_data(events, behind, tolerances, self._parameters)
         plugin = next((plugin for plugin in self._plugins if plugin.accepts(data)), None)
         if plugin is None:
             raise NonDifferentiableError(f"no event derivative accepts the event at t = {first.time:.9g} s")
         return EventLinearization(data, plugin, events)
 
     @property
+    def tolerances(self) -> Tolerances:
+        """Accuracy (rtol, atol) of the variational equation and of what is computed along with it."""
+        return self._tolerances
+
+    @property
+    def integrator(self) -> str:
+        """Name of its method."""
+        return self._integrator
+
+    @property
     def dim(self) -> int:
         """Numbers of a variation of the state at the start."""
-        return self._first.space.dim
+        return self._dim_at(self.t0)
 
     @cached_property
     def _first(self) -> ArcVariation:
@@ -253,7 +274,8 @@ class Linearization:
         if stretch not in self._matrices:
             assert isinstance(stretch.piece, ArcVariation)
             identity = np.eye(stretch.piece.dim)
-            self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
+            with one_thread():
+                self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
         return self._matrices[stretch]
 
     @cached_property
@@ -296,6 +318,8 @@ class Linearization:
     def parameter(self, name: str) -> Array:
         """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
 
+        Through a simultaneous event it is one-sided: the derivative for a parameter that grows.
+
         Raises:
             InputError: the system has no such parameter.
         """
@@ -304,6 +328,20 @@ class Linearization:
         self.trajectory.system.parameter(name)
         other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator)
         return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
+
+    # --- analyses ---------------------------------------------------------------------------------------------
+
+    def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
+        """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
+        from .analysis.covariance import covariance
+
+        return covariance(self, P0, noise)
+
+    def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
+        """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
+        from .analysis.riccati import riccati
+
+        return riccati(self, Q, R, Q_final)
 
 
 def linearize(
@@ -325,6 +363,31 @@ def linearize(
     if not isinstance(trajectory, Trajectory):
         raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
     return Linearization(trajectory, (), tolerances, integrator)
+
+
+def _event_data(
+    events: tuple[Event, ...], behind: HybridSystem, tolerances: Tolerances, parameters: Parameters
+) -> EventData:
+    """An event of a run, from the records that were made at its instant; `behind` is the system after them.
+
+    Guards that are close to zero without having fired belong to it where their contact took part in what happened;
+    those whose contact did not are met later by the run, in an event of their own.
+    """
+    first, last = events[0], events[-1]
+    system, t, x, mode = first.system, first.time, first.x_pre, first.mode_pre
+    took_part = {*first.contacts, *first.impulses}
+    clock = first.fired & {CLOCK}
+    met, reaches = set(first.fired - clock), {}
+    for name, value, _ in Node(system, t, x, mode, tolerances, parameters).near() if met else ():
+        if name in met or system.guard_label(name) in took_part:
+            met.add(name)
+            reaches[name] = 2.0 * abs(value)
+        else:
+            reaches[name] = LATER
+    root = Node(system, t, x, mode, tolerances, parameters, behind, clock | met, bool(clock), reaches)
+    groups = system.separable(t, x, mode, frozenset(met)) if met else ()
+    after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
+    return EventData(root, groups + ((clock,) if clock or not groups else ()), after)
 
 
 def _by_priority(names: list[str]) -> list[str]:

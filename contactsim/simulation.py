@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError, NoAdmissibleModeError, SimulationError, StepSizeError
+from .errors import InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .events import Watch
 from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold
 from .integrators import Segment, Stepper, method
+from .threads import one_thread
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Status, Trajectory
 
 EVENTS_AT_ONE_INSTANT = 100
+DEFAULT_INTEGRATOR = "DOP853"
 Progress = Callable[[float], None]
 
 
@@ -26,8 +28,8 @@ class Simulation:
         system: what to simulate.
         state: where to start (a State for a ContactSystem, else a plain array).
         t0: time of the start [s].
-        integrator: name of a SciPy stepper class.
-        tolerances: accuracy.
+        integrator: name of an integrator; None: the one that the system prefers, else DEFAULT_INTEGRATOR.
+        tolerances: accuracy; None: that which the system prefers, else that of `Tolerances()`.
         record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
         max_events: the run stops at this many events.
     """
@@ -46,22 +48,24 @@ class Simulation:
         state: Any,
         t0: float = 0.0,
         *,
-        integrator: str = "DOP853",
+        integrator: str | None = None,
         tolerances: Tolerances | None = None,
         record_period: float | None = None,
         max_events: int = 100_000,
     ) -> None:
-        method(integrator)
         _demand_positive("record_period", record_period)
         _demand_positive("max_events", max_events)
         if tolerances is not None and not isinstance(tolerances, Tolerances):
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
-        self.tolerances = tolerances or Tolerances()
+        self.tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
+        integrator = integrator or getattr(system, "preferred_integrator", None) or DEFAULT_INTEGRATOR
+        method(integrator, self.tolerances)
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
         self._integrator, self._record_period, self._max_events = integrator, record_period, max_events
         self._arcs: list[Arc] = []
         self._events: list[Event] = []
         self._segments: list[Segment] = []
+        self._notes: dict[str, str] = {}
         self._evaluations, self._at_one_instant = 0, 0
         self._step_size: float | None = None
         self._begin(system, t0, system.pack(state))
@@ -94,6 +98,7 @@ class Simulation:
             self.message,
             self._record_period,
             self.evaluations,
+            tuple(self._notes.values()),
         )
 
     @property
@@ -117,10 +122,11 @@ class Simulation:
             raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
         try:
-            while self.t < t and self.status is Status.RUNNING:
-                self._step(t)
-                if progress:
-                    progress(self.t)
+            with one_thread():
+                while self.t < t and self.status is Status.RUNNING:
+                    self._step(t)
+                    if progress:
+                        progress(self.t)
         except SimulationError as error:
             self._stop(_status_of(error), str(error))
         except Exception as error:
@@ -156,6 +162,8 @@ class Simulation:
         if fired:
             self._pass_event(fired)
             return
+        if not self._segments and not self._is_valid():
+            return
         clock = self._flow.next_time(self.t)
         segment = self._stepper.step(min(t_end, clock, self._push_end()))
         passed, fired = self._watch.pass_step(self._stepper, segment)
@@ -168,8 +176,10 @@ class Simulation:
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
             self._pass_event(fired)
-        elif self._stepper.project():
+            return
+        if self._stepper.project():
             self._x = self._stepper.x
+        self._is_valid()
 
     def _pass_event(self, fired: frozenset[Hashable]) -> None:
         transition = self.system.transition(self.t, self._x, self._mode, fired)
@@ -187,6 +197,16 @@ class Simulation:
         if len(self._events) >= self._max_events:
             self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
 
+    def _is_valid(self) -> bool:
+        """Whether the run may go on from the present state; what its mode only warns of is noted once."""
+        for finding in self._flow.validate(self.t, self._x):
+            place = f"{finding.reason} (chart {self._mode}, t = {self.t:.9g} s)"
+            if finding.fatal:
+                self._stop(Status.INVALID_STATE, f"{place}. {Status.INVALID_STATE.value}")
+                return False
+            self._notes.setdefault(finding.reason, place)
+        return True
+
     def _close_arc(self, event: Event) -> None:
         segments = self._segments or [_instant(self.t, self._x, self._space())]
         self._arcs.append(Arc(self._mode, tuple(segments), event, self.system))
@@ -200,6 +220,9 @@ class Simulation:
         if start.changes:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
         self._enter(start.mode, start.x)
+        fatal = [finding.reason for finding in self._flow.validate(t, self._x) if finding.fatal]
+        if fatal and not self._watch.fired_at_start():
+            raise InputError(f"the run cannot start at t = {t:.9g} s in chart {self._mode}: {'; '.join(fatal)}")
 
     def _retire_stepper(self) -> None:
         """Keep of the stepper of a finished arc how much it worked, and its last step as the next one's first."""
@@ -238,7 +261,7 @@ def simulate(
     state: Any,
     span: tuple[float, float],
     *,
-    integrator: str = "DOP853",
+    integrator: str | None = None,
     tolerances: Tolerances | None = None,
     record_period: float | None = None,
     max_events: int = 100_000,
@@ -250,8 +273,9 @@ def simulate(
         system: any HybridSystem, e.g. a ContactSystem.
         state: a State for a ContactSystem, else a plain array.
         span: first and last time [s]; both are met exactly.
-        integrator: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA".
-        tolerances: accuracy of the run.
+        integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau", "BDF" or "LSODA";
+            None: the one that the system prefers, else "DOP853".
+        tolerances: accuracy of the run; None: that which the system prefers, else that of `Tolerances()`.
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         max_events: the run stops at this many events.
         progress: True shows a bar; a callable is given the time after each step.
@@ -307,6 +331,8 @@ def _instant(t: float, x: Array, space: Manifold) -> Segment:
 def _status_of(error: SimulationError) -> Status:
     if isinstance(error, NoAdmissibleModeError):
         return Status.NO_ADMISSIBLE_MODE
+    if isinstance(error, InvalidStateError):
+        return Status.INVALID_STATE
     if isinstance(error, StepSizeError):
         return Status.STEP_TOO_SMALL
     return Status.FAILED

@@ -36,6 +36,9 @@ class Status(Enum):
     EVENTS_WITHOUT_END = (
         "The run stopped where events follow each other without time passing; two modes point at each other there."
     )
+    INVALID_STATE = (
+        "The run stopped where its state does not belong to its chart; change the start or the parameters of the model."
+    )
     FAILED = "The run stopped on an error; its text is in the message, and what was computed before is kept."
 
     @property
@@ -173,6 +176,7 @@ class Trajectory:
         status, message: how the run ended, and a sentence that says what to do.
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         evaluations: number of field evaluations.
+        notes: what the system warned of in the course of the run, each sentence once.
     """
 
     system: HybridSystem
@@ -182,6 +186,7 @@ class Trajectory:
     message: str
     record_period: float | None = None
     evaluations: int = 0
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.arcs:

@@ -24,7 +24,7 @@ PACKAGES = {
 
 # Modules of the engine from the ground up: each may import those of its own floor and of the floors below.
 FLOORS = (
-    {"errors"},
+    {"errors", "threads"},
     {"registry", "tolerances", "hybrid", "config"},
     {"contracts", "integrators", "differences", "formulas", "collocation"},
     {"events", "crossings", "multibody"},

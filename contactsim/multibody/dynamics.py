@@ -290,7 +290,9 @@ class RigidFlow(Flow):
             if kind == "force":
                 return normal
             tangential = self.motion(t, x).forces[self._tangent[i]]
-            along = tangential / np.linalg.norm(tangential)
+            if not np.any(tangential):  # at the apex of the cone: it closes with the normal force
+                return self._system.static_friction[i] * normal
+            along = np.array(unit(tangential))
             return self._system.static_friction[i] * normal - along @ sensitivity.forces_x[self._tangent[i]]
         rates = sensitivity.rates_x[self._tangent[i]]
         if kind == "fast":

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
+SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class RigidContacts:
 
         With `alone`, open contacts that touch the ground but have not fired are left out: they are still to come.
         """
-        kinds = {i: kind for kind, i in (name for name in fired if isinstance(name, tuple))}
+        # In the order of their names: of a contact whose cone and force vanish together, the force counts.
+        kinds = {i: kind for kind, i in sorted(name for name in fired if isinstance(name, tuple))}
         mode = self._enable(t, x, mode, kinds)
         inner = {"slow", "fast", "enable"}
         if kinds and set(kinds.values()) <= inner:
@@ -113,22 +115,31 @@ class RigidContacts:
         stops = frozenset(name for name in pairs if name[0] == "stop" and self._system.mechanism.dims[name[1]] == 3)
         landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
         groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
-        turning = frozenset(name for name in pairs if name[0] in ("slow", "fast"))  # these change no force
-        groups += [frozenset({name}) for name in sorted(names - stops - turning - set(landing), key=str)]
-        return (*(group for group in (stops, turning) if group), *groups)
+        stops |= {name for name in pairs if name[0] in ("slow", "fast")}  # these alone change no force
+        groups += [frozenset({name}) for name in sorted(names - stops - set(landing), key=str)]
+        return (*((stops,) if stops else ()), *groups)
 
     def _landing_together(self, t: float, x: Array, mode: SystemMode, names: list) -> list[frozenset[Hashable]]:
-        """Contacts whose normals agree up to what the closed contacts hold anyway."""
+        """Contacts whose gaps close in proportion in every motion that the closed contacts allow.
+
+        Their normals agree up to what is held, and so do their rates, which differ where grounds move apart.
+        """
         terms, where = self._closed_terms(t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
         held = terms.rows[[where[i].start for i in mode.closed]]
         groups: list[tuple[Array, set[Hashable]]] = []
         for name in names:
-            row = terms.rows[where[name[1]].start]
+            n = where[name[1]].start
+            row = terms.rows[n]
             free = row - pseudo_inverse(held) @ (held @ row) if len(held) else row
-            free = free / np.linalg.norm(free)
-            home = next((members for other, members in groups if free @ other > 1.0 - PARALLEL), None)
+            size = float(np.linalg.norm(free))
+            if size <= PARALLEL * float(np.linalg.norm(row)):  # closed contacts hold it already
+                groups.append((np.zeros(len(row) + 1), {name}))
+                continue
+            way = np.append(free, 0.0) / size
+            way[-1] = terms.rates[n] / size
+            home = next((members for other, members in groups if _parallel(way, other)), None)
             if home is None:
-                groups.append((free, {name}))
+                groups.append((way, {name}))
             else:
                 home.add(name)
         return [frozenset(members) for _, members in groups]
@@ -210,7 +221,7 @@ class RigidContacts:
                 along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
         changes = self._changes(mode, after, kinds, impulses)
-        derivative = partial(self._derivative, t, before, impact, x, after)
+        derivative = partial(self._derivative, t, before, impact, x, mode, after)
         return Transition(x, after, changes, impulses, residuals, gain + notes, derivative, mechanism.autonomous)
 
     def _gain(self, mass: Array, before: Array, after: Array) -> tuple[str, ...]:
@@ -352,9 +363,10 @@ class RigidContacts:
             touching = Mode.STICK if slip is None else Mode.SLIP
             direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
             guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
-            if kind == "cone":
-                tangential = before[i][1:]
-                direction = -tangential / np.linalg.norm(tangential)
+            if kind == "cone" and np.any(before[i][1:]):
+                direction = -np.array(unit(before[i][1:]))
+            elif kind == "cone":  # at the apex of its cone
+                guess = Mode.OPEN
             elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
                 guess = Mode.SLIP
             modes.append(guess)
@@ -411,28 +423,49 @@ class RigidContacts:
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
-    def _derivative(self, t: float, x: Array, impact: Impact | None, x_post: Array, after: SystemMode) -> Array:
-        """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what stays closed.
+    def _derivative(
+        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
+    ) -> Array:
+        """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what comes to rest.
 
         Gaps that close with others, without an impact of their own, end with no variation. A capture in space ends with
         both tangential variations zero: what is left of the one across the slip when the held direction takes over is
-        removed by the impulse of friction that would have removed it.
+        removed by the impulse of friction that would have removed it. What was held before is left as it is: where
+        nothing comes to rest, the derivative is the identity.
         """
         system, nq, nv = self._system, self._system.nq, self._system.nv
         jacobian = np.eye(system.tangent_size)
         if impact is not None:
             jacobian[nv : 2 * nv, : 2 * nv] = self._impact_jacobian(t, x, impact)
         terms, where = self._closed_terms(t, x_post, after.closed)
-        rows = self._resting_rows(after, where)
-        if rows:
+        closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
+        if closing.any():
             normals = terms.rows[[where[i].start for i in after.closed]]
-            jacobian[:nv] -= projector(terms.mass, normals) @ (normals @ jacobian[:nv])
+            jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
+        rows = self._resting_rows(after, where)
+        held = self._held_rows(mode, impact, where)
+        stopping = np.array([row not in held for row in rows], dtype=bool)
+        if stopping.any():
             v_post = x_post[nq : nq + nv]
             constraint = np.zeros((len(rows), system.tangent_size))
             constraint[:, :nv] = system.mechanism.rate_derivatives(t, x_post[:nq], v_post, after.closed)[rows]
             constraint[:, nv : 2 * nv] = terms.rows[rows]
-            jacobian[nv : 2 * nv] -= projector(terms.mass, terms.rows[rows]) @ (constraint @ jacobian)
+            settle = projector(terms.mass, terms.rows[rows])[:, stopping]
+            jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
         return jacobian
+
+    def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
+        """Rows whose velocity has no variation: the mode before held it, or the impact makes it zero."""
+        if impact is None:
+            states = {i: mode.contacts[i].mode for i in where}
+        else:
+            states = dict(zip(impact.contacts, impact.solution.modes, strict=True))
+            states |= {i: Mode.OPEN for i in impact.contacts if self._system.restitution[i] > 0.0}
+        rows: set[int] = set()
+        for i, part in where.items():
+            if states[i] is not Mode.OPEN:
+                rows |= set(range(part.start, part.stop)) if states[i] is Mode.STICK else {part.start}
+        return rows
 
     def _impact_jacobian(self, t: float, x: Array, impact: Impact) -> Array:
         """D v_post (nv, 2 nv) of M (v+ - v-) = J^T Lam, z_n+ = -e z_n-, z_t+ = 0 or Lam_t = -mu Lam_n z_t+ / |z_t+|."""
@@ -503,6 +536,12 @@ class RigidContacts:
             for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
             if old.mode is not new.mode or kinds.get(i) == "gap" or names[i] in impulses
         }
+
+
+def _parallel(way: Array, other: Array) -> bool:
+    """Whether two gaps close alike: unit normals, followed by the rates along them."""
+    alike = way[:-1] @ other[:-1] > 1.0 - PARALLEL
+    return bool(alike and abs(way[-1] - other[-1]) <= SAME_RATE * max(abs(way[-1]), abs(other[-1])))
 
 
 def _too_deep(name: str, depth: float) -> str:

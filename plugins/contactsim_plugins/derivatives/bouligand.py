@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from contactsim.contracts import EventDerivative, Word
-from contactsim.crossings import EventData, Node
+from contactsim.crossings import LONGEST, EventData, Node
 from contactsim.errors import NonDifferentiableError
 
-LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
-MOST = 50_000  # words
+MOST_GROUPS = 7  # guards whose 2^7 = 128 combinations, with impacts a few more, are all worked out
+MOST_WORDS = 5040  # 7!, words whose matrices are listed
 APART = 1e-7  # outcomes further apart than this, relative to the state, are different ones
+FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff forces
+SHOWN = 2  # words in an error's sentence,
+LETTERS = 6  # and contacts in each of them
+
+
+class Outcome(NamedTuple):
+    """Where a word of events ends: the state, as its user sees it, and the mode."""
+
+    state: Any
+    mode: Any
 
 
 class Bouligand(EventDerivative):
     """A piecewise-linear map: the guards are met in the order in which a variation reaches them.
 
     At each node the guards at zero that still fall are reached after tau = -D_x g dx / (D_t g + D_x g F); the first
-    of them is crossed with its saltation matrix, which may put others to rest, or make one fall again that was passed.
-    Smooth fields need no more than the order (Council, Revzen and Burden, Fig. 2); with impacts the words may be longer
-    than the number of guards, and the map exists only where all words end in one state.
+    of them is crossed with its saltation matrix, which may put others to rest, or make one fall again that was passed:
+    with impacts a contact may occur in a word again and again. Ways that lead to one state and mode are one way, so
+    that n guards of a field without resets need 2^n nodes, and a direction takes O(n^2 d) from guard to guard.
+
+    The map exists only where every word that some direction takes ends in the state of the run itself, and goes on
+    with the same field. That is looked at for all words where at most 7 guards fall together, through at most 256
+    states in at most 5040 orders; beyond that only for those that the given directions take.
+
+    Source:
+        Council, Revzen and Burden, Representing and computing the B-derivative, Sec. 2.4, fig. 2 and eq. (57).
     """
 
     def accepts(self, event: EventData) -> bool:
@@ -29,81 +48,109 @@ class Bouligand(EventDerivative):
         return True
 
     def apply(self, event: EventData, dx: np.ndarray) -> np.ndarray:
-        """B(dx), direction by direction."""
-        self._demand_one_outcome(event)
-        return _follow(event.root, event.groups, dx, 0)
+        """B(dx) (m, n_post) for `dx` (m, n_pre): continuous, piecewise linear, positively homogeneous.
+
+        Raises:
+            NonDifferentiableError: words end in different states, or without end.
+        """
+        _demand_one_outcome(event)
+        found = _follow(event, dx)
+        _demand_outcome_of_run(event, [node for node, _, _ in found])
+        after = np.empty((len(dx), found[0][0].dim if found else event.root.dim))
+        for _, rows, variations in found:
+            after[rows] = variations
+        return after
 
     def pieces(self, event: EventData) -> Mapping[Word, np.ndarray]:
-        """{word: product of saltation matrices}, also of words that no direction takes."""
-        words = self._words(event)
-        self._demand_one_outcome(event)
-        return {word: matrix for word, (_, matrix) in words.items()}
+        """{word: product of saltation matrices} of all words that some direction takes.
 
-    def _words(self, event: EventData) -> dict[Word, tuple[Node, np.ndarray]]:
-        if event not in self._known:
-            found: dict[Word, tuple[Node, np.ndarray]] = {}
-            _spell(event.root, event.groups, (), np.eye(event.root.dim), found)
-            self._known = {event: found}
-        return self._known[event]
-
-    _known: dict[EventData, dict[Word, tuple[Node, np.ndarray]]] = {}  # noqa: RUF012 - replaced, never changed
-
-    def _demand_one_outcome(self, event: EventData) -> None:
-        """Raise where two words end in different states: the flow jumps between the runs that take them."""
-        ends = {word: node for word, (node, _) in self._words(event).items()}
-        first = next(iter(ends.values()))
-        scale = max(1.0, float(np.abs(first.x).max(initial=0.0)))
-        apart = max(
-            (np.inf if len(end.x) != len(first.x) else float(np.abs(end.x - first.x).max())) for end in ends.values()
-        )
-        if apart > APART * scale:
+        Raises:
+            NonDifferentiableError: words end in different states, or there are more than 5040 of them.
+        """
+        words = event.ways.words(MOST_WORDS) if len(event.groups) <= MOST_GROUPS else None
+        if words is None:
             raise NonDifferentiableError(
-                f"the {len(event.groups)} guards that fall together at t = {event.time:.9g} s end in different states"
-                f" (up to {apart:.3g} apart), depending on which is met first; the run has no derivative there: look at"
-                " the outcomes in this exception's problem['words'], or take them apart in time",
-                words={word: (end.x, end.mode) for word, end in ends.items()},
+                f"{_together(event)} may be met in more than {MOST_WORDS} orders, or in words of more than {LONGEST}"
+                " guards; take directions, lin(dx), instead of the pieces"
             )
+        _demand_outcome_of_run(event, [path.node for path in words.values()])
+        return {word: path.matrix for word, path in words.items()}
 
 
-def _spell(
-    node: Node,
-    groups: tuple[frozenset, ...],
-    word: Word,
-    matrix: np.ndarray,
-    found: dict[Word, tuple[Node, np.ndarray]],
-) -> None:
-    """Follow every order in which the guards may be met."""
-    if not groups:
-        found[word] = (node, matrix)
+def _follow(event: EventData, dx: np.ndarray) -> list[tuple[Node, np.ndarray, np.ndarray]]:
+    """Take each direction (m, dim) through the guards it reaches: the ends, the rows that came there, what they are."""
+    ways, ended = event.ways, []
+    layer = {event.root: [(np.arange(len(dx)), dx)]} if len(dx) else {}
+    for _ in range(LONGEST + 1):
+        behind: dict[Node, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
+        for node, parts in layer.items():
+            rows, variations = (np.concatenate(part) for part in zip(*parts, strict=True))
+            groups = ways.ahead(node)
+            if not groups:
+                ended.append((node, rows, variations))
+                continue
+            first = (variations @ node.arrivals(groups).T).argmin(axis=1)
+            for k in np.unique(first):
+                passage = ways.passage(node, groups[k])
+                behind[passage.node].append((rows[first == k], passage.apply(variations[first == k])))
+        layer = behind
+        if not layer:
+            return ended
+    raise NonDifferentiableError(
+        f"{_together(event)} are met again and again, more than {LONGEST} times at one instant; the run has no"
+        " derivative there: lower the restitution, or take the contacts apart in time"
+    )
+
+
+def _demand_one_outcome(event: EventData) -> None:
+    """Raise where words end in different states: the flow jumps between the runs that take them."""
+    after = event.after
+    if after is None or len(event.groups) > MOST_GROUPS or (ends := event.ways.ends()) is None:
         return
-    if len(word) >= LONGEST or len(found) >= MOST:
-        raise NonDifferentiableError(
-            f"the guards that fall together at t = {node.t:.9g} s may be met in more than {MOST} orders, or in more"
-            f" than {LONGEST} steps; ask for a direction, lin(dx), instead of the pieces",
-        )
-    for group in groups:
-        behind, saltation = node.cross(group)
-        _spell(behind, behind.pending(), (*word, group), saltation @ matrix, found)
+    if not all(_same(end, after) for end in ends):  # perhaps only those that no direction takes
+        words = event.ways.words(MOST_WORDS) or {}
+        _demand_outcome_of_run(event, [path.node for path in words.values()])
 
 
-def _follow(node: Node, groups: tuple[frozenset, ...], dx: np.ndarray, depth: int) -> np.ndarray:
-    """Take each direction (m, dim) through the guard that it reaches first, and on from there."""
-    if not groups or not len(dx):
-        return dx
-    if depth >= LONGEST:
-        raise NonDifferentiableError(f"more than {LONGEST} impacts answer each other at t = {node.t:.9g} s")
-    names = [min(group, key=str) for group in groups]
-    arrival = np.array([-(dx @ node.gradient(name)) / node.rate(name) for name in names])
-    first = arrival.argmin(axis=0)
-    result: np.ndarray | None = None
-    for k, group in enumerate(groups):
-        chosen = first == k
-        if not chosen.any():
-            continue
-        behind, saltation = node.cross(group)
-        after = _follow(behind, behind.pending(), dx[chosen] @ saltation.T, depth + 1)
-        if result is None:
-            result = np.empty((len(dx), after.shape[1]))
-        result[chosen] = after
-    assert result is not None
-    return result
+def _demand_outcome_of_run(event: EventData, ends: Iterable[Node]) -> None:
+    """Raise where an end is not that of the run itself, in which all guards were met at once."""
+    if event.after is None or all(_same(end, event.after) for end in ends):
+        return
+    words = event.ways.words(MOST_WORDS) if len(event.groups) <= MOST_GROUPS else None
+    nodes = {w: path.node for w, path in words.items()} if words else {event.ways.word[end]: end for end in ends}
+    outcomes = {event.spelled(word): _outcome(node) for word, node in nodes.items()}
+    apart = max(_distance(node.x, event.after.x) for node in nodes.values())
+    shown = "; ".join(_text(word) for word in list(outcomes)[:SHOWN]) + ("; ..." if len(outcomes) > SHOWN else "")
+    raise NonDifferentiableError(
+        f"{_together(event)} end in different states or modes, up to {apart:.3g} away from where the run ends that"
+        f" meets them at once, depending on the order in which they are met ({shown}); the run has no derivative there:"
+        " look at the outcomes in problem['words'] and problem['run'] of this exception, or take them apart in time",
+        event=event,
+        words=outcomes,
+        run=_outcome(event.after),
+    )
+
+
+def _same(end: Node, after: Node) -> bool:
+    """Whether a word ends as the run does: in the same state, to go on with the same field."""
+    if _distance(end.x, after.x) > APART * max(1.0, float(np.abs(after.x).max(initial=0.0))):
+        return False
+    return _distance(end.field, after.field) <= FIELDS_APART * max(1.0, float(np.abs(after.field).max(initial=0.0)))
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.abs(a - b).max(initial=0.0)) if len(a) == len(b) else float("inf")
+
+
+def _outcome(node: Node) -> Outcome:
+    named = getattr(node.system, "named_modes", lambda mode: mode)
+    return Outcome(node.system.state(node.x), named(node.mode))
+
+
+def _text(word: tuple[Any, ...]) -> str:
+    return ", ".join(map(str, word[:LETTERS])) + (", ..." if len(word) > LETTERS else "")
+
+
+def _together(event: EventData) -> str:
+    names = ", ".join(map(str, event.spelled(event.groups)))
+    return f"the guards that fall together at t = {event.time:.9g} s ({names})"

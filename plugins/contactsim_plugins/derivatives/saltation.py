@@ -22,9 +22,9 @@ class Saltation(EventDerivative):
 
     def apply(self, event: EventData, dx: np.ndarray) -> np.ndarray:
         """S dx."""
-        return dx @ next(iter(self.pieces(event).values())).T
+        return event.ways.passage(event.root, event.groups[0]).apply(dx)
 
     def pieces(self, event: EventData) -> Mapping[Word, np.ndarray]:
         """The one matrix."""
         group = event.groups[0]
-        return {(group,): event.root.cross(group)[1]}
+        return {(group,): event.ways.passage(event.root, group).matrix}

@@ -1,0 +1,96 @@
+"""How a scattered start spreads along a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array
+from ..variation import ArcVariation
+from .matrices import Weight, symmetric, weight
+from .walk import along, legs, stacked
+
+if TYPE_CHECKING:
+    from ..linearization import Linearization
+
+Noise = Array | Callable[[float], Array]
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """Covariance of the state along a run, in the tangent space at the run's own state.
+
+    Attributes:
+        t: times (N,) [s]: the samples of the trajectory; both sides of an event share a time.
+        P: covariances (N, n, n); padded with NaN where the dimension differs between modes.
+        final: the last one (n, n).
+    """
+
+    t: Array
+    P: Array
+    final: Array
+
+
+def covariance(lin: Linearization, P0: Any, noise: Noise | None = None) -> Covariance:
+    """Covariance along a run whose start is scattered, to first order.
+
+    P' = A P + P A^T + W along arcs, P+ = Xi P- Xi^T at events (Kong and others, eq. 36 and 37; exact for linear arcs
+    and resets). Units are those of the tangent coordinates (dq, dv, dz), one for each index.
+
+    Args:
+        lin: the linearized run.
+        P0: covariance (n, n) of the start.
+        noise: density W (n, n) of white noise on the rate of the state [1/s times the units of P], or a function of
+            time where it changes; it acts on all directions, also on those that a contact holds. None: there is none,
+            and P = Phi P0 Phi^T.
+
+    Raises:
+        InputError: a matrix has the wrong shape or is not symmetric and positive semi-definite.
+        NonDifferentiableError: an event has no single saltation matrix.
+    """
+    P = symmetric("P0", P0, lin.dim)
+    times: list[Array] = []
+    found: list[Array] = []
+    for leg in legs(lin):
+        if leg.variation is None:
+            found += [P] * len(leg.times)
+        else:
+            value = _along_arc(lin, leg.variation, P, noise)
+            found += [value(t) for t in leg.times]
+            P = found[-1]
+        times.append(leg.times)
+        if leg.event is not None:
+            saltation = leg.event.saltation
+            P = saltation @ P @ saltation.T
+    return Covariance(np.concatenate(times), stacked(found), P)
+
+
+def _along_arc(lin: Linearization, arc: ArcVariation, P: Array, noise: Noise | None) -> Callable[[float], Array]:
+    """t -> covariance on an arc that starts with `P`."""
+    if noise is None:
+        transition = arc.dense(arc.t0, arc.t1, np.eye(arc.dim))
+        return lambda t: _spread(transition(t), P)
+    return along(lin, partial(_rate, arc, _density(noise, arc)), P, arc.t0, arc.t1)
+
+
+def _spread(matrix: Array, P: Array) -> Array:
+    spread = matrix @ P @ matrix.T
+    return 0.5 * (spread + spread.T)
+
+
+def _rate(arc: ArcVariation, density: Weight, t: float, P: Array) -> Array:
+    """P' = A P + P A^T + W."""
+    A = arc.matrices(t)[0]
+    return A @ P + P @ A.T + density(t)
+
+
+def _density(noise: Noise, arc: ArcVariation) -> Weight:
+    try:
+        return weight("noise", noise, arc.dim, arc.t0)
+    except InputError as error:
+        raise InputError(f"on the arc from t = {arc.t0:.6g} s: {error}") from None

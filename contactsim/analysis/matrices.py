@@ -1,0 +1,60 @@
+"""Checks of weights and covariances that a user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array
+
+ROUNDING = 1e-10  # asymmetry, or a negative eigenvalue, that rounding explains, relative to the largest entry
+
+Weight = Callable[[float], Array]
+
+
+def symmetric(name: str, given: Any, size: int, definite: bool = False) -> Array:
+    """A symmetric positive semi-definite (or definite) matrix (size, size) from what a user gave.
+
+    Args:
+        name: as the user knows it.
+        given: the matrix.
+        size: its number of rows.
+        definite: whether its eigenvalues must be positive.
+
+    Raises:
+        InputError: it has another shape, is not finite, not symmetric, or has a negative eigenvalue.
+    """
+    try:
+        matrix = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is a {type(given).__name__}; give a matrix of shape ({size}, {size})") from None
+    if matrix.shape != (size, size):
+        raise InputError(f"{name} has shape {matrix.shape}; here it needs ({size}, {size})")
+    if not np.all(np.isfinite(matrix)):
+        raise InputError(f"{name} holds NaN or infinity; give finite numbers")
+    scale = float(np.abs(matrix).max(initial=0.0))
+    if np.abs(matrix - matrix.T).max(initial=0.0) > ROUNDING * scale:
+        raise InputError(f"{name} is not symmetric; give a matrix that equals its transpose")
+    matrix = 0.5 * (matrix + matrix.T)
+    least = float(np.linalg.eigvalsh(matrix)[0]) if size else 0.0
+    if definite and not least > 0.0:
+        raise InputError(f"{name} has the eigenvalue {least:.3g}; give a positive definite matrix")
+    if least < -ROUNDING * scale:
+        raise InputError(f"{name} has the negative eigenvalue {least:.3g}; give a positive semi-definite matrix")
+    return matrix
+
+
+def weight(name: str, given: Any, size: int, t: float) -> Weight:
+    """t -> matrix (size, size) from a matrix or a function of time, which is checked at `t`.
+
+    Raises:
+        InputError: it is not a symmetric positive semi-definite matrix of that size.
+    """
+    if not callable(given):
+        fixed = symmetric(name, given, size)
+        return lambda _: fixed
+    symmetric(f"{name}({t:.6g} s)", given(t), size)
+    return lambda at: np.asarray(given(at), dtype=float)

@@ -1,0 +1,175 @@
+"""The linear-quadratic regulator along a run, through its events."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array
+from ..trajectory import Trajectory
+from ..variation import ArcVariation
+from .matrices import Weight, symmetric, weight
+from .walk import Leg, along, legs, stacked
+
+if TYPE_CHECKING:
+    from ..linearization import EventLinearization, Linearization
+
+Weighting = Array | Callable[[float], Array]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Value and gain along one arc.
+
+    Attributes:
+        t0, t1: start and end of the arc [s].
+        value: t -> P (n, n).
+        gain: t -> K (nu, n).
+    """
+
+    t0: float
+    t1: float
+    value: Callable[[float], Array]
+    gain: Callable[[float], Array]
+
+
+@dataclass(frozen=True)
+class Riccati:
+    """Linear-quadratic regulator about a run: u = u_ref - K (x (-) x_ref) costs (1/2) dx^T P dx from there on.
+
+    Attributes:
+        trajectory: the run.
+        t: times (N,) [s]: the samples of the trajectory; both sides of an event share a time.
+        P: matrices (N, n, n) of the value; padded with NaN where the dimension differs between modes.
+        K: gains (N, nu, n), padded likewise.
+        policies: value and gain of each arc that has a duration.
+    """
+
+    trajectory: Trajectory
+    t: Array
+    P: Array
+    K: Array
+    policies: tuple[Policy, ...]
+
+    def value(self, t: float, side: str = "+") -> Array:
+        """P (n, n) at `t`: right limit at an event, left limit with ``side="-"``.
+
+        Raises:
+            InputError: `t` lies outside the run.
+        """
+        return self._policy(t, side).value(t)
+
+    def gain(self, t: float, side: str = "+") -> Array:
+        """K (nu, n) at `t`: right limit at an event, left limit with ``side="-"``.
+
+        Raises:
+            InputError: `t` lies outside the run.
+        """
+        return self._policy(t, side).gain(t)
+
+    def _policy(self, t: float, side: str) -> Policy:
+        self.trajectory.arc_at(t, side)  # says what is wrong with them
+        k = max(bisect_right([policy.t0 for policy in self.policies], t) - 1, 0)
+        while side == "-" and k > 0 and self.policies[k].t0 == t:
+            k -= 1
+        return self.policies[k]
+
+
+def riccati(
+    lin: Linearization,
+    Q: Weighting,
+    R: Any,
+    Q_final: Any,
+    across: Callable[[EventLinearization], Array] | None = None,
+) -> Riccati:
+    """Value and gains that minimise (1/2) dx(T)^T Q_final dx(T) + (1/2) int dx^T Q dx + du^T R du dt along a run.
+
+    -P' = A^T P + P A - P B R^-1 B^T P + Q along arcs, P- = Xi^T P+ Xi at events, K = R^-1 B^T P (Kong and others,
+    eq. 40 and appendix D). A run and its neighbours are compared at equal times; what they cost while one has passed
+    an event and the other has not is left out, so choose Q small near impacts or take its time-aligned cost with care.
+
+    Args:
+        lin: the linearized run.
+        Q: weight (n, n) of the state [cost / s], or a function of time.
+        R: weight (nu, nu) of the inputs [cost / s]: for a ContactSystem the generalised forces on actuated joints.
+        Q_final: weight (n_end, n_end) of the last state [cost].
+        across: event -> matrix to take in place of its saltation matrix, for comparisons.
+
+    Raises:
+        InputError: the system has no inputs, or a weight has the wrong shape or is not (semi-)definite.
+        NonDifferentiableError: an event has no single saltation matrix.
+    """
+    way = list(legs(lin))
+    inverse = np.linalg.inv(symmetric("R", R, _inputs(way[0], way[0].times[0]).shape[1], definite=True))
+    P = symmetric("Q_final", Q_final, way[-1].dim)
+    found: list[tuple[Array, list[Array], list[Array]]] = []
+    policies: list[Policy] = []
+    for leg in reversed(way):
+        if leg.event is not None:
+            matrix = leg.event.saltation if across is None else across(leg.event)
+            P = matrix.T @ P @ matrix
+        policy = _instant(leg, P, inverse) if leg.variation is None else _along_arc(lin, leg, P, inverse, Q)
+        found.append((leg.times, [policy.value(t) for t in leg.times], [policy.gain(t) for t in leg.times]))
+        if leg.variation is not None:
+            policies.append(policy)
+            P = policy.value(policy.t0)
+    found.reverse()
+    times, values, gains = zip(*found, strict=True)
+    return Riccati(
+        lin.trajectory,
+        np.concatenate(times),
+        stacked([P for part in values for P in part]),
+        stacked([K for part in gains for K in part]),
+        tuple(reversed(policies)),
+    )
+
+
+def _along_arc(lin: Linearization, leg: Leg, P: Array, inverse: Array, Q: Weighting) -> Policy:
+    """Backwards along an arc that ends with `P`."""
+    arc = leg.variation
+    assert arc is not None
+    stage = _stage(Q, arc)
+    _inputs(leg, arc.t1, len(inverse))
+
+    def rate(t: float, P: Array) -> Array:
+        A, B = arc.matrices(t)[0], _inputs(leg, t)
+        left = P @ B
+        return left @ inverse @ left.T - A.T @ P - P @ A - stage(t)
+
+    value = along(lin, rate, P, arc.t1, arc.t0)
+    return Policy(arc.t0, arc.t1, value, lambda t: inverse @ _inputs(leg, t).T @ value(t))
+
+
+def _instant(leg: Leg, P: Array, inverse: Array) -> Policy:
+    t = float(leg.times[0])
+    gain = inverse @ _inputs(leg, t, len(inverse)).T @ P
+    return Policy(t, t, lambda _: P, lambda _: gain)
+
+
+def _inputs(leg: Leg, t: float, expected: int | None = None) -> Array:
+    """B (n, nu) on an arc."""
+    B = leg.input_matrix(t)
+    name = type(leg.arc.system).__name__
+    if B is None or B.shape[1] == 0:
+        raise InputError(
+            f"{name} has no inputs in the mode {leg.arc.mode} at t = {t:.6g} s; let Flow.input_matrix say D_u f, or"
+            " give the robot actuated joints"
+        )
+    if expected is not None and B.shape[1] != expected:
+        raise InputError(
+            f"{name} has {B.shape[1]} inputs in the mode {leg.arc.mode}, and {expected} where the run starts; let all"
+            " modes have the same"
+        )
+    return B
+
+
+def _stage(Q: Weighting, arc: ArcVariation) -> Weight:
+    try:
+        return weight("Q", Q, arc.dim, arc.t1)
+    except InputError as error:
+        raise InputError(f"on the arc that ends at t = {arc.t1:.6g} s: {error}") from None

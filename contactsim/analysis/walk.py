@@ -1,0 +1,106 @@
+"""The samples of a run next to the pieces of its linearization, and matrix equations along an arc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from ..errors import SimulationError
+from ..hybrid import Array
+from ..integrators import method
+from ..trajectory import Arc
+from ..variation import ArcVariation
+
+if TYPE_CHECKING:
+    from ..linearization import EventLinearization, Linearization
+
+
+@dataclass(frozen=True)
+class Leg:
+    """An arc of the trajectory with its samples, its variational equation, and the event behind it.
+
+    Attributes:
+        arc: the arc.
+        times: samples (k,) of the arc [s].
+        variation: None for an arc without duration.
+        event: None where none follows; events at one instant are one, and the first arc has it.
+    """
+
+    arc: Arc
+    times: Array
+    variation: ArcVariation | None
+    event: EventLinearization | None
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a variation on the arc."""
+        space = self.arc.system.space(self.arc.mode)
+        return space.dim if space else len(self.arc(self.arc.t0))
+
+    def input_matrix(self, t: float) -> Array | None:
+        """D_u f (dim, nu), or None where the system has no inputs."""
+        if self.variation is not None:
+            return self.variation.input_matrix(t)
+        x, flow = self.arc(t), self.arc.system.flow(self.arc.mode)
+        flow.rebase(t, x)
+        return flow.input_matrix(t, x)
+
+
+def legs(lin: Linearization) -> Iterator[Leg]:
+    """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory."""
+    trajectory = lin.trajectory
+    variations = iter([piece for piece in lin.pieces if isinstance(piece, ArcVariation)])
+    first = {id(event.events[0]): event for event in lin.all_events}
+    for arc in trajectory.arcs:
+        times = np.array([t for t, _ in arc.sample(trajectory.record_period, trajectory.arcs[0].t0)])
+        variation = next(variations) if arc.t1 > arc.t0 else None
+        event = first.get(id(arc.event))
+        yield Leg(arc, times, variation, event)
+
+
+def along(
+    lin: Linearization, rate: Callable[[float, Array], Array], start: Array, t0: float, t1: float
+) -> Callable[[float], Array]:
+    """t -> symmetric matrix between `t0` and `t1`, in either order, that starts as `start` (n, n) with the rate `rate`.
+
+    Raises:
+        SimulationError: it diverges.
+    """
+    n = len(start)
+
+    def flat_rate(t: float, flat: Array) -> Array:
+        return rate(t, flat.reshape(n, n)).ravel()
+
+    solution = solve_ivp(
+        flat_rate,
+        (t0, t1),
+        start.ravel(),
+        method=method(lin.integrator),
+        dense_output=True,
+        rtol=lin.tolerances.rtol,
+        atol=lin.tolerances.atol,
+    )
+    if not solution.success:
+        raise SimulationError(
+            f"the matrix equation between t = {t0:.6g} s and {t1:.6g} s diverges ({solution.message}); loosen the"
+            " tolerances of linearize or lower the weights"
+        )
+
+    def value(t: float) -> Array:
+        matrix = solution.sol(t).reshape(n, n)
+        return 0.5 * (matrix + matrix.T)
+
+    return value
+
+
+def stacked(matrices: list[Array]) -> Array:
+    """Matrices (N, rows, columns) as one array, padded with NaN where the dimension differs between modes."""
+    rows, columns = (max(matrix.shape[axis] for matrix in matrices) for axis in (0, 1))
+    out = np.full((len(matrices), rows, columns), np.nan)
+    for k, matrix in enumerate(matrices):
+        out[k, : matrix.shape[0], : matrix.shape[1]] = matrix
+    return out

@@ -1,0 +1,18 @@
+"""One thread for the linear algebra: matrices of a robot are too small to share, and idle threads cost more than help."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager:
+    """A context in which BLAS and LAPACK use one thread."""
+    return _controller().limit(limits=1, user_api="blas")

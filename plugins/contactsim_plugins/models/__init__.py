@@ -1,0 +1,1 @@
+"""Hybrid systems that are not robots of a file, by name."""

@@ -1,0 +1,167 @@
+"""Periodic orbits of robots, on manifolds and constraints, sections, and searches that fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from builders import G, sphere
+from reference_systems import BallOnTable, Given, rimless_wheel, simplest_walker, stick_slip, vibrating_table
+
+import contactsim as cs
+
+PERIOD = 1e-9  # s, of an orbit with the residual 1e-9 that is allowed by default
+MULTIPLIER = 1e-8  # of runs with rtol 1e-11
+NEUTRAL = 1e-5  # a double multiplier one is good to the square root of the error of the matrix
+VAN_DER_POL = 6.663286859323130  # period of x'' - (1 - x^2) x' + x = 0 (e.g. Amore, Boyd, Fernandez 2018)
+Array = np.ndarray
+
+
+# --- manifolds and constraints ----------------------------------------------------------------------------------------
+def test_ball_that_bounces_for_ever() -> None:
+    """In space, with its orientation: only its height and vertical speed change; everything is neutral."""
+    system = cs.ContactSystem(sphere(friction=0.0, restitution=1.0))
+    turned = np.array([0.1, 0.2, 0.3, np.sqrt(1 - 0.14)])
+    guess = cs.State([0.3, -0.2, 0.6, *turned], np.zeros(6))
+    orbit = cs.find_periodic_orbit(system, guess, 0.6)
+    height = orbit.x0.q[2] - 0.1 + 0.5 * float(orbit.x0.v[:3] @ orbit.x0.v[:3]) / G
+    assert orbit.period == pytest.approx(2.0 * np.sqrt(2.0 * height / G), abs=PERIOD)
+    np.testing.assert_allclose(np.abs(orbit.multipliers), 1.0, atol=NEUTRAL)
+    assert not orbit.stable
+
+
+def rolling_oscillator() -> cs.ContactSystem:
+    """Van der Pol's oscillator as a mass that slides on the ground without friction."""
+    gap = cs.Gap(
+        gap=lambda t, q: q[1],
+        normal=lambda t, q: np.array([0.0, 1.0]),
+        tangent=lambda t, q: np.array([[1.0, 0.0]]),
+        friction=0.0,
+        restitution=0.0,
+        bias=lambda t, q, v: np.zeros(2),
+        name="ground",
+    )
+    return cs.ContactSystem(
+        cs.Mechanism(
+            n=2,
+            mass=lambda q: np.eye(2),
+            force=lambda t, q, v: np.array([(1.0 - q[0] ** 2) * v[0] - q[0], -G]),
+            contacts=[gap],
+        )
+    )
+
+
+def test_orbit_on_a_constraint_that_holds_all_the_time() -> None:
+    """The directions that the ground takes away have the multiplier zero, and the start stays on the ground."""
+    loose = cs.Tolerances(rtol=1e-8, atol=1e-10)
+    start = cs.State([1.8, 0.0], [-0.5, 0.0])
+    orbit = cs.find_periodic_orbit(rolling_oscillator(), start, 6.6, tolerances=loose, accuracy=1e-7)
+    assert orbit.period == pytest.approx(VAN_DER_POL, abs=1e-6)
+    assert orbit.x0.q[1] == orbit.x0.v[1] == 0.0
+    assert orbit.multipliers[0] == pytest.approx(1.0, abs=1e-6)
+    t = np.linspace(0.0, orbit.period, 501)[:-1]
+    x = np.array([orbit.trajectory(at).q[0] for at in t])
+    product = np.exp(orbit.period * np.mean(1.0 - x**2))  # of the multipliers: Liouville
+    assert orbit.multipliers[1] == pytest.approx(product, rel=1e-4)
+    np.testing.assert_allclose(orbit.multipliers[2:], 0.0, atol=MULTIPLIER)
+    assert orbit.stable
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+def test_section_as_a_plane() -> None:
+    case = rimless_wheel()
+    orbit = cs.find_periodic_orbit(case.system, [0.1, 0.6], 1.1, section=([1.0, 0.0], 0.0))
+    assert orbit.x0[0] == pytest.approx(0.0, abs=1e-12)
+    assert orbit.period == pytest.approx(case.time, abs=PERIOD)
+    np.testing.assert_allclose(orbit.return_map, [[0.5]], atol=MULTIPLIER)
+    np.testing.assert_allclose(orbit.section_multipliers, [0.5], atol=MULTIPLIER)
+
+
+def test_multipliers_do_not_depend_on_the_section() -> None:
+    case = simplest_walker("short")
+    guess = np.array([0.0, -0.1, -0.05, -0.3])
+    start = cs.simulate(case.system, case.x, (0.0, 1.5)).final_x
+    found = [
+        cs.find_periodic_orbit(case.system, start + 1e-3 * guess, case.time, section)
+        for section in (None, lambda x: x[0] - start[0], ([0.0, 1.0, 0.0, 0.0], start[1]))
+    ]
+    for orbit in found:
+        np.testing.assert_allclose(orbit.section_multipliers[:2], case.multipliers[:2], atol=MULTIPLIER)
+        assert orbit.return_map.shape == (3, 3)
+
+
+def test_field_is_the_direction_of_the_multiplier_one() -> None:
+    case = stick_slip()
+    orbit = cs.find_periodic_orbit(case.system, case.x + np.array([0.05, -0.1]), case.time)
+    field = orbit.flow
+    assert field is not None
+    np.testing.assert_allclose(orbit.monodromy @ field, field, atol=MULTIPLIER)
+
+
+def test_clock_of_the_system() -> None:
+    """The period is not searched for, and the return map is the monodromy matrix."""
+    case = vibrating_table()
+    orbit = cs.find_periodic_orbit(case.system, case.x, case.time, fixed_period=True, t0=case.t0)
+    assert orbit.period == case.time
+    assert orbit.flow is None
+    np.testing.assert_array_equal(orbit.return_map, orbit.monodromy)
+    moved = orbit.t0 - case.t0
+    x = cs.simulate(case.system, case.x, (case.t0, orbit.t0)).final_x
+    assert moved > 0.0
+    np.testing.assert_allclose(orbit.x0, x, atol=1e-7)
+
+
+# --- searches that fail -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Spiral(cs.HybridSystem):
+    """x'' + 0.2 x' + x = 0."""
+
+    def flow(self, mode: str) -> cs.Flow:
+        return Given(lambda t, x: np.array([x[1], -x[0] - 0.2 * x[1]]), {})
+
+    def transition(self, t: float, x: Array, mode: str, fired: frozenset) -> cs.Transition:
+        raise AssertionError("it has no events")
+
+    def start(self, t: float, x: Array) -> cs.Transition:
+        return cs.Transition(x, "moving")
+
+
+def test_equilibrium_is_no_orbit() -> None:
+    with pytest.raises(cs.ConvergenceError, match="equilibrium of Spiral") as caught:
+        cs.find_periodic_orbit(Spiral(), [0.3, 0.0], 6.0)
+    np.testing.assert_allclose(caught.value.problem["x0"], 0.0, atol=1e-6)
+
+
+def test_ball_that_comes_to_rest_has_no_orbit() -> None:
+    with pytest.raises(cs.ConvergenceError, match=r"no periodic orbit of BallOnTable|stops at") as caught:
+        cs.find_periodic_orbit(BallOnTable(0.5), [1.0, 0.0], 0.8, max_iterations=8)
+    assert caught.value.problem["period"] > 0.0
+
+
+def test_too_few_iterations_leave_the_best_point() -> None:
+    case = simplest_walker("long")
+    with pytest.raises(cs.ConvergenceError, match="the residual stays at") as caught:
+        cs.find_periodic_orbit(case.system, case.x + 0.002, case.time, max_iterations=1)
+    problem = caught.value.problem
+    assert problem["residual"] > 0.0
+    orbit = cs.find_periodic_orbit(case.system, problem["x0"], problem["period"])
+    assert orbit.period == pytest.approx(case.time, abs=PERIOD)
+
+
+def test_symmetry_that_changes_the_kind_of_state() -> None:
+    with pytest.raises(cs.ConvergenceError, match="ends in a state of 1 numbers and starts in one of 2"):
+        cs.find_periodic_orbit(Spiral(), [0.3, 0.0], 6.0, symmetry=lambda x: x[:1])
+
+
+@pytest.mark.parametrize("period", [0.0, -1.0, np.nan, np.inf, "long", None])
+def test_period_that_is_none(period: object) -> None:
+    with pytest.raises(cs.InputError, match=r"period_guess is .*; give a positive number"):
+        cs.find_periodic_orbit(Spiral(), [0.3, 0.0], period)
+
+
+def test_guess_that_is_no_state() -> None:
+    with pytest.raises(cs.InputError, match="State"):
+        cs.find_periodic_orbit(rolling_oscillator(), cs.State([1.0], [0.0]), 6.0)
+    with pytest.raises(cs.InputError, match="inside"):
+        cs.find_periodic_orbit(rolling_oscillator(), cs.State([1.0, -0.1], [0.0, 0.0]), 6.0)
