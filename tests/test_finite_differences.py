@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import box, sphere
+from builders import box, sphere, unit
 
 import contactsim as cs
 from contactsim.differences import tangent_derivative
@@ -95,6 +95,16 @@ class Shake:
         return self.size * np.sin(2.0 * np.pi * self.frequency * t)
 
 
+@dataclass(frozen=True)
+class Pull:
+    """Force on a free body, in world axes, that grows with time: it drags a ball away, or lifts it."""
+
+    rate: Array
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        return np.concatenate([pin.Quaternion(q[3:7]).toRotationMatrix().T @ (t * self.rate), np.zeros(3)])
+
+
 GAINS = {"hexapod": (80.0, 1.5), "solo12": (12.0, 0.3), "biped": (60.0, 2.0)}
 RADIUS = {"hexapod": 0.02, "solo12": 0.016}
 ROBOTS = ("hexapod", "solo12", "biped", "sphere", "hexapod round", "solo12 point", "box", "sphere")
@@ -136,12 +146,15 @@ def with_coefficients(robot: cs.Robot, options: dict[str, object], **changes: ob
 
 
 def bodies(kind: str, rng: np.random.Generator, options: dict[str, object]) -> tuple[cs.ContactSystem, cs.State, float]:
-    """A ball or a box, thrown with a spin; driven, it is shaken."""
+    """A ball or a box, thrown with a spin; driven, it is shaken, or a ball is dragged or lifted."""
     given = sphere() if kind == "sphere" else box(tuple(rng.uniform(0.1, 0.6, 3)))
     robot = with_coefficients(given, options)
-    drive = None
-    if options["drive"] != "none":
-        weight = 9.81 * sum(inertia.mass for inertia in robot.model.inertias)
+    weight, drive = 9.81 * sum(inertia.mass for inertia in robot.model.inertias), None
+    if kind == "sphere" and options["drive"] == "swing":
+        drive = Pull(weight * rng.uniform(5.0, 15.0) * np.append(unit(rng.normal(size=2)), 0.0))
+    elif kind == "sphere" and options["drive"] == "sampled":
+        drive = Pull(weight * np.array([0.0, 0.0, rng.uniform(4.0, 10.0)]))
+    elif options["drive"] != "none":
         size = weight * rng.uniform(0.2, 1.0) * rng.normal(size=6) * [1, 1, 0.2, 0.1, 0.1, 0.1]
         drive = Shake(size, rng.uniform(1.0, 6.0, 6))
     q = np.array(robot.nominal, dtype=float)

@@ -26,10 +26,10 @@ PACKAGES = {
 FLOORS = (
     {"errors", "threads"},
     {"registry", "tolerances", "hybrid", "config"},
-    {"contracts", "integrators", "differences", "formulas", "collocation"},
+    {"contracts", "integrators", "differences", "formulas", "collocation", "model"},
     {"events", "crossings", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
-    {"look", "storage", "progress", "scene"},
+    {"look", "storage", "progress", "scene", "initfile"},
     {"listings", "doctor", "job"},
     {"cli", "__main__"},
 )

@@ -20,6 +20,7 @@ from ..trajectory import Trajectory
 ACCURACY = 1e-9  # largest residual of an orbit, in the units of the state
 RANK = 1e-7  # singular values of Newton's matrix below this, relative to its largest, belong to neutral directions
 CLOSE = 0.05  # a period that ends this near to an event, relative to its length, starts elsewhere on the orbit
+TOUCHING = 1e-6  # and one as near as this has no derivative, where it cannot
 MOVE = 0.12  # and this is how far it moves on, relative to the period
 MOVES = 9
 RETURN = 0.3  # the guess of the period is improved within this share of it
@@ -330,9 +331,10 @@ class _Shooting:
         except ConvergenceError:
             return shot
 
-    def ends_at_event(self, shot: _Shot) -> bool:
-        """Whether an event that changes variations lies close to the end of the period, or to its start."""
-        end, reach = shot.t0 + shot.period, CLOSE * shot.period
+    def ends_at_event(self, shot: _Shot, may_move: bool) -> bool:
+        """Whether an event that changes variations lies at the end of the period; close to it, where x0 may move."""
+        moves = may_move and not self.fixes_phase(shot)
+        end, reach = shot.t0 + shot.period, (CLOSE if moves else TOUCHING) * shot.period
         near = [event for event in self._linearize(shot.trajectory).all_events if abs(event.time - end) <= reach]
         return any(not event.is_identity for event in near)
 
@@ -470,24 +472,23 @@ class _Shooting:
 
 def _search(shooting: _Shooting, shot: _Shot, accuracy: float, max_iterations: int) -> PeriodicOrbit:
     """Newton's method with damped steps, and one step more once the accuracy is met."""
-    moves = int(shooting.ends_at_event(shot))
+    moves = int(shooting.ends_at_event(shot, True))
     shot = shooting.moved(shot) if moves else shot
     for iteration in range(max_iterations):
         met = shot.error <= accuracy
         found = _damped(shooting, shot, last=met)
-        if met and not shooting.ends_at_event(shot):
+        if met and not shooting.ends_at_event(shot, moves < MOVES):
             return _finished(shooting.orbit(shooting.closed(found or shot), iteration + (found is not None)))
         slow = found is None or found.size > SLOW * shot.size
         shot, before = found or shot, shot
-        if slow or shooting.ends_at_event(shot):
-            shot = shooting.moved(shot) if moves < MOVES else shot
-            moves += 1
+        if moves < MOVES and (slow or shooting.ends_at_event(shot, True)):
+            shot, moves = shooting.moved(shot), moves + 1
         if shot is before:
             break
     raise ConvergenceError(
         f"no periodic orbit of {type(shooting.system).__name__} was found from this guess: the residual stays at"
-        f" {shot.error:.3g} with the period {shot.period:.6g} s; give a guess closer to the orbit, or a start away from"
-        " its events",
+        f" {shot.error:.3g} with the period {shot.period:.6g} s; give a guess closer to the orbit, or a start (and"
+        " section) away from its events",
         x0=shooting.system.state(shot.x),
         period=shot.period,
         residual=shot.error,

@@ -10,6 +10,7 @@ from reference_systems import BallOnTable, compass_gait, stick_slip, vibrating_t
 import contactsim as cs
 
 EXACT = 1e-8  # 1/s, runs with TIGHT tolerances
+FINITE = 5.0  # what the logarithm of a finite run's growth differs by from its exponent's (condition of the frame)
 Array = np.ndarray
 
 
@@ -33,21 +34,21 @@ def test_exponents_of_a_periodic_orbit_are_those_of_floquet() -> None:
     case = vibrating_table()
     orbit = cs.find_periodic_orbit(case.system, case.x, case.time, fixed_period=True, t0=case.t0)
     lin = linearized(case.system, orbit.x0, orbit.t0, orbit.t0 + 8.0)
-    np.testing.assert_allclose(cs.lyapunov_exponents(lin), orbit.exponents.real, atol=5.0 / 8.0)
+    np.testing.assert_allclose(cs.lyapunov_exponents(lin), orbit.exponents.real, atol=FINITE / 8.0)
 
 
 def test_walker_is_neutral_along_its_orbit() -> None:
     case = compass_gait()
     run = cs.simulate(case.system, case.x, (0.0, 8.3 * case.time), tolerances=cs.Tolerances(**TIGHT))
     exponents = cs.lyapunov_exponents(run)
-    assert abs(exponents[0]) < 2.0 / (8.3 * case.time)
+    assert abs(exponents[0]) < FINITE / (8.3 * case.time)
     assert np.all(exponents[1:] < -0.2)
 
 
 def test_direction_that_sticking_takes_away() -> None:
     case = stick_slip()
     exponents = cs.lyapunov_exponents(linearized(case.system, case.x, 0.0, 3.0 * case.time))
-    assert abs(exponents[0]) < 0.1
+    assert abs(exponents[0]) < FINITE / (3.0 * case.time)
     assert exponents[1] == -np.inf
 
 

@@ -13,6 +13,10 @@ import contactsim as cs
 
 PERIOD = 1e-9  # s, of an orbit with the residual 1e-9 that is allowed by default
 MULTIPLIER = 1e-8  # of runs with rtol 1e-11
+LOOSE = 1e-6  # s, and multipliers, of an orbit with the residual 1e-7
+LIOUVILLE = 1e-4  # relative: a small multiplier from the errors of a matrix of size one
+ON_SECTION = 1e-12  # of the state itself, Newton's steps keep it
+START = 1e-7  # two runs to one point of an orbit that was searched for, the residual 1e-9 amplified
 NEUTRAL = 1e-5  # a double multiplier one is good to the square root of the error of the matrix
 VAN_DER_POL = 6.663286859323130  # period of x'' - (1 - x^2) x' + x = 0 (e.g. Amore, Boyd, Fernandez 2018)
 Array = np.ndarray
@@ -57,13 +61,13 @@ def test_orbit_on_a_constraint_that_holds_all_the_time() -> None:
     loose = cs.Tolerances(rtol=1e-8, atol=1e-10)
     start = cs.State([1.8, 0.0], [-0.5, 0.0])
     orbit = cs.find_periodic_orbit(rolling_oscillator(), start, 6.6, tolerances=loose, accuracy=1e-7)
-    assert orbit.period == pytest.approx(VAN_DER_POL, abs=1e-6)
+    assert orbit.period == pytest.approx(VAN_DER_POL, abs=LOOSE)
     assert orbit.x0.q[1] == orbit.x0.v[1] == 0.0
-    assert orbit.multipliers[0] == pytest.approx(1.0, abs=1e-6)
+    assert orbit.multipliers[0] == pytest.approx(1.0, abs=LOOSE)
     t = np.linspace(0.0, orbit.period, 501)[:-1]
     x = np.array([orbit.trajectory(at).q[0] for at in t])
     product = np.exp(orbit.period * np.mean(1.0 - x**2))  # of the multipliers: Liouville
-    assert orbit.multipliers[1] == pytest.approx(product, rel=1e-4)
+    assert orbit.multipliers[1] == pytest.approx(product, rel=LIOUVILLE)
     np.testing.assert_allclose(orbit.multipliers[2:], 0.0, atol=MULTIPLIER)
     assert orbit.stable
 
@@ -72,10 +76,25 @@ def test_orbit_on_a_constraint_that_holds_all_the_time() -> None:
 def test_section_as_a_plane() -> None:
     case = rimless_wheel()
     orbit = cs.find_periodic_orbit(case.system, [0.1, 0.6], 1.1, section=([1.0, 0.0], 0.0))
-    assert orbit.x0[0] == pytest.approx(0.0, abs=1e-12)
+    assert orbit.x0[0] == pytest.approx(0.0, abs=ON_SECTION)
     assert orbit.period == pytest.approx(case.time, abs=PERIOD)
     np.testing.assert_allclose(orbit.return_map, [[0.5]], atol=MULTIPLIER)
     np.testing.assert_allclose(orbit.section_multipliers, [0.5], atol=MULTIPLIER)
+
+
+@pytest.mark.parametrize("before", [0.02, 1e-4])
+def test_section_just_before_an_event(before: float) -> None:
+    case = rimless_wheel()
+    angle = case.system.slope + case.system.half - before
+    orbit = cs.find_periodic_orbit(case.system, [angle, 1.5], case.time, section=([1.0, 0.0], angle))
+    assert orbit.x0[0] == pytest.approx(angle, abs=ON_SECTION)
+    np.testing.assert_allclose(orbit.section_multipliers, [0.5], atol=MULTIPLIER)
+
+
+def test_section_at_an_event_is_refused() -> None:
+    case = rimless_wheel()
+    with pytest.raises(cs.ConvergenceError, match=r"or a start \(and section\) away from its events"):
+        cs.find_periodic_orbit(case.system, case.x, case.time, section=([1.0, 0.0], case.x[0]))
 
 
 def test_multipliers_do_not_depend_on_the_section() -> None:
@@ -109,7 +128,7 @@ def test_clock_of_the_system() -> None:
     moved = orbit.t0 - case.t0
     x = cs.simulate(case.system, case.x, (case.t0, orbit.t0)).final_x
     assert moved > 0.0
-    np.testing.assert_allclose(orbit.x0, x, atol=1e-7)
+    np.testing.assert_allclose(orbit.x0, x, atol=START)
 
 
 # --- searches that fail -----------------------------------------------------------------------------------------------
@@ -130,7 +149,7 @@ class Spiral(cs.HybridSystem):
 def test_equilibrium_is_no_orbit() -> None:
     with pytest.raises(cs.ConvergenceError, match="equilibrium of Spiral") as caught:
         cs.find_periodic_orbit(Spiral(), [0.3, 0.0], 6.0)
-    np.testing.assert_allclose(caught.value.problem["x0"], 0.0, atol=1e-6)
+    np.testing.assert_allclose(caught.value.problem["x0"], 0.0, atol=LOOSE)
 
 
 def test_ball_that_comes_to_rest_has_no_orbit() -> None:

@@ -26,8 +26,8 @@ from .state import DIM, FEET, FEET_RATE, NAMES, PLACE, REFERENCE, ROTATION, SPEE
 Array = np.ndarray
 LONGEST_STEP = 5e-3  # across it the guards are known by a few samples [s]; a toe swings through 0.07 rad in it
 ON_GROUND = 1e-9  # a toe that starts within this height of the ground may stand [m]; deeper is an error
-PULL = 1e-8  # a leg in stance that pulls the ground by more is in the wrong chart [N]
 HEIGHT_ROUNDING, FORCE_ROUNDING = 1e-15, 1e-11  # of the guards [m, N]
+PULL = 1e-8  # a leg in stance that pulls the ground by more than `touchdown_pull` and this is in the wrong chart [N]
 STANCE, FLIGHT = "stance", "flight"
 
 
@@ -92,6 +92,9 @@ class HexapodFlow(Flow):
         self.guard_smooth = np.concatenate([~self._stance, np.ones(LEGS, dtype=bool)])
         heights = np.where(self._stance, FORCE_ROUNDING, HEIGHT_ROUNDING)
         self.guard_rounding = np.concatenate([heights, np.full(LEGS, HEIGHT_ROUNDING)])
+        self._pull = model.parameters.touchdown_pull
+        bands = np.where(self._stance, max(self._pull, Tolerances.jump), Tolerances.jump)
+        self.guard_bands = np.concatenate([bands, np.full(LEGS, Tolerances.jump)])
         self._kept: list[tuple[bytes, Evaluation]] = []
 
     def evaluate(self, x: Array, keep: int = 1) -> Evaluation:
@@ -137,7 +140,7 @@ class HexapodFlow(Flow):
                 Finding("the body toppled over and is under the ground; change the gait or the start", True)
             )
         found, clearance = self.evaluate(x), self.dynamics.clearance(x)
-        long, pulling, low = found.legs.rho > self.dynamics.springs.rho_0, found.normal < -PULL, clearance < -ON_GROUND
+        long, pulling, low = found.legs.rho > self.dynamics.springs.rho_0, found.normal < -self._pull - PULL, clearance < -ON_GROUND
         if (self._stance & (long | pulling) | ~self._stance & low).any():
             for i, stands in enumerate(self._stance):
                 if stands and long[i]:
@@ -203,7 +206,7 @@ class CompliantHexapod(Model):
         """Lift-offs, touch-downs with their force check, and ends of phases, all of one instant together.
 
         The toe of a leg that touches down loses its velocity; where the leg would then pull the ground,
-        <n, R F_i> < 0, it stays in flight.
+        <n, R F_i> < -touchdown_pull, it stays in flight.
 
         Source: SimSect manual, 5.3.3 and 5.5.3.
         """
@@ -222,7 +225,7 @@ class CompliantHexapod(Model):
             (stands or i in legs["touchdown"]) and i not in legs["liftoff"] for i, stands in enumerate(chart.stance)
         ]
         normal = self.flow(after._replace(stance=tuple(stance))).evaluate(new).normal
-        refused = [i for i in legs["touchdown"] if normal[i] < 0.0]
+        refused = [i for i in legs["touchdown"] if normal[i] < -self.parameters.touchdown_pull]
         for i in refused:
             stance[i] = False
         after = after._replace(stance=tuple(stance))
@@ -346,7 +349,7 @@ class CompliantHexapod(Model):
         new[REFERENCE] = self.command.references(profiles)
         chart = LegChart(tuple(bool(c <= ON_GROUND) for c in clearance), self.command.phases(profiles))
         normal = self.flow(chart).evaluate(new).normal
-        stance = np.array(chart.stance) & (normal >= 0.0)
+        stance = np.array(chart.stance) & (normal >= -self.parameters.touchdown_pull)
         new[FEET_RATE].reshape(LEGS, 3)[stance] = 0.0
         return Transition(new, chart._replace(stance=tuple(stance.tolist())))
 

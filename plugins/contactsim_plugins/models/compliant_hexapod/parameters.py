@@ -75,6 +75,10 @@ class _Choices(_Platform):
         "continuous", description="K expm1((rho - rho_l)/saturation_length), or K exp(rho - rho_0) in metres as printed"
     )
     saturation_length: float = Field(0.002, gt=0.0, description="length of the continuous saturation [m]")
+    # Refused at any pull, a touch-down near N = 0 is tried again after microseconds, thousands of times (5.6: chatter).
+    touchdown_pull: float = Field(
+        0.1, ge=0.0, description="a touch-down is refused where the leg would pull the ground by more than this [N]"
+    )
     pd_error: Literal["wrapped", "unwrapped"] = Field(
         "wrapped", description="angle error of the hip control: wrapped to (-pi, pi], or the plain difference"
     )
