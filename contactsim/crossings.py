@@ -33,7 +33,7 @@ TIED = 1e-9  # rates at which two guards come closer by a variation below this, 
 INTERIOR = 1e-7  # a cone that holds no ball of this radius around a point of the unit cube is flat
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
-TIME_STEP = 1e-4  # differences by time [s]
+TIME_STEP = 2e-5  # differences by time [s]
 PARAMETER_STEP = 1e-4  # of a parameter, relative to its size or, where it is smaller, to one
 
 

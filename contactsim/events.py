@@ -197,7 +197,7 @@ class Watch:
                 return landed, values
             if not segment.t0 < time + correction <= segment.t1:
                 break
-            time += correction
+            time += float(correction)
         raise LandingError
 
     def _armed_before(self, segment: Segment, time: float) -> Array:

@@ -414,7 +414,8 @@ KINDS = {
     "impact on closed contacts",
     "sample",
 }
-EXAMPLES: list[int] = []
+# Runs that are done in a few seconds and hold every robot and kind of event between them.
+EXAMPLES = [6, 10, 16, 19, 23, 27, 30, 34, 37, 49, 52, 66, 72, 722, 1042]
 
 
 @pytest.mark.parametrize("seed", EXAMPLES)
@@ -442,13 +443,13 @@ def test_hundred_runs() -> None:
     skipped = sum(np.isnan(result.error) for result in every)
     poor = sum(not result.tested for result in every) - skipped
     print(f"{len(every)} directions, {skipped} skipped, {poor} without a good difference")
-    wrong = {seed: [str(r) for r in pair] for seed, pair in results.items() if any(r.error > BOUND for r in pair if r.tested)}
-    assert not wrong
+    wrong = {seed: pair for seed, pair in results.items() if any(r.tested and not r.error <= BOUND for r in pair)}
+    assert not wrong, {seed: list(map(str, pair)) for seed, pair in wrong.items()}
     assert skipped + poor <= UNTESTED * len(every)
     assert seen >= KINDS
 
 
-@pytest.mark.parametrize("seed", [])
+@pytest.mark.parametrize("seed", [6, 27, 52, 66, 1042])
 def test_both_sides(seed: int) -> None:
     """The derivative from either side: differences by steps of one sign."""
     given, traj, lin = run(seed)
@@ -460,8 +461,16 @@ def test_both_sides(seed: int) -> None:
         assert result.error <= BOUND, f"{result} for steps of sign {sign} in {given}"
 
 
-@pytest.mark.parametrize(("seed", "name"), [])
-def test_parameters(seed: int, name: str) -> None:
+PARAMETERS = {
+    "contact.friction": [6, 27, 52, 66],
+    "contact.static_friction": [23],
+    "contact.restitution": [10, 16, 30],
+    "t0": [16, 19, 27, 52, 66],
+}
+
+
+@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in PARAMETERS.items() for seed in seeds])
+def test_parameters(name: str, seed: int) -> None:
     given, traj, lin = run(seed)
 
     def neighbour(h: float) -> tuple:
@@ -475,7 +484,7 @@ def test_parameters(seed: int, name: str) -> None:
     assert result.error <= BOUND, f"{result} for {name} in {given}"
 
 
-@pytest.mark.parametrize("seed", [])
+@pytest.mark.parametrize("seed", [27, 37, 52, 66])
 def test_matrices_compose(seed: int) -> None:
     _, traj, lin = run(seed)
     whole = lin.matrix()
@@ -490,7 +499,7 @@ def test_matrices_compose(seed: int) -> None:
     np.testing.assert_allclose(lin(directions), directions @ whole.T, atol=COMPOSED * scale)
 
 
-@pytest.mark.parametrize("seed", [])
+@pytest.mark.parametrize("seed", [6, 27, 45, 52, 53, 66, 92])
 def test_contacts_hold_variations(seed: int) -> None:
     """What an event stops has no variation behind it, nor at the end: gaps, and slip velocities of contacts at rest."""
     _, traj, lin = run(seed)

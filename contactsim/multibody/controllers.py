@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,10 @@ from ..hybrid import Array, Euclidean, Manifold
 class Controller(ABC):
     """Generalised forces from the state.
 
+    A controller may have numeric parameters by name: it lists them in `parameters` and gives a changed copy of itself
+    in `with_parameter`. They are then parameters of its system, "controller.NAME": for `Simulation.set`, for the
+    settings of a scene, and for derivatives, which ask for copies with values close by.
+
     Attributes:
         memory: numbers of own state z.
         period: sampling period [s]; the instants of sampling are events. None: continuous.
@@ -27,6 +32,21 @@ class Controller(ABC):
     @abstractmethod
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Generalised force (nv,) [N, N m]."""
+
+    def __repr__(self) -> str:
+        return type(self).__qualname__
+
+    def parameters(self) -> dict[str, float]:
+        """Numbers that `with_parameter` changes, by name; none unless overridden."""
+        return {}
+
+    def with_parameter(self, name: str, value: float) -> Controller:
+        """A copy with one parameter changed; it must leave this controller as it is.
+
+        Raises:
+            InputError: no such parameter (the known ones are listed), or its value is out of range.
+        """
+        raise no_parameter(self, name)
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Rate of the memory (memory,); at rest unless overridden."""
@@ -58,11 +78,26 @@ def _differenced(
     return np.hstack([along_q, along_v, along_z])
 
 
-class Law(Controller):
+def no_parameter(controller: Controller, name: str) -> InputError:
+    """The error of a parameter that a controller does not have."""
+    known = ", ".join(controller.parameters()) or "none"
+    return InputError(f"the controller {controller!r} has no parameter '{name}'; there are {known}")
+
+
+def name_of(function: Any) -> str:
+    """How a person calls a function or an object: no addresses in it."""
+    text = repr(function)
+    return getattr(function, "__qualname__", type(function).__qualname__) if " at 0x" in text else text
+
+
+class FunctionController(Controller):
     """A plain function (t, q, v) -> tau (nv,)."""
 
     def __init__(self, function: Callable[[float, Array, Array], Any]) -> None:
         self._function = function
+
+    def __repr__(self) -> str:
+        return name_of(self._function)
 
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The function's value."""
@@ -71,6 +106,9 @@ class Law(Controller):
 
 class PD(Controller):
     """Joint PD control about a reference: tau = tau_ff + kp (q_ref (-) q) + kd (v_ref - v), on the actuated joints.
+
+    Its parameters: "kp" and "kd", the gain of all actuated joints where they share one; "kp.JOINT" and "kd.JOINT" of
+    one joint; "kp_scale" and "kd_scale", factors on the gains of all joints, 1 for those that were given.
 
     Args:
         robot: the Robot (or Mechanism) it drives; the root joint of a floating robot is not actuated.
@@ -92,6 +130,8 @@ class PD(Controller):
         actuated = getattr(robot, "actuated", np.ones(nv, dtype=bool))
         self._kp = np.where(actuated, _gain("kp", kp, nv), 0.0)
         self._kd = np.where(actuated, _gain("kd", kd, nv), 0.0)
+        self._scales = {"kp": 1.0, "kd": 1.0}
+        self._joints = _driven(robot, actuated)
         self._actuated = actuated.astype(float)
         self._plain = bool(np.all(_plain_joints(robot)[actuated]))
         self._reference = _reference(robot.nominal if reference is None else reference, robot.nq, nv)
@@ -99,6 +139,44 @@ class PD(Controller):
         self.memory = nv if period is not None else 0
         if period is not None and not period > 0.0:
             raise InputError(f"the sampling period of the PD controller is {period}; give a positive number of seconds")
+
+    def parameters(self) -> dict[str, float]:
+        """Gains of all joints and of each, and their factors."""
+        found = {f"{kind}_scale": scale for kind, scale in self._scales.items()}
+        gains = {"kp": self._kp, "kd": self._kd}
+        for kind, gain in gains.items():
+            values = np.unique(gain[self._actuated > 0.0])
+            if len(values) == 1:
+                found[kind] = float(values[0])
+        for kind, gain in gains.items():
+            for joint, rows in self._joints.items():
+                values = np.unique(gain[rows])
+                if len(values) == 1:
+                    found[f"{kind}.{joint}"] = float(values[0])
+        return found
+
+    def with_parameter(self, name: str, value: float) -> PD:
+        """A copy with other gains.
+
+        Raises:
+            InputError: no such parameter, a factor that is not positive, or a number that is not finite.
+        """
+        kind, _, joint = name.partition(".")
+        factor = kind in ("kp_scale", "kd_scale")
+        kind = kind.removesuffix("_scale") if factor else kind
+        if kind not in self._scales or (joint and (factor or joint not in self._joints)):
+            raise no_parameter(self, name)
+        if not np.isfinite(value) or (factor and not value > 0.0):
+            raise InputError(f"{name} of the PD controller is {value}; give a {'positive' if factor else 'finite'} number")
+        changed = copy.copy(self)
+        gain = self._kp.copy() if kind == "kp" else self._kd.copy()
+        if factor:
+            gain *= value / self._scales[kind]
+            changed._scales = self._scales | {kind: value}
+        else:
+            gain[self._joints[joint] if joint else self._actuated > 0.0] = value
+        setattr(changed, f"_{kind}", gain)
+        return changed
 
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The PD law at (t, q, v), or the value held since the last sample."""
@@ -142,6 +220,9 @@ class Sampled(Controller):
             raise InputError(f"the sampling period is {period}; give a positive number of seconds")
         self._function, self.period, self.memory = function, period, nv
 
+    def __repr__(self) -> str:
+        return f"Sampled({name_of(self._function)})"
+
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The value held since the last sample."""
         return z
@@ -160,6 +241,14 @@ def _plain_joints(robot: Any) -> Array:
     return plain
 
 
+def _driven(robot: Any, actuated: Array) -> dict[str, Array]:
+    """Velocity indices of each actuated joint by its name; none for a mechanism, whose coordinates have no names."""
+    if (model := getattr(robot, "model", None)) is None:
+        return {}
+    rows = {name: np.arange(j.idx_v, j.idx_v + j.nv) for name, j in zip(model.names, model.joints, strict=True) if j.nv}
+    return {name: found for name, found in rows.items() if actuated[found].all()}
+
+
 def as_controller(given: Any) -> Controller | None:
     """A Controller from one, from a plain function, or None.
 
@@ -169,7 +258,7 @@ def as_controller(given: Any) -> Controller | None:
     if given is None or isinstance(given, Controller):
         return given
     if callable(given):
-        return Law(given)
+        return FunctionController(given)
     raise InputError(f"the controller is a {type(given).__name__}; give a function (t, q, v) -> tau or a Controller")
 
 
@@ -185,9 +274,26 @@ def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, A
     if callable(given):
         first = given(0.0)
         if isinstance(first, tuple) and len(first) == 3:
+            _demand_shapes(first, nq, nv)
             return given
+        _demand_shapes((first,), nq, nv)
         return lambda t: (np.asarray(given(t), dtype=float), zero, zero)
     fixed = np.asarray(given, dtype=float)
     if fixed.shape != (nq,):
         raise InputError(f"the reference has shape {fixed.shape}; give a configuration ({nq},) or a function of time")
     return lambda t: (fixed, zero, zero)
+
+
+def _demand_shapes(parts: tuple[Any, ...], nq: int, nv: int) -> None:
+    """Raise InputError where what a reference function returns at t = 0 cannot be used."""
+    for name, part, size in zip(("q_ref", "v_ref", "tau_ff"), parts, (nq, nv, nv), strict=False):
+        try:
+            shape = np.asarray(part, dtype=float).shape
+        except (TypeError, ValueError):
+            shape = None
+        if shape != (size,):
+            found = "not an array of numbers" if shape is None else f"of shape {shape}"
+            raise InputError(
+                f"the reference of the PD controller returns {name} {found} at t = 0; return q_ref ({nq},), or the tuple"
+                f" (q_ref ({nq},), v_ref ({nv},), tau_ff ({nv},))"
+            )
