@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
-    from .crossings import EventData
+    from .words import EventData
 
 Array = np.ndarray
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
@@ -111,8 +111,9 @@ class CompliantLaw(ContactLaw):
 class EventDerivative(ABC):
     """First-order effect of an event on the states around a run.
 
-    An event is an `EventData` of `contactsim.crossings`: its `root` is the state before it, its `groups` say what a
-    neighbouring run may meet first, and `root.cross(group)` gives what lies behind, with the saltation matrix.
+    An event is an `EventData` of `contactsim.words`: its `root` is the state before it, its `groups` say what a
+    neighbouring run may meet first, `root.cross(group)` gives what lies behind, with the saltation matrix, `after` is
+    the state behind it in the run itself, and `ways` keeps what was worked out.
     """
 
     @abstractmethod

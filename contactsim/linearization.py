@@ -12,13 +12,14 @@ import numpy as np
 
 from . import registry
 from .contracts import EventDerivative, Word
-from .crossings import LATER, EventData, Node, Parameters
+from .crossings import LATER, Node, Parameters
 from .errors import InputError, NonDifferentiableError
 from .hybrid import CLOCK, Array, HybridSystem
 from .threads import one_thread
 from .tolerances import Tolerances
 from .trajectory import Event, Trajectory
 from .variation import ArcVariation
+from .words import EventData
 
 if TYPE_CHECKING:
     from .analysis.covariance import Covariance, Noise
@@ -53,7 +54,8 @@ class EventLinearization:
 
     @cached_property
     def _pieces(self) -> Mapping[Word, Array]:
-        return self._plugin.pieces(self.data)
+        with one_thread():
+            return self._plugin.pieces(self.data)
 
     def pieces(self) -> dict[Any, Array]:
         """{word: matrix (n_post, n_pre)}: one matrix for each order in which the guards may be met.
@@ -109,7 +111,8 @@ class EventLinearization:
     def apply(self, dx: Array) -> Array:
         """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
         dx = np.asarray(dx, dtype=float)
-        return self._plugin.apply(self.data, np.atleast_2d(dx)).reshape(*dx.shape[:-1], -1)
+        with one_thread():
+            return self._plugin.apply(self.data, np.atleast_2d(dx)).reshape(*dx.shape[:-1], -1)
 
     @property
     def is_identity(self) -> bool:

@@ -27,7 +27,7 @@ FLOORS = (
     {"errors", "threads"},
     {"registry", "tolerances", "hybrid", "config"},
     {"contracts", "integrators", "differences", "formulas", "collocation", "model"},
-    {"events", "crossings", "multibody"},
+    {"events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
     {"look", "storage", "progress", "scene", "initfile"},
     {"listings", "doctor", "job"},

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from contactsim.contracts import EventDerivative, Word
-from contactsim.crossings import LONGEST, EventData, Node
+from contactsim.crossings import Node
 from contactsim.errors import NonDifferentiableError
+from contactsim.words import LONGEST, EventData
 
 MOST_GROUPS = 7  # guards whose 2^7 = 128 combinations, with impacts a few more, are all worked out
 MOST_WORDS = 5040  # 7!, words whose matrices are listed

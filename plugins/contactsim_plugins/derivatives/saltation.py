@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from contactsim.contracts import EventDerivative, Word
-from contactsim.crossings import EventData
+from contactsim.words import EventData
 
 
 class Saltation(EventDerivative):
