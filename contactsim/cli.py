@@ -54,6 +54,9 @@ def run(
     view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
     integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
+    linearize: Annotated[
+        bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")
+    ] = False,
     all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
 ) -> int:
     """Simulate a robot and keep the run in DIR/run.nc."""
@@ -64,17 +67,19 @@ def run(
 
     from . import job
 
+    simulation, end = job.prepare(scene)
     folder = job.folder(out, scene.title)
-    trajectory = job.simulate(scene)
+    trajectory = job.simulate(simulation, end, scene.title)
     file = job.save(trajectory, folder, scene)
     job.report(trajectory, scene.title, all_events)
     job.wrote(file)
+    whole = job.linearize(trajectory, file, all_events) if linearize else True
     for wanted, export in ((html, job.write_html), (png, job.write_png)):
         if wanted:
             job.wrote(export(trajectory, folder))
     if view:
         job.show(trajectory)
-    return Code.OK if trajectory.status.complete else Code.STOPPED
+    return Code.OK if trajectory.status.complete and whole else Code.STOPPED
 
 
 @app.command("view")

@@ -1,8 +1,9 @@
-"""Schemas of what a user writes: parameters of plugins and scene files."""
+"""What a user writes: schemas of parameters and scene files, and names that are not known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -24,6 +25,13 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
     except ValidationError as error:
         mistakes = "; ".join(_mistake(schema, item["loc"], item["type"], item["msg"]) for item in error.errors())
         raise InputError(f"{where}: {mistakes}") from None
+
+
+def unknown_robot(name: str, known: Collection[str]) -> InputError:
+    """The error of a name that no catalogue of robots knows; similar names are told."""
+    close = ", ".join(get_close_matches(name, known, n=3) or list(known)[:2]) or "none"
+    more = "" if len(known) > 2 else ", and pip install 'contactsim[robots]' brings more"
+    return InputError(f"no robot '{name}'; similar names are {close}, `contactsim robots` lists all {len(known)}{more}")
 
 
 def _mistake(schema: type[BaseModel], place: Place, kind: str, message: str) -> str:

@@ -188,12 +188,13 @@ class Watch:
     ) -> tuple[Segment, Array]:
         """A step that ends where the leading guard is at its level, and the guards there."""
         guard = leader.guard
-        for _ in range(CORRECTIONS):
+        for corrections in range(CORRECTIONS):
             landed = stepper.land(segment, time)
             values = self._at(landed, time) if landed.guards is None else landed.guards
             error = values[guard] - leader.level
             correction = -error / slope if slope else 0.0
-            if abs(correction) <= 0.1 * self._window or abs(error) <= self.rounding[guard]:
+            exact = abs(error) <= self.rounding[guard] and (corrections > 0 or abs(correction) <= 10.0 * self._window)
+            if exact or abs(correction) <= 0.1 * self._window:
                 return landed, values
             if not segment.t0 < time + correction <= segment.t1:
                 break

@@ -6,7 +6,7 @@ import re
 import signal
 import time as clock
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
@@ -16,35 +16,46 @@ from typing import Any
 
 import numpy as np
 from rich.markup import escape
+from rich.progress import track
 from rich.table import Table
 
-from . import Simulation, look
-from .errors import CheckError, ContactSimError, InputError, SimulationError
+from . import look
+from .errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
+from .hybrid import Array
+from .linearization import EventLinearization, Linearization
+from .linearization import linearize as derivative_of
 from .listings import terminal
 from .progress import bar
 from .scene import Scene, build
+from .simulation import Simulation
+from .storage import EventSummary, save_linearization, summary
 from .storage import save as save_run
 from .trajectory import Event, Status, Trajectory
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
+REASONS = 5  # sentences on matrices that do not exist
+EIGENVALUES = 3  # of a saltation matrix, the largest
 
 
-def simulate(scene: Scene) -> Trajectory:
-    """The run of a scene; Ctrl-C and failures keep what was computed, and its status and message tell of them.
+def prepare(scene: Scene) -> tuple[Simulation, float]:
+    """The simulation of a scene at its start, and when it ends [s].
 
     Raises:
         InputError: the scene cannot be built or started.
     """
     built = build(scene)
-    t0, t1 = built.span
     try:
-        simulation = Simulation(built.system, built.state, t0, **built.options)
+        return Simulation(built.system, built.state, built.span[0], **built.options), built.span[1]
     except SimulationError as error:
         raise InputError(f"the run cannot start: {error}") from error
+
+
+def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:
+    """The run up to `t1` [s]; Ctrl-C and failures keep what was computed, its status and message tell of them."""
     began = clock.perf_counter()
     status, message = None, ""
     try:
-        with bar(t0, t1) as tick, _interruptible(tick) as told:
+        with bar(simulation.t, t1) as tick, _interruptible(tick) as told:
             simulation.advance_to(t1, told)
     except KeyboardInterrupt:
         status, message = Status.INTERRUPTED, f"The run was interrupted at t = {simulation.t:.6g} s."
@@ -57,7 +68,7 @@ def simulate(scene: Scene) -> Trajectory:
     if status is not None:
         trajectory = replace(trajectory, status=status, message=message)
     reached = f"{trajectory.arcs[-1].t1:.6g} s simulated in {clock.perf_counter() - began:.3g} s"
-    terminal(error=True).print(f"{escape(scene.title)}: {reached}, {trajectory.evaluations} evaluations")
+    terminal(error=True).print(f"{escape(title)}: {reached}, {trajectory.evaluations} evaluations")
     return trajectory
 
 
@@ -105,6 +116,32 @@ def folder(out: Path | None, title: str) -> Path:
 def save(trajectory: Trajectory, where: Path, scene: Scene) -> Path:
     """Write run.nc with its scene."""
     return save_run(trajectory, where / "run.nc", scene.text())
+
+
+def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
+    """The derivative of the run: printed, and added to its file; whether it was not interrupted."""
+    console = terminal(error=True)
+    try:
+        lin = derivative_of(trajectory)
+        visible = dict.fromkeys(lin.events)
+        summaries: dict[EventLinearization, EventSummary] = {}
+        for stretch in track(
+            lin.stretches(), "linearizing", console=console, transient=True, disable=not console.is_terminal
+        ):
+            if not isinstance(stretch.piece, EventLinearization):
+                lin._along(stretch)
+            elif stretch.piece in visible:
+                summaries[stretch.piece] = summary(stretch.piece)
+        report_linearization(lin, summaries, all_events)
+        save_linearization(lin, file, summaries)
+    except KeyboardInterrupt:
+        console.print("the linearization was interrupted; the run itself is kept")
+        return False
+    except ContactSimError as error:
+        terminal().print(f"[bold red]no linearization[/]: {escape(str(error))}", soft_wrap=True)
+        return True
+    terminal().print("the matrices are in the group 'linearization' of the file")
+    return True
 
 
 def write_html(trajectory: Trajectory, where: Path, name: str = "run.html") -> Path:
@@ -173,14 +210,19 @@ def event_table(events: list[Event], title: str, everything: bool) -> Table:
     table.add_column("contacts")
     table.add_column("from -> to", no_wrap=True)
     table.add_column("impulse [N s]", justify="right", no_wrap=True)
-    hidden = 0 if everything else max(0, len(events) - HEAD - TAIL)
-    for number, event in enumerate(events):
-        if hidden and number == HEAD:
-            table.add_row("...", f"{hidden} more events; --all-events prints them", "", "")
-        if not hidden or number < HEAD or number >= len(events) - TAIL:
-            for row in _rows(event):
-                table.add_row(*row)
+    _fill(table, [list(_rows(event)) for event in events], everything)
     return table
+
+
+def _fill(table: Table, blocks: list[list[tuple[str, ...]]], everything: bool) -> None:
+    """Add the rows of each event; those in the middle are left out where there are many, unless `everything` is."""
+    hidden = 0 if everything else max(0, len(blocks) - HEAD - TAIL)
+    for number, rows in enumerate(blocks):
+        if hidden and number == HEAD:
+            table.add_row("...", f"{hidden} more events; --all-events prints them")
+        if not hidden or number < HEAD or number >= len(blocks) - TAIL:
+            for row in rows:
+                table.add_row(*row)
 
 
 def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
@@ -203,6 +245,57 @@ def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
 
 def _word(value: Any) -> str:
     return escape(str(getattr(value, "value", value)))
+
+
+def report_linearization(
+    lin: Linearization, summaries: Mapping[EventLinearization, EventSummary], all_events: bool
+) -> None:
+    """The table of saltation matrices, why some do not exist, and the matrix of the whole run."""
+    console = terminal()
+    if summaries:
+        table = Table(title="saltation matrices", title_justify="left")
+        for heading, justify in (("time [s]", "right"), ("contacts", "left"), ("from -> to", "left")):
+            table.add_column(heading, justify=justify, no_wrap=heading != "contacts")  # type: ignore[arg-type]
+        for heading in ("norm", "|eigenvalues|", "pieces"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        _fill(table, [[_saltation_row(event, found)] for event, found in summaries.items()], all_events)
+        console.print(table)
+    reasons = dict.fromkeys(found.reason for found in summaries.values() if found.reason)
+    for reason in reasons if all_events else list(reasons)[:REASONS]:
+        console.print(f"none: {escape(reason)}", soft_wrap=True)
+    if not all_events and len(reasons) > REASONS:
+        console.print(f"none: {len(reasons) - REASONS} more such events; --all-events prints them")
+    broken = [event.time for event, found in summaries.items() if found.saltation is None]
+    start = broken[-1] if broken else lin.t0
+    if broken:
+        console.print("the matrix of the whole run does not exist; that behind the last such event:")
+    try:
+        console.print(_matrix_line(lin.matrix(start), start, lin.t1))
+    except NonDifferentiableError as error:  # at an event that the table does not show
+        console.print(f"none: {escape(str(error))}", soft_wrap=True)
+
+
+def _saltation_row(event: EventLinearization, found: EventSummary) -> tuple[str, ...]:
+    changes = (change for part in event.events for change in part.transitions.values())
+    words = ", ".join(dict.fromkeys(f"{_word(before)} -> {_word(after)}" for before, after in changes))
+    row = (f"{event.time:.9f}", escape(", ".join(event.contacts)), words)
+    if found.saltation is None:
+        return (*row, "none", "", "" if found.pieces is None else str(found.pieces))
+    square = found.saltation.shape[0] == found.saltation.shape[1]
+    largest = np.abs(event.eigenvalues[:EIGENVALUES]) if square else ()
+    values = "identity" if event.is_identity else ", ".join(f"{value:.4g}" for value in largest)
+    return (*row, f"{_norm(found.saltation):.4g}", values, str(found.pieces))
+
+
+def _matrix_line(matrix: Array, t0: float, t1: float) -> str:
+    line = f"D x({t1:.6g} s) / D x({t0:.6g} s): {matrix.shape[0]} x {matrix.shape[1]}, norm {_norm(matrix):.4g}"
+    if matrix.shape[0] != matrix.shape[1]:
+        return line
+    return f"{line}, spectral radius {float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0)):.4g}"
+
+
+def _norm(matrix: Array) -> float:
+    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
 
 
 def residual_line(trajectory: Trajectory) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from . import registry
-from .errors import InputError, PluginError
+from .errors import PluginError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,10 +40,9 @@ def demand_robot(name: str) -> None:
     """Raise InputError where no catalogue knows the robot; similar names are told."""
     found, _ = entries()
     if name not in found:
-        close = ", ".join(get_close_matches(name, found, n=3) or list(found)[:2])
-        raise InputError(
-            f"no robot '{name}'; similar names are {close}, and `contactsim robots` lists all {len(found)}"
-        )
+        from .config import unknown_robot
+
+        raise unknown_robot(name, found)
 
 
 def robots() -> int:

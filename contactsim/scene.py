@@ -6,7 +6,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from math import sqrt
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -25,7 +24,7 @@ from .multibody.terrain import Flat, Slope, Terrain
 from .tolerances import Tolerances
 
 Array = np.ndarray
-Gain = float | list[float]
+Gain = float | list[float] | dict[str, float]
 
 DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
 TIME = 2.0  # duration of a run without a demonstration [s]
@@ -60,6 +59,13 @@ class ContactTable(Coefficients):
     def named(self) -> dict[str, Coefficients]:
         """The tables of single contacts."""
         return dict(self.__pydantic_extra__ or {})
+
+
+class BodyTable(Table):
+    """[body.NAME]: what a body of the robot has instead of what its file says; see Robot.with_body_parameter."""
+
+    mass: float | None = Field(default=None, gt=0.0)
+    inertia_scale: float | None = Field(default=None, gt=0.0)
 
 
 class PointTable(Table):
@@ -133,11 +139,16 @@ class LawTable(Table):
 
 
 class ControllerTable(Table):
-    """[controller]: none, joint PD about a reference, or the demonstration's; period is that of zero-order hold [s]."""
+    """[controller]: none, joint PD about a reference, or the demonstration's; period is that of zero-order hold [s].
+
+    A gain is one number, an array (nv,), or a table of single joints, where the others keep what they have without it.
+    """
 
     kind: Literal["none", "pd", "demo"] | None = None
     kp: Gain | None = None
     kd: Gain | None = None
+    kp_scale: float | None = Field(default=None, gt=0.0)
+    kd_scale: float | None = Field(default=None, gt=0.0)
     reference: Literal["nominal", "demo"] | list[float] | None = None
     period: float | None = Field(default=None, gt=0.0)
 
@@ -178,6 +189,7 @@ class Scene(Table):
     controller: ControllerTable = ControllerTable()
     start: StartTable = StartTable()
     run: RunTable = RunTable()
+    body: dict[str, BodyTable] = {}
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
 
@@ -195,6 +207,16 @@ class Scene(Table):
             )
             raise ValueError(f"give the kind of the ground: {' or '.join(kinds)}")
         return value | {"kind": fitting[0].model_fields["kind"].default}
+
+    @field_validator("gravity", mode="before")
+    @classmethod
+    def _downward(cls, value: Any) -> Any:
+        """One number is the magnitude of gravity that points down."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return value
+        if not value > 0.0:
+            raise ValueError("give a positive magnitude [m/s^2], or three numbers")
+        return (0.0, 0.0, -value)
 
     @property
     def title(self) -> str:
@@ -268,9 +290,9 @@ def _assign(tables: dict[str, Any], setting: str) -> None:
 
 
 def _parts(key: str) -> list[str]:
-    """The key cut at its dots; a contact's name may have dots of its own."""
+    """The key cut at its dots; the name of a contact or of a body may have dots of its own."""
     group, _, rest = key.partition(".")
-    if group == "contact" and "." in rest:
+    if group in ("contact", "body") and "." in rest:
         name, _, coefficient = rest.rpartition(".")
         return [group, name, coefficient]
     return key.split(".")
@@ -352,18 +374,16 @@ def _robot(scene: Scene) -> tuple[Robot, Any]:
     }
     if any(changes.values()):
         robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
+    for body, values in scene.body.items():
+        for kind in BodyTable.model_fields:
+            if (value := getattr(values, kind)) is not None:
+                robot = robot.with_body_parameter(body, kind, value)
     return robot, demo
 
 
 def _named(name: str) -> tuple[Robot, Any]:
-    entries = robot_entries()
-    if name not in entries:
-        close = ", ".join(get_close_matches(name, entries, n=3) or list(entries)[:2])
-        raise InputError(
-            f"no robot '{name}'; similar names are {close}, and `contactsim robots` lists all {len(entries)}"
-        )
     robot = load_robot(name)
-    make = entries[name].demo
+    make = robot_entries()[name].demo
     demo = make(robot.model) if make is not None else None
     if demo is not None and demo.feet is not None:
         robot = robot.with_contacts([ContactPoint(**foot) for foot in demo.feet])
@@ -393,7 +413,7 @@ def _law(table: LawTable) -> tuple[ContactLaw, dict[str, Any]]:
 
 def _controller(table: ControllerTable, robot: Robot, demo: Any) -> PD | None:
     moved = demo is not None and demo.reference is not None
-    settings = (table.kp, table.kd, table.reference, table.period)
+    settings = (table.kp, table.kd, table.kp_scale, table.kd_scale, table.reference, table.period)
     wanted = "pd" if any(value is not None for value in settings) else "none"
     kind = table.kind or ("demo" if moved and table.reference is None else wanted)
     if kind == "none":
@@ -407,8 +427,20 @@ def _controller(table: ControllerTable, robot: Robot, demo: Any) -> PD | None:
     follow = kind == "demo" or table.reference == "demo"
     reference = demo.reference if follow else table.reference if isinstance(table.reference, list) else robot.nominal
     kp, kd = (demo.kp, demo.kd) if moved else _gains(robot)
-    kp, kd = (own if given is None else given for own, given in ((kp, table.kp), (kd, table.kd)))
-    return PD(robot, reference, kp, kd, table.period)
+    kp, kd = (
+        own if given is None or isinstance(given, dict) else given for own, given in ((kp, table.kp), (kd, table.kd))
+    )
+    single = {
+        f"{kind}.{joint}": value
+        for kind, gain in (("kp", table.kp), ("kd", table.kd))
+        if isinstance(gain, dict)
+        for joint, value in gain.items()
+    }
+    scales = {name: value for name in ("kp_scale", "kd_scale") if (value := getattr(table, name)) is not None}
+    controller = PD(robot, reference, kp, kd, table.period)
+    for name, value in (single | scales).items():
+        controller = controller.with_parameter(name, value)
+    return controller
 
 
 def _gains(robot: Robot) -> tuple[Array, Array]:

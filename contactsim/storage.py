@@ -2,13 +2,18 @@
 
 Groups: ``trajectory`` (samples along the dimension `sample`; both sides of a jump share a `time`), ``events``, ``arcs``
 and ``dense`` (each step as a Chebyshev polynomial of the chart around a base state). Attributes of the file: the format
-and its version, how the run ended, the system as JSON, and the scene it was started from, if there was one.
+and its version, how the run ended, the system as JSON, and the scene it was started from, if there was one. Where `set`
+or `push` changed a ContactSystem in the course of the run, the system is that of its end, and `variants` lists what was
+different on the way: values of parameters, and pushes; the variable `system` of ``arcs`` is the number of the variant.
+
+A further group ``linearization`` holds the derivative of the run, where it was asked for; see `save_linearization`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +25,10 @@ from numpy.polynomial import chebyshev
 from scipy.integrate import DenseOutput
 
 from . import __version__
-from .errors import ContactSimError, InputError
+from .errors import ContactSimError, InputError, NonDifferentiableError
 from .hybrid import Array, Euclidean, HybridSystem, Manifold, Transition
 from .integrators import Chain, Segment
+from .linearization import EventLinearization, Linearization
 from .multibody.modes import ContactState, Mode, Phase, SystemMode
 from .trajectory import Arc, Event, Status, Trajectory
 
@@ -45,9 +51,11 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         InputError: the folder does not exist.
     """
     path = Path(path)
-    if any(arc.system is not trajectory.system for arc in trajectory.arcs):
+    systems = _systems(trajectory)
+    if len(systems) > 1 and not all(hasattr(system, "mechanism") for system in systems):
         warnings.warn(
-            "set or push changed the system in this run; the file keeps the last one, with which forces are computed",
+            f"the parameters of the {type(trajectory.system).__name__} were changed in this run; the file keeps the"
+            " last ones, and derivatives of the loaded run take them",
             stacklevel=3,
         )
     if not path.parent.is_dir():
@@ -71,7 +79,9 @@ def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
     """Read a run that `save` wrote.
 
     The system is the one given; else that of the scene in the file; else it is rebuilt from the file, with stand-ins
-    for its controller and other functions: states and modes are all there, and what needs the functions says so.
+    for its controller and other functions: states and modes are all there, and what needs the functions says so. Arcs
+    before a `set` or `push` get copies of it with the parameters and pushes that they had; so a system may be given as
+    it was at the start or at the end of the run.
 
     Raises:
         InputError: the file is missing, was not written by `save`, or its system cannot be rebuilt from it.
@@ -81,9 +91,40 @@ def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
     if system is None:
         system = _system_of(header, path)
     try:
-        return _assemble(header, groups, system)
+        return _assemble(header, groups, _variants(header, system))
     except (KeyError, IndexError, ValueError) as error:
         raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
+
+
+def save_linearization(
+    lin: Linearization, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
+) -> Path:
+    """Add the derivative of a run to the file of the run, as its group ``linearization``; an older one is replaced.
+
+    Variables, in the tangent coordinates (dq, dv, dz): `matrix` (end, start) of the whole run; and for each event at
+    which something changed that a user can see `time`, `contacts`, `saltation` (event, after, before), `pieces`, the
+    number of its linear pieces, and `reason`, why there is no one matrix. What does not exist is NaN, pieces then -1.
+    Read it with ``xarray.open_dataset(path, group="linearization", engine="h5netcdf")``; `load` takes no notice of it.
+
+    Args:
+        lin: what `linearize` returned for the run.
+        path: the file that `save` wrote for it.
+        summaries: what `summary` said of its visible events, where that is known already.
+
+    Raises:
+        InputError: there is no such file, or it is not a run.
+    """
+    path = Path(path)
+    _read(path, ())
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        shutil.copyfile(path, unfinished)
+        _drop(unfinished, "linearization")
+        _write_group(unfinished, "linearization", _linearization(lin, summaries))
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
 
 
 def scene_of(path: str | Path) -> str:
@@ -99,11 +140,25 @@ def _write(path: Path, header: Mapping[str, Any], groups: Mapping[str, Any]) -> 
 
     xarray.Dataset(attrs=header).to_netcdf(path, engine="h5netcdf", mode="w")
     for name, variables in groups.items():
-        data = xarray.Dataset(variables)
-        if "time" in data:
-            data = data.set_coords("time")
-        encoding = {str(key): _encoding(data[key]) for key in data.variables}
-        data.to_netcdf(path, group=name, engine="h5netcdf", mode="a", encoding=encoding)
+        _write_group(path, name, variables)
+
+
+def _write_group(path: Path, name: str, variables: Any) -> None:
+    import xarray
+
+    data = xarray.Dataset(variables)
+    if "time" in data:
+        data = data.set_coords("time")
+    encoding = {str(key): _encoding(data[key]) for key in data.variables}
+    data.to_netcdf(path, group=name, engine="h5netcdf", mode="a", encoding=encoding)
+
+
+def _drop(path: Path, group: str) -> None:
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        if group in file:
+            del file[group]
 
 
 def _encoding(variable: Any) -> dict[str, Any]:
@@ -154,6 +209,7 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
         "record_period": np.nan if period is None else period,
         "evaluations": trajectory.evaluations,
         "system": json.dumps(_describe(trajectory.system)),
+        "variants": json.dumps(_differences(_systems(trajectory))),
         "scene": scene,
     }
 
@@ -173,17 +229,18 @@ def _system_of(header: Mapping[str, Any], path: Path) -> HybridSystem:
     description = json.loads(header["system"])
     if description["class"] != "ContactSystem":
         raise InputError(f"{path} is a run of a {description['class']}, which is code; {REMEDY}")
-    return _from_scene(header["scene"], description) or _from_description(description, path)
+    return _from_scene(header, description) or _from_description(description, path)
 
 
-def _from_scene(text: str, description: dict[str, Any]) -> HybridSystem | None:
+def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> HybridSystem | None:
     """The system of the scene, where that still builds the one that made the run."""
+    text = header["scene"]
     if not text:
         return None
     from .scene import build, parse
 
     try:
-        system = build(parse(text)).system
+        system = _variants(header, build(parse(text)).system)[-1]
     except ContactSimError:
         return None
     same = json.loads(json.dumps(_describe(system)))
@@ -201,6 +258,51 @@ def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:
         return rebuild(description)
     except ContactSimError as error:
         raise InputError(f"the system of {path} cannot be rebuilt ({error}); {REMEDY}") from error
+
+
+# --- systems that set and push made on the way ------------------------------------------------------------------
+
+
+def _systems(trajectory: Trajectory) -> list[HybridSystem]:
+    """The systems of a run in their order, each once; the last is that of its end."""
+    found = {id(arc.system): arc.system for arc in trajectory.arcs}
+    found.pop(id(trajectory.system), None)
+    return [*found.values(), trajectory.system]
+
+
+def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
+    """For each system the parameters that are not the same in all of them, and its pushes; empty for a single one."""
+    if len(systems) == 1 or not all(hasattr(system, "mechanism") for system in systems):
+        return []
+    values: list[dict[str, float]] = [system.parameters() for system in systems]  # type: ignore[attr-defined]
+    names = dict.fromkeys(name for own in values for name in own)
+    varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in values)}
+    for name in list(varying):  # friction takes the static coefficient along: both are set
+        if name.endswith(".friction"):
+            varying.add(name.removesuffix("friction") + "static_friction")
+    return [
+        {
+            "parameters": {name: own[name] for name in names if name in varying and name in own},
+            "pushes": [
+                [push.frame, push.force.tolist(), push.end, push.point.tolist()]
+                for push in system.pushes  # type: ignore[attr-defined]
+            ],
+        }
+        for system, own in zip(systems, values, strict=True)
+    ]
+
+
+def _variants(header: Mapping[str, Any], system: HybridSystem) -> list[HybridSystem]:
+    """The systems of a run in their order, from one of them."""
+    found: list[HybridSystem] = []
+    for variant in json.loads(header.get("variants", "[]")):
+        made: Any = system
+        known = made.parameters()
+        for name, value in variant["parameters"].items():
+            if name in known or not name.startswith("controller."):  # a stand-in for a controller has no parameters
+                made = made.with_parameter(name, value)
+        found.append(made.with_pushes(variant["pushes"]))
+    return found or [system]
 
 
 # --- samples, for reading with other tools ----------------------------------------------------------------------
@@ -280,6 +382,61 @@ def _padded(rows: Sequence[Array]) -> Array:
     return table
 
 
+# --- derivatives ------------------------------------------------------------------------------------------------
+
+
+def _linearization(
+    lin: Linearization, known: Mapping[EventLinearization, EventSummary] | None = None
+) -> dict[str, Any]:
+    events = list(dict.fromkeys(lin.events))
+    summaries = [known[event] if known else summary(event) for event in events]
+    matrices = [found.saltation for found in summaries]
+    rows, columns = (max((m.shape[k] for m in matrices if m is not None), default=0) for k in (0, 1))
+    stack = np.full((len(events), rows, columns), np.nan)
+    for page, m in zip(stack, matrices, strict=True):
+        if m is not None:
+            page[: m.shape[0], : m.shape[1]] = m
+    try:
+        whole = lin.matrix()
+    except NonDifferentiableError:
+        end = lin.trajectory.arcs[-1]
+        space = end.system.space(end.mode)
+        whole = np.full((space.dim if space else len(lin.trajectory.final_x), lin.dim), np.nan)
+    return {
+        "matrix": (("end", "start"), whole, {"long_name": "D x(end) / D x(start)"}),
+        "time": ("event", np.array([event.time for event in events], dtype=float), {"units": "s"}),
+        "contacts": ("event", _text(", ".join(event.contacts) for event in events)),
+        "saltation": (("event", "after", "before"), stack),
+        "pieces": ("event", np.array([-1 if s.pieces is None else s.pieces for s in summaries], dtype=int)),
+        "reason": ("event", _text(found.reason for found in summaries)),
+    }
+
+
+@dataclass(frozen=True)
+class EventSummary:
+    """What is there of the derivative of an event.
+
+    Attributes:
+        saltation: its one matrix (n_post, n_pre), or None.
+        pieces: number of its linear pieces, or None.
+        reason: why there is no one matrix; empty where there is.
+    """
+
+    saltation: Array | None
+    pieces: int | None
+    reason: str = ""
+
+
+def summary(event: EventLinearization) -> EventSummary:
+    """The derivative of an event as far as it exists."""
+    pieces = None
+    try:
+        pieces = len(event.pieces())
+        return EventSummary(event.saltation, pieces)
+    except NonDifferentiableError as error:
+        return EventSummary(None, pieces, str(error))
+
+
 # --- modes ------------------------------------------------------------------------------------------------------
 
 
@@ -329,10 +486,12 @@ def _decode(value: Any) -> Any:
 def _arcs(trajectory: Trajectory) -> dict[str, Any]:
     table = _mode_table(trajectory)
     numbers = {id(event): k for k, event in enumerate(trajectory.all_events)}
+    systems = {id(system): k for k, system in enumerate(_systems(trajectory))}
     return {
         "mode_text": ("mode_number", _text(_coded(mode) for mode in table)),
         "mode": ("arc", np.array([table[arc.mode] for arc in trajectory.arcs])),
         "event": ("arc", np.array([numbers[id(arc.event)] if arc.event else -1 for arc in trajectory.arcs])),
+        "system": ("arc", np.array([systems[id(arc.system)] for arc in trajectory.arcs])),
     }
 
 
@@ -418,13 +577,19 @@ def _table(pieces: Sequence[Polynomial]) -> Array:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _assemble(header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]], system: HybridSystem) -> Trajectory:
-    modes = [_decode(json.loads(str(text))) for text in groups["arcs"]["mode_text"]]
-    events = _read_events(groups["events"], modes, system)
-    segments = _read_segments(groups["dense"], groups["arcs"], modes, system)
+def _assemble(
+    header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]], systems: Sequence[HybridSystem]
+) -> Trajectory:
+    table, system = groups["arcs"], systems[-1]
+    modes = [_decode(json.loads(str(text))) for text in table["mode_text"]]
+    # a run written before variants were, or one of a system that has none, has one system
+    owners = [systems[k] for k in table["system"]] if len(systems) > 1 else [system] * len(table["mode"])
+    before = {int(event): owner for event, owner in zip(table["event"], owners, strict=True)}
+    events = _read_events(groups["events"], modes, before)
+    segments = _read_segments(groups["dense"], table, modes, system)
     arcs = tuple(
-        Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None, system)
-        for mode, event, steps in zip(groups["arcs"]["mode"], groups["arcs"]["event"], segments, strict=True)
+        Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None, owner)
+        for mode, event, steps, owner in zip(table["mode"], table["event"], segments, owners, strict=True)
     )
     period = float(header["record_period"])
     return Trajectory(
@@ -438,7 +603,9 @@ def _assemble(header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]],
     )
 
 
-def _read_events(group: Mapping[str, Array], modes: Sequence[Hashable], system: HybridSystem) -> list[Event]:
+def _read_events(
+    group: Mapping[str, Array], modes: Sequence[Hashable], systems: Mapping[int, HybridSystem]
+) -> list[Event]:
     events = []
     for k, time in enumerate(group["time"]):
         transition = Transition(
@@ -451,7 +618,7 @@ def _read_events(group: Mapping[str, Array], modes: Sequence[Hashable], system: 
         )
         fired = frozenset(_decode(json.loads(str(group["fired"][k]))))
         x_pre = _trimmed(group["x_pre"][k])
-        events.append(Event(float(time), fired, modes[group["mode_pre"][k]], x_pre, transition, system))
+        events.append(Event(float(time), fired, modes[group["mode_pre"][k]], x_pre, transition, systems[k]))
     return events
 
 

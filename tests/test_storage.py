@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray
 from builders import G, planar_mechanism, point_mass, sphere
-from tolerances import STORED
+from tolerances import DERIVATIVE, STORED
 
 import contactsim as cs
 from contactsim import scene, storage
@@ -105,6 +105,95 @@ def test_steps_that_were_landed_in_pieces_come_back() -> None:
         assert polynomial(t) == pytest.approx([t**3 - t], abs=1e-13)
 
 
+# --- derivatives, and systems that changed on the way ----------------------------------------------------------------
+def same_derivative(one: cs.Trajectory, other: cs.Trajectory) -> None:
+    mine, theirs = cs.linearize(one), cs.linearize(other)
+    pairs = [(event.saltation, other.saltation) for event, other in zip(mine.events, theirs.events, strict=True)]
+    for here, there in [(mine.matrix(), theirs.matrix()), *pairs]:
+        assert np.abs(there - here).max() <= DERIVATIVE * max(1.0, np.abs(here).max())
+
+
+def test_the_derivative_of_a_loaded_run_is_that_of_the_run(tmp_path: Path) -> None:
+    system = cs.ContactSystem(sphere(restitution=0.3), terrain=cs.terrain.Slope(0.2, (1, 1)))
+    run = cs.simulate(system, cs.State([0, 0, 0.4, 0, 0, 0, 1], [1, 0, 0, 3, 9, 0]), (0.0, 0.8))
+    assert len(run.events) > 2
+    file, matrix = run.save(tmp_path / "run.nc"), cs.linearize(run).matrix()
+    same_derivative(run, cs.Trajectory.load(file, system=system))
+    rebuilt = cs.linearize(cs.Trajectory.load(file)).matrix()
+    assert np.abs(rebuilt - matrix).max() <= DERIVATIVE * np.abs(matrix).max()
+
+
+def test_the_derivative_of_a_loaded_walk(tmp_path: Path) -> None:
+    built = scene.build(scene.assemble({"robot": {"name": "biped"}, "run": {"time": 1.0}}))
+    run = cs.simulate(built.system, built.state, built.span, **built.options)
+    assert run.events
+    same_derivative(run, cs.Trajectory.load(run.save(tmp_path / "run.nc"), system=built.system))
+
+
+def eventful(controller: object = None) -> tuple[cs.ContactSystem, cs.Trajectory]:
+    """A ball that falls and slides, with friction, gravity and mass set and a push on the way."""
+    start = cs.ContactSystem(sphere(friction=0.3), controller=controller)
+    simulation = cs.Simulation(start, cs.State([0, 0, 0.15, 0, 0, 0, 1], [2.0, 0, 0, 0, 0, 0]))
+    simulation.advance(0.15)
+    simulation.set("contact.friction", 0.1)
+    simulation.advance(0.05)
+    simulation.push("ball", (0.0, 0.5, 0.0), 0.08)
+    simulation.advance(0.15)
+    simulation.set("body.ball.mass", 1.7)
+    simulation.set("gravity", 5.0)
+    simulation.advance(0.1)
+    return start, simulation.trajectory
+
+
+def test_every_arc_keeps_its_system(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    start, run = eventful()
+    file = run.save(tmp_path / "run.nc")
+    assert not recwarn
+    for given in (None, start, run.system):
+        back = cs.Trajectory.load(file, system=given)
+        same(run, back)
+        for here, there in zip(run.arcs, back.arcs, strict=True):
+            assert there.system.parameters() == pytest.approx(here.system.parameters(), rel=1e-14)
+            assert [push.end for push in there.system.pushes] == [push.end for push in here.system.pushes]
+        for t in (0.12, 0.17, 0.22, 0.3, 0.4):
+            assert np.allclose(run.forces(t)["ball"], back.forces(t)["ball"], atol=1e-8)
+        assert back.check(raise_errors=False) == pytest.approx(run.check(raise_errors=False), abs=1e-9)
+        same_derivative(run, back)
+    again = cs.Trajectory.load(back.save(tmp_path / "again.nc"))
+    same_derivative(run, again)
+
+
+def test_gains_set_on_the_way_come_back_with_the_scene(tmp_path: Path) -> None:
+    text = scene.assemble({"robot": {"name": "hexapod"}}).text()
+    built = scene.build(scene.parse(text))
+    simulation = cs.Simulation(built.system, built.state, **built.options)
+    simulation.advance(0.02)
+    simulation.set("controller.kp_scale", 0.5)
+    simulation.advance(0.02)
+    run = simulation.trajectory
+    back = storage.load(storage.save(run, tmp_path / "run.nc", text))
+    gains = [arc.system.controller.parameters()["kp_scale"] for arc in back.arcs]
+    assert (gains[0], gains[-1]) == (1.0, 0.5)
+    same_derivative(run, back)
+
+
+def test_a_derivative_is_kept_in_the_file_of_its_run(tmp_path: Path) -> None:
+    run = bouncing_point()
+    file, lin = run.save(tmp_path / "run.nc"), cs.linearize(run)
+    for _ in range(2):  # the second replaces the first
+        storage.save_linearization(lin, file)
+    with xarray.open_dataset(file, group="linearization", engine="h5netcdf") as data:
+        assert np.array_equal(data.matrix, lin.matrix())
+        assert np.array_equal(data.saltation, [event.saltation for event in lin.events])
+        assert list(data.contacts.values) == ["point"] * len(lin.events)
+        assert set(data.pieces.values) == {1}
+    same(run, cs.Trajectory.load(file))
+    (tmp_path / "text.nc").write_text("no run")
+    with pytest.raises(cs.InputError, match=r"text\.nc is not a run"):
+        storage.save_linearization(lin, tmp_path / "text.nc")
+    assert (tmp_path / "text.nc").read_text() == "no run"
+
+
 # --- what a file cannot hold ---------------------------------------------------------------------------------------
 class Torque:
     """A controller that no file can hold."""
@@ -123,11 +212,21 @@ def test_a_controller_is_stored_by_name_and_asked_for_when_it_is_needed(tmp_path
     assert back(0.2).z.shape == (3,)
     assert back.mode_at(0.2) == run.mode_at(0.2)
     for ask in (lambda: back.forces(0.2), back.check, lambda: cs.simulate(back.system, back.final, (0.0, 0.1))):
-        with pytest.raises(cs.InputError, match=r"Sampled.*system=") as caught:
+        with pytest.raises(cs.InputError, match=r"Sampled\(Torque\).*system=") as caught:
             ask()
         assert "\n" not in str(caught.value)
     given = cs.Trajectory.load(file, system=system)
     assert np.array_equal(given.forces(0.2)["point"], run.forces(0.2)["point"])
+
+
+def test_a_plain_function_is_stored_by_its_own_name(tmp_path: Path) -> None:
+    def hover(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([0.0, 0.0, G])
+
+    for function, name in ((hover, "hover"), (Torque(), "Torque")):
+        system = cs.ContactSystem(point_mass(), controller=function)
+        file = cs.simulate(system, cs.State([0, 0, 1.0], np.zeros(3)), (0.0, 0.1)).save(tmp_path / "run.nc")
+        assert cs.Trajectory.load(file).system.controller.name.endswith(name)
 
 
 def test_a_run_with_its_scene_loads_with_its_controller(tmp_path: Path) -> None:

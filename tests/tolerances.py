@@ -39,3 +39,7 @@ ORDER = {"DOP853": 6.0, "RK45": 3.7}
 
 # --- files ----------------------------------------------------------------------------------------------------------
 STORED = 1e-12  # a stored run against the run itself, at any time: polynomials are kept, so rounding only
+DERIVATIVE = 1e-9  # relative, the matrix of a stored run against that of the run itself
+
+# --- parameters -----------------------------------------------------------------------------------------------------
+PARAMETER = 1e-6  # relative, the derivative by a parameter against differences of whole runs of fourth order

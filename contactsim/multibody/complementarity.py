@@ -51,6 +51,8 @@ class ContactProblem:
         guess: modes to try first; where several modes are admissible, those nearest to the guess are found.
         directions: unit slip directions to start from, for contacts that begin to slip.
         names: names of the contacts, for messages.
+        slack: what counts as zero of each open contact's normal motion, for one whose force has just fallen to zero
+            as closely as the time of an event can be met; empty: nothing.
     """
 
     delassus: Array
@@ -62,6 +64,7 @@ class ContactProblem:
     guess: tuple[Mode, ...] | None = None
     directions: tuple[Direction, ...] | None = None
     names: tuple[str, ...] = ()
+    slack: tuple[float, ...] = ()
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -432,7 +435,7 @@ def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int,
         n, t, tiny = problem.normal(i), problem.tangent(i), TOLERANCE
         closing = Mode.STICK if problem.sliding[i] is None else Mode.SLIP
         if mode is Mode.OPEN:
-            if solution.motion[n] < -tiny * free:
+            if solution.motion[n] < -max(tiny * free, problem.slack[i] if problem.slack else 0.0):
                 found[i] = (-solution.motion[n] / free, closing)
             continue
         if abs(solution.motion[n]) > 10.0 * tiny * free:  # a singular system that has no solution

@@ -167,7 +167,8 @@ class PD(Controller):
         if kind not in self._scales or (joint and (factor or joint not in self._joints)):
             raise no_parameter(self, name)
         if not np.isfinite(value) or (factor and not value > 0.0):
-            raise InputError(f"{name} of the PD controller is {value}; give a {'positive' if factor else 'finite'} number")
+            demand = "positive" if factor else "finite"
+            raise InputError(f"{name} of the PD controller is {value}; give a {demand} number")
         changed = copy.copy(self)
         gain = self._kp.copy() if kind == "kp" else self._kd.copy()
         if factor:
@@ -294,6 +295,6 @@ def _demand_shapes(parts: tuple[Any, ...], nq: int, nv: int) -> None:
         if shape != (size,):
             found = "not an array of numbers" if shape is None else f"of shape {shape}"
             raise InputError(
-                f"the reference of the PD controller returns {name} {found} at t = 0; return q_ref ({nq},), or the tuple"
-                f" (q_ref ({nq},), v_ref ({nv},), tau_ff ({nv},))"
+                f"the reference of the PD controller returns {name} {found} at t = 0; return q_ref ({nq},), or"
+                f" (q_ref, v_ref, tau_ff) of ({nq},), ({nv},) and ({nv},) numbers"
             )

@@ -324,7 +324,8 @@ class RigidContacts:
         sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
         problem, _ = contact_problem(self._system, terms, force, staying, sliding)
         guess, directions = self._guess(t, x, mode, staying, kinds, sliding)
-        solution = self._law.select(replace(problem, guess=guess, directions=directions))
+        slack = self._slack(t, x, mode, staying, kinds, problem)
+        solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
@@ -345,6 +346,25 @@ class RigidContacts:
         if not jumped and state.phase is Phase.DIRECTED:
             return np.array(state.direction)
         return np.array(unit(z)) if np.linalg.norm(z) > self._system.tolerances.speed else None
+
+    def _slack(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        staying: tuple[int, ...],
+        kinds: Mapping[int, str],
+        problem: ContactProblem,
+    ) -> tuple[float, ...]:
+        """Acceleration that the force left at a lift-off would cause: an event is met no closer than its time allows."""
+        if "force" not in kinds.values():
+            return ()
+        left = self.forces(t, x, mode)
+        fired = [kinds.get(i) == "force" and i in left for i in staying]
+        return tuple(
+            2.0 * abs(float(left[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)]) if off else 0.0
+            for k, (i, off) in enumerate(zip(staying, fired, strict=True))
+        )
 
     def _guess(
         self,
@@ -450,9 +470,26 @@ class RigidContacts:
             constraint = np.zeros((len(rows), system.tangent_size))
             constraint[:, :nv] = system.mechanism.rate_derivatives(t, x_post[:nq], v_post, after.closed)[rows]
             constraint[:, nv : 2 * nv] = terms.rows[rows]
-            settle = projector(terms.mass, terms.rows[rows])[:, stopping]
+            forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
+            solved = solve_mass(terms.mass, forces.T)
+            settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
             jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
         return jacobian
+
+    def _friction_directions(
+        self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]
+    ) -> Array:
+        """Directions (k, nv) of the forces that hold `rows`; of a contact that slips, with its friction."""
+        directions = terms.rows[rows].copy()
+        if mode.redundant:
+            return directions
+        for k, row in enumerate(rows):
+            i = next(i for i, part in where.items() if part.start <= row < part.stop)
+            state, part = mode.contacts[i], slice(where[i].start + 1, where[i].stop)
+            if state.phase in (Phase.FREE, Phase.DIRECTED):
+                slip = np.array(state.direction or unit(terms.rates[part]))
+                directions[k] -= self._system.friction[i] * slip @ terms.rows[part]
+        return directions
 
     def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
         """Rows whose velocity has no variation: the mode before held it, or the impact makes it zero."""

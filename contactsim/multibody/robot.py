@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from .. import registry
+from ..config import unknown_robot
 from ..errors import InputError, PluginError
 from ..hybrid import Array
 from .bound import BoundRobot
@@ -71,7 +72,8 @@ class Robot:
         model: pinocchio's model; it is copied, never changed.
         contacts: contact points, or "auto": from the collision geometry.
         nominal: a standing configuration (nq,); by default the neutral one, lifted until it touches level ground.
-        visual, collision: geometry models or functions that load them when they are first needed.
+        visual: geometry model, or a function that loads it when it is first needed.
+        collision: the same, from which contacts "auto" are taken.
         name: name of the robot; by default the model's.
     """
 
@@ -91,7 +93,8 @@ class Robot:
             )
         self.model = pin.Model(model)
         self.name = name or model.name
-        self._visual, self._collision = visual, collision
+        self._visual = visual
+        self._inertia_scales: dict[str, float] = {}
         _check_order(self.model)
         _check_masses(self.model)
         _warn_about_dry_friction(self.model)
@@ -163,11 +166,6 @@ class Robot:
         return load_geometry(self.model, self._visual)
 
     @cached_property
-    def collision_model(self) -> Any:
-        """Pinocchio's collision geometry; None where there is none."""
-        return load_geometry(self.model, self._collision)
-
-    @cached_property
     def nominal(self) -> Array:
         """A standing configuration (nq,) on level ground."""
         if self._nominal is not None:
@@ -226,11 +224,71 @@ class Robot:
             raise InputError(
                 f"the armature of robot '{self.name}' is {armature}; give a number that is zero or positive"
             )
-        changed = copy.copy(self)
-        changed.__dict__.pop("_level", None)
-        changed.model = pin.Model(self.model)
+        changed = self._remodelled(pin.Model(self.model))
         changed.model.armature = np.where(self.actuated, armature, self.model.armature)
         return changed
+
+    def _remodelled(self, model: Any) -> Robot:
+        """A copy with another model of the same joints and frames."""
+        changed = copy.copy(self)
+        changed.__dict__.pop("_level", None)
+        changed.model = model
+        return changed
+
+    @cached_property
+    def bodies(self) -> dict[str, int]:
+        """{name: joint that moves it} of the moving bodies.
+
+        A body is all links that are fixed to each other, and goes by the first of them (the one next to its joint); a
+        body of a model without links goes by its joint.
+        """
+        found: dict[int, str] = {}
+        for frame in self.model.frames:
+            if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
+                found.setdefault(int(frame.parentJoint), frame.name)
+        return {found.get(k, self.model.names[k]): k for k in range(1, self.model.njoints)}
+
+    def body_parameter(self, body: str, kind: str) -> float:
+        """Mass [kg] of a body, or the factor "inertia_scale" on its rotational inertia, 1 for the robot as it was made.
+
+        Raises:
+            InputError: there is no such body.
+        """
+        joint = self._body(body)
+        return float(self.model.inertias[joint].mass) if kind == "mass" else self._inertia_scales.get(body, 1.0)
+
+    def with_body_parameter(self, body: str, kind: str, value: float) -> Robot:
+        """A copy with another "mass" [kg] or "inertia_scale" of a body.
+
+        The centre of mass stays, and the rotational inertia about it grows in proportion to the mass, as if the body
+        were of a denser material; `inertia_scale` multiplies that inertia alone, as if the mass were further out.
+
+        Raises:
+            InputError: there is no such body, it has no mass, or the value is not positive.
+        """
+        joint = self._body(body)
+        before = self.body_parameter(body, kind)
+        if not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"body.{body}.{kind} is {value}; give a positive number")
+        if not before > 0.0:
+            raise InputError(f"body '{body}' has no mass that could be changed; give it one in the robot's file")
+        changed = self._remodelled(pin.Model(self.model))
+        own, factor = self.model.inertias[joint], value / before
+        mass = value if kind == "mass" else own.mass
+        changed.model.inertias[joint] = pin.Inertia(mass, own.lever, factor * own.inertia)
+        if kind == "inertia_scale":
+            changed._inertia_scales = self._inertia_scales | {body: value}
+        return changed
+
+    def _body(self, name: str) -> int:
+        if name in self.bodies:
+            return self.bodies[name]
+        joint = self.model.frames[self.model.getFrameId(name)].parentJoint if self.model.existFrame(name) else 0
+        owner = next((body for body, index in self.bodies.items() if index == joint), None)
+        if owner is not None:
+            raise InputError(f"'{name}' is fixed to the body '{owner}' and is a part of it; name that body")
+        known = ", ".join(self.bodies) or "none"
+        raise InputError(f"robot '{self.name}' has no moving body '{name}'; there are {known}")
 
     def frame_id(self, name: str) -> int:
         """Pinocchio's index of a frame.
@@ -256,12 +314,11 @@ def load_robot(name: str) -> Robot:
     """A robot by the name of a catalogue.
 
     Raises:
-        InputError: no catalogue knows the name; the known ones are listed.
+        InputError: no catalogue knows the name; similar ones are told.
     """
     entry = robot_entries().get(name)
     if entry is None:
-        known = ", ".join(sorted(robot_entries()))
-        raise InputError(f"no robot '{name}'; the catalogues know {known} (pip install 'contactsim[robots]' for more)")
+        raise unknown_robot(name, robot_entries())
     contacts = [ContactPoint(**foot) for foot in entry.feet] or "auto"
     path = Path(entry.path)
     if path.suffix == ".urdf":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
@@ -15,9 +15,10 @@ import numpy as np
 from .. import registry
 from ..contracts import CompliantLaw, ContactLaw, RigidLaw
 from ..differences import tangent_derivative
-from ..errors import InputError
+from ..errors import InputError, SimulationError
 from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Transition
 from ..tolerances import Tolerances
+from . import parameters
 from .compliant import CompliantContacts
 from .controllers import as_controller
 from .mechanism import ContactMechanism
@@ -93,7 +94,7 @@ class StateSpace(Manifold):
         return out
 
 
-COEFFICIENTS = ("friction", "static_friction", "restitution")
+VARIED = 64  # copies with another parameter that are kept: a derivative asks for the same ones over and over
 
 
 class AppliedJacobian(NamedTuple):
@@ -164,6 +165,7 @@ class ContactSystem(HybridSystem):
         self.tangent_size = 2 * self.nv + self.memory
         self._space = StateSpace(self.mechanism.space, self.nv, self.memory)
         self._still = np.zeros(self.nv)
+        self._varied: dict[tuple[str, float], ContactSystem] = {}
         self._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.mechanism.restitution)
 
     def _set_coefficients(self, friction: Array, static: Array, restitution: Array) -> None:
@@ -286,14 +288,26 @@ class ContactSystem(HybridSystem):
         total = self._still
         if self.controller is not None:
             z = x[self.nq + self.nv : self.nq + self.nv + self._controller_memory]
-            total = np.asarray(self.controller.torque(t, q, v, z), dtype=float)
-            if total.shape != (self.nv,):
-                raise InputError(
-                    f"the controller returns shape {total.shape} at t = {t:.6g} s; return tau ({self.nv},)"
-                )
+            total = self._checked("tau", self.controller.torque(t, q, v, z), self.nv, t)
         for push in self.pushes:
             total = total + self.mechanism.generalised_force(q, push.frame, push.force, push.point)
         return total
+
+    def _checked(self, what: str, given: Any, size: int, t: float) -> Array:
+        """What the controller returned, as an array of finite numbers."""
+        values = np.asarray(given, dtype=float)
+        if values.shape != (size,):
+            raise InputError(
+                f"the controller {self.controller!r} returns {what} of shape {values.shape} at t = {t:.6g} s; return"
+                f" ({size},)"
+            )
+        if not isfinite(values.sum()) and not np.isfinite(values).all():
+            place = int(np.argmin(np.isfinite(values)))
+            raise SimulationError(
+                f"the controller {self.controller!r} returns {what} with {values[place]} at index {place}, at"
+                f" t = {t:.6g} s; return finite numbers"
+            )
+        return values
 
     def memory_rate(self, t: float, x: Array) -> Array:
         """Rate (memory,) of the controller's memory, with the law's at rest."""
@@ -339,7 +353,9 @@ class ContactSystem(HybridSystem):
             return float("inf")
         period = self.controller.period
         k = np.floor(t / period)
-        return float(k * period if k * period > t else (k + 1.0) * period)
+        while k * period <= t:  # the quotient of a multiple of the period may round to less
+            k += 1.0
+        return float(k * period)
 
     def _is_sampling(self, t: float) -> bool:
         """Whether `t` is an instant of the controller's sampling (a push may begin or end by the clock, too)."""
@@ -353,7 +369,7 @@ class ContactSystem(HybridSystem):
             return x
         q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
         own = self._controller_memory
-        new = np.asarray(self.controller.sample(t, q, v, z[:own]), dtype=float)
+        new = self._checked("a sample", self.controller.sample(t, q, v, z[:own]), own, t)
         return np.concatenate([q, v, new, z[own:]])
 
     # --- what users and trajectories ask for ------------------------------------------------------------------
@@ -383,63 +399,38 @@ class ContactSystem(HybridSystem):
         Raises:
             InputError: no such parameter, or the contacts differ in it.
         """
-        group, _, rest = name.partition(".")
-        if group == "law" and rest in type(self.law.parameters).model_fields:
-            return float(getattr(self.law.parameters, rest))
-        contact, kind = self._coefficient(name)
-        friction, static = self._own_friction
-        values = {"friction": friction, "static_friction": static, "restitution": self.restitution}[kind]
-        points = self.mechanism.names
-        chosen = values[: len(points)] if not contact else values[[points.index(contact)]]
-        if len(set(chosen.tolist())) != 1:
-            raise InputError(f"the contacts differ in '{kind}'; name one of them: contact.NAME.{kind}")
-        return float(chosen[0])
+        return parameters.read(self, name)
+
+    def parameters(self) -> dict[str, float]:
+        """All parameters with their values, those of single contacts, bodies and joints."""
+        return {name: parameters.read(self, name) for name in parameters.names(self)}
 
     def with_parameter(self, name: str, value: float) -> ContactSystem:
-        """A copy with one parameter changed: contact[.NAME].(friction|static_friction|restitution) or law.PARAMETER.
+        """A copy with one parameter changed.
+
+        Names: contact[.NAME].(friction|static_friction|restitution), law.PARAMETER, body.NAME.(mass|inertia_scale),
+        controller.PARAMETER as the controller declares them, and gravity [m/s^2], a magnitude. The inertia of a body
+        grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.
         """
-        group, _, rest = name.partition(".")
-        if group == "law" and rest in type(self.law.parameters).model_fields:
-            changed = copy.copy(self)
-            values = self.law.parameters.model_dump() | {rest: value}
-            changed.law = type(self.law)(**values)
-            changed._set_coefficients(*self._own_friction, self.restitution)
-            return changed
-        return self._with_coefficient(*self._coefficient(name), value)
+        if (name, value) not in self._varied:
+            if len(self._varied) >= VARIED:
+                self._varied.clear()
+            self._varied[name, value] = self._changed(**parameters.changes(self, name, value))
+        return self._varied[name, value]
 
-    def _coefficient(self, name: str) -> tuple[str, str]:
-        """Contact (empty: all) and kind of a coefficient by its full name."""
-        group, _, rest = name.partition(".")
-        contact, _, coefficient = rest.rpartition(".")
-        if group not in ("contact", "law") or coefficient not in COEFFICIENTS:
-            own = ", ".join(f"law.{p}" for p in type(self.law.parameters).model_fields)
-            known = ", ".join(f"contact.{kind} or contact.NAME.{kind}" for kind in COEFFICIENTS)
-            raise InputError(f"no parameter '{name}'; there are {known}{', ' + own if own else ''}")
-        if contact and contact not in self.mechanism.names:
-            raise InputError(f"no contact '{contact}'; there are {', '.join(self.mechanism.names)}")
-        return contact, coefficient
-
-    def _with_coefficient(self, contact: str, kind: str, value: float) -> ContactSystem:
-        names = self.mechanism.all_names
-        upper = 1.0 if kind == "restitution" else float("inf")
-        if not (isfinite(value) and 0.0 <= value <= upper):
-            raise InputError(f"{kind} is {value}; give a number in [0, {upper}]")
-        chosen = np.array([not contact or name == contact for name in names])
-        friction, static = self._own_friction
-        arrays = {"friction": friction, "static_friction": static, "restitution": self.restitution}
-        arrays[kind] = np.where(chosen, value, arrays[kind])
-        if kind == "friction":  # a static coefficient that was not set apart follows the kinetic one
-            follows = chosen & (static == friction)
-            arrays["static_friction"] = np.where(follows, value, np.maximum(static, arrays["friction"]))
-        if np.any(arrays["static_friction"] < arrays["friction"]):
-            raise InputError(
-                f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other"
-            )
+    def _changed(self, **attributes: Any) -> ContactSystem:
+        """A copy with other attributes, and what follows from them."""
         changed = copy.copy(self)
-        changed._set_coefficients(arrays["friction"], arrays["static_friction"], arrays["restitution"])
+        changed._varied = {}
+        coefficients = attributes.pop("_own_coefficients", (*self._own_friction, self.restitution))
+        for name, value in attributes.items():
+            setattr(changed, name, value)
+        if not attributes.keys().isdisjoint({"robot", "gravity"}):
+            changed.mechanism = changed.robot.bind(self.terrain, changed.gravity, self.joint_limits)
+        changed._set_coefficients(*coefficients)
         return changed
 
     def with_push(self, frame: str, force: Any, end: float, point: Any = (0, 0, 0)) -> ContactSystem:
@@ -451,17 +442,18 @@ class ContactSystem(HybridSystem):
         push = Push(frame, _vector("force", force, 3), _vector("point", point, 3), end)
         where = self.robot.nominal if hasattr(self.robot, "nominal") else np.zeros(self.nq)
         self.mechanism.generalised_force(where, frame, push.force, push.point)  # raises where there is no such frame
-        changed = copy.copy(self)
-        changed.pushes = (*self.pushes, push)
-        changed._set_coefficients(*self._own_friction, self.restitution)
-        return changed
+        return self._changed(pushes=(*self.pushes, push))
+
+    def with_pushes(self, pushes: Iterable[tuple[str, Any, float, Any]]) -> ContactSystem:
+        """A copy with these pushes (frame, force, end, point) in place of its own."""
+        other = self._changed(pushes=())
+        for frame, force, end, point in pushes:
+            other = other.with_push(frame, force, end, point)
+        return other if other.pushes or self.pushes else self
 
     def without_pushes(self, t: float) -> ContactSystem:
         """A copy without the pushes that end at `t` or before."""
-        changed = copy.copy(self)
-        changed.pushes = tuple(push for push in self.pushes if push.end > t)
-        changed._set_coefficients(*self._own_friction, self.restitution)
-        return changed
+        return self._changed(pushes=tuple(push for push in self.pushes if push.end > t))
 
 
 def _law(given: str | ContactLaw) -> ContactLaw:

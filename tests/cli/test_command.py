@@ -13,6 +13,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import xarray
 
 import contactsim as cs
 from contactsim import cli, job
@@ -190,6 +191,69 @@ def test_interrupted_run_is_kept(here: Path) -> None:
     assert "interrupted" in run.message
 
 
+# --- derivatives ---------------------------------------------------------------------------------------------------
+def derivative(file: str = "o/run.nc") -> xarray.Dataset:
+    with xarray.open_dataset(file, group="linearization", engine="h5netcdf") as data:
+        return data.load()
+
+
+def test_the_derivative_of_a_run_is_printed_and_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = command(capsys, "run", "biped", "--time", "1.0", "--linearize", "--out", "o")
+    assert code == 0
+    lin = cs.linearize(cs.Trajectory.load("o/run.nc"))
+    (event,) = lin.events
+    matrix = lin.matrix()
+    assert f"{event.time:.9f} │ left, right" in out
+    assert f"{np.linalg.norm(event.saltation, 2):.4g}" in out
+    spectral = np.abs(np.linalg.eigvals(matrix)).max()
+    assert f"8 x 8, norm {np.linalg.norm(matrix, 2):.4g}, spectral radius {spectral:.4g}" in out
+    data = derivative()
+    assert np.allclose(data.matrix, matrix, atol=1e-7)
+    assert np.allclose(data.saltation[0], event.saltation, atol=1e-8)
+    assert (data.time.item(), data.contacts.item(), data.pieces.item()) == (event.time, "left, right", 1)
+
+
+def test_a_scene_and_a_stopped_run_have_derivatives(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    Path("scene.toml").write_text('[robot]\nname = "biped"\n[run]\nmax_events = 3\n')
+    code, out, _ = command(capsys, "run", "scene.toml", "--linearize", "--out", "o")
+    assert code == 3
+    assert "spectral radius" in out
+    assert derivative().sizes["event"] == 1
+
+
+def test_an_event_without_a_matrix_says_why(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    """A box that lands flat on its four lower corners: the order in which they touch matters."""
+    code, out, _ = command(capsys, "run", "box.urdf", "--time", "0.2", "--linearize", "--out", "o")
+    assert code == 0
+    assert re.search(r"open -> \w+ │ none", out)
+    assert "none: " in out
+    assert "the matrix of the whole run does not exist" in out
+    assert "D x(0.2 s) / D x(0.1" in out
+    data = derivative()
+    assert np.isnan(data.matrix).all() and data.matrix.shape == (12, 12)
+    assert str(data.reason[0].item()) in out
+
+
+def test_a_run_without_events_has_a_derivative(capsys: pytest.CaptureFixture[str], box: Path) -> None:
+    _, out, _ = command(capsys, "run", "box.urdf", "--time", "0.05", "--linearize", "--out", "o")
+    assert "saltation" not in out
+    assert "12 x 12, norm" in out
+    assert derivative().sizes["event"] == 0
+
+
+def test_an_interrupted_derivative_keeps_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, box: Path
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "save_linearization", interrupt)
+    code, _, err = command(capsys, "run", "box.urdf", "--time", "0.05", "--linearize", "--out", "o")
+    assert code == 3
+    assert "interrupted" in err
+    assert cs.Trajectory.load("o/run.nc").t[-1] == 0.05
+
+
 # --- mistakes ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -224,6 +288,7 @@ def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], arguments
     for word in words:
         assert word.lower() in sentence.lower(), sentence
     assert not list(Path.cwd().rglob("*.nc"))
+    assert not Path("runs").exists()
 
 
 def test_negative_mass_and_broken_xml(capsys: pytest.CaptureFixture[str], box: Path) -> None:
@@ -304,8 +369,8 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = command(capsys, "run", "--help")
     for option in ("--time", "--set", "--law", "--out", "--html", "--png", "--view", "--integrator", "--rtol"):
         assert option in out
-    for later in ("--mp4", "--linearize"):
-        assert later not in out
+    assert "--linearize" in out
+    assert "--mp4" not in out
 
 
 def test_one_thread_unless_the_user_says_otherwise(

@@ -7,6 +7,7 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
+from contactsim.multibody.controllers import as_controller
 
 G = 9.81
 
@@ -92,3 +93,61 @@ def test_friction_set_in_mid_slide() -> None:
     np.testing.assert_allclose(traj.forces(0.05)["point"][0], -0.2 * G, atol=1e-9)
     np.testing.assert_allclose(traj.forces(0.15)["point"][0], -0.4 * G, atol=1e-9)
     traj.check()
+
+
+# --- names and mistakes ----------------------------------------------------------------------------------------------
+def hover(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return np.array([0.0, 0.0, G])
+
+
+def test_controllers_go_by_the_name_of_what_the_user_wrote() -> None:
+    assert repr(as_controller(hover)) == "hover"
+    assert repr(cs.Sampled(hover, 0.1, 3)) == "Sampled(hover)"
+    assert repr(cs.PD(point_mass())) == "PD"
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_controller_that_returns_nan_ends_the_run(sampled: bool) -> None:
+    def fails_later(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([0.0, np.nan if t > 0.19 else 0.0, 0.0])
+
+    controller = cs.Sampled(fails_later, 0.05, 3) if sampled else fails_later
+    system = cs.ContactSystem(point_mass(), controller=controller)
+    run = cs.simulate(system, cs.State([0, 0, 1], np.zeros(3)), (0.0, 0.4))
+    assert run.status is cs.Status.FAILED
+    assert 0.0 < run.t[-1] <= 0.2 + 1e-12
+    for word in ("fails_later", "nan at index 1", "finite"):
+        assert word in run.message
+    assert "\n" not in run.message
+
+
+def test_a_controller_of_the_wrong_shape_is_named() -> None:
+    with pytest.raises(cs.InputError, match=r"<lambda> returns tau of shape \(2,\) at t = 0 s; return \(3,\)"):
+        cs.simulate(
+            cs.ContactSystem(point_mass(), controller=lambda t, q, v: np.zeros(2)),
+            cs.State([0, 0, 1], np.zeros(3)),
+            (0.0, 0.1),
+        )
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        (lambda t: np.zeros(2), ["q_ref of shape (2,)", "(3,)"]),
+        (lambda t: (np.zeros(3), np.zeros(2), np.zeros(3)), ["v_ref of shape (2,)"]),
+        (lambda t: (np.zeros(3), np.zeros(3), 0.0), ["tau_ff of shape ()"]),
+        (lambda t: (np.zeros(3), np.zeros(3)), ["q_ref of shape (2, 3)"]),
+        (lambda t: "there", ["q_ref not an array of numbers"]),
+        (lambda t: None, ["q_ref of shape ()"]),
+    ],
+)
+def test_references_of_the_wrong_shape(reference: object, words: list[str]) -> None:
+    with pytest.raises(cs.InputError) as caught:
+        cs.PD(point_mass(), reference)
+    for word in ("reference of the PD controller", "t = 0", *words):
+        assert word in str(caught.value), str(caught.value)
+
+
+def test_a_controller_without_parameters_says_so() -> None:
+    with pytest.raises(cs.InputError, match="the controller hover has no parameter 'kp'; there are none"):
+        as_controller(hover).with_parameter("kp", 1.0)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import coal
 import numpy as np
 import pinocchio as pin
+import pytest
+from contactsim_viz import snapshot
+
+needs_browser = pytest.mark.skipif(snapshot.find_browser() is None, reason="no Chromium or Google Chrome")
 
 
 class Mode(Enum):
@@ -193,3 +201,36 @@ def walk(robot: Robot, duration: float = 2.0, speed: float = 0.25, slope: float 
 def angle(value: float) -> np.ndarray:
     """A continuous joint's configuration."""
     return np.array([np.cos(value), np.sin(value)])
+
+
+# --- what a browser makes of a page ---------------------------------------------------------------
+
+_PROBE = """<script>{
+  const answer = () => {
+    const node = (path) => viewer.scene_tree.find(path.split("/")).object;
+    const clock = document.getElementById("clock").firstChild.textContent;
+    const state = {clock, ...(EXPRESSION)};
+    document.body.insertAdjacentHTML("beforeend", `<pre id="state">${JSON.stringify(state)}</pre>`);
+  };
+  const ready = () => document.body.classList.contains("ready");
+  addEventListener("load", () => { document.body.dataset.early = ready(); });
+  if (ready()) answer();
+  else new MutationObserver((_, watch) => { if (ready()) { watch.disconnect(); answer(); } })
+    .observe(document.body, {attributes: true});
+}</script></body>"""
+
+
+def ask_browser(page: Path, folder: Path, moment: float, expression: str) -> dict[str, Any]:
+    """What the page shows at one time: its clock, and a JavaScript object, in which node(path) finds what is drawn.
+
+    "early" tells whether all was drawn when the browser called the page loaded.
+    """
+    asked = folder / "asked.html"
+    text = page.read_text(encoding="utf-8").replace("</body>", _PROBE.replace("EXPRESSION", expression))
+    asked.write_text(text, encoding="utf-8")
+    command = [snapshot.find_browser(), *snapshot.FLAGS, f"--user-data-dir={folder / 'profile'}"]
+    command += ["--virtual-time-budget=3000", "--dump-dom", f"{asked.as_uri()}#t={moment}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    answers = re.findall(r'<pre id="state">(.*?)</pre>', done.stdout)
+    assert answers, f"the page did not answer; the browser said: {done.stderr[-2000:]}"
+    return {"early": 'data-early="true"' in done.stdout, **json.loads(answers[-1])}

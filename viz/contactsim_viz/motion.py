@@ -97,9 +97,9 @@ def _mode_index(mode: str) -> int:
 
 
 def smooth(values: Array, width: float) -> Array:
-    """Rows of `values` (n, k) averaged with a Gaussian of `width` frames (standard deviation), ends held."""
+    """Rows of `values` (n, k) averaged with a Gaussian of `width` frames (standard deviation), ends carried on."""
     reach = int(np.ceil(3 * width))
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
-    padded = np.pad(values, ((reach, reach), (0, 0)), mode="edge")
+    padded = np.pad(values, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
     columns = [np.convolve(column, weights / weights.sum(), mode="valid") for column in padded.T]
     return np.stack(columns, axis=1)

@@ -6,24 +6,30 @@ import base64
 import gzip
 import html
 import json
+import re
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from contactsim.errors import InputError
 
-from .motion import Motion
-from .scene import FORCE_COLOUR, MODE_COLOURS, Scene
+from .reads import TrajectoryLike
+from .scene import FORCE_COLOUR, Scene
 
 _MOST_TICKS = 400  # more events than this would paint the time line grey
+_MOST_LINES = 1000  # of the list of events
+_LONGEST_WORD = 60  # of a value in it, in characters
 
 
-def write(scene: Scene, motion: Motion, title: str, step: float, speed: float) -> str:
+def write(scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: float) -> str:
     """The page as text.
 
     Args:
         scene: what is drawn.
-        motion: what is played.
+        traj: the run, whose events are listed.
         title: heading of the page.
         step: seconds between two frames.
         speed: seconds of the run played in a second.
@@ -34,30 +40,54 @@ def write(scene: Scene, motion: Motion, title: str, step: float, speed: float) -
     packed = (
         gzip.compress(message, compresslevel=6, mtime=0) for message in messages
     )  # no date: equal runs give equal pages
-    ticks = motion.events if len(motion.events) <= _MOST_TICKS else motion.events[:0]
+    start, events = float(traj.t[0]), list(traj.events)
     run = {
         "commands": [base64.b64encode(part).decode("ascii") for part in packed],
-        "start": motion.start,
+        "start": start,
         "step": step,
         "speed": speed,
-        "events": [round(float(time), 6) for time in ticks],
+        "events": [round(float(event.time - start), 6) for event in events] if len(events) <= _MOST_TICKS else [],
+        "count": len(events),
+        "log": [(_key(event.time - start), told) for event in events[:_MOST_LINES] if (told := _told(event))],
+        "captions": list(scene.captions),
     }
     parts = {
         "@TITLE@": html.escape(title),
         "@LEGEND@": _legend(scene),
-        "@RUN@": json.dumps(run),
+        "@RUN@": json.dumps(run).replace("</", "<\\/"),
         "@MESHCAT@": _bundle(),
     }
     page = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    for mark, text in parts.items():
-        page = page.replace(mark, text)
-    return page
+    return re.sub("|".join(parts), lambda mark: parts[mark[0]], page)
+
+
+def _key(time: float) -> float:
+    """A time as the tracks of the page know it, so that to go there is to be behind the event."""
+    return float(np.float32(time))
+
+
+def _told(event: Any) -> str:
+    """What changed at an event: names with the same change together, and what needs no name, the chart, without."""
+    groups: dict[str, list[str]] = {}
+    for name, (before, after) in getattr(event, "transitions", {}).items():
+        groups.setdefault(f"{_word(before)} \u2192 {_word(after)}", []).append(name)
+    return "; ".join(
+        change if names == ["chart"] else f"{', '.join(names)}: {change}" for change, names in groups.items()
+    )
+
+
+def _word(value: Any) -> str:
+    text = str(getattr(value, "value", value))
+    return text if len(text) <= _LONGEST_WORD else f"{text[: _LONGEST_WORD - 1]}\u2026"
 
 
 def _legend(scene: Scene) -> str:
+    words = [
+        f'<span><i style="background:{html.escape(code)}"></i>{html.escape(word)}</span>'
+        for word, code in scene.legend.items()
+    ]
     if scene.force_scale is None:
-        return ""
-    words = [f'<span><i style="background:{code}"></i>{mode.lower()}</span>' for mode, code in MODE_COLOURS.items()]
+        return "".join(words)
     arrow = f'<i class="force" style="background:{FORCE_COLOUR}"></i>'
     return "".join([*words, f"<span>{arrow}force, 1 m = {scene.force_scale:g} N</span>"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,3 +44,30 @@ class TrajectoryLike(Protocol):
 
     def forces(self, t: float) -> Mapping[str, Array]:
         """Force of the ground on each contact, (3,) newton in world axes."""
+
+    @property
+    def arcs(self) -> Sequence[ArcLike]:
+        """Smooth pieces, for what is drawn by a method of its system."""
+
+
+class ArcLike(Protocol):
+    """A piece of a run from `t0` to `t1` in the chart `mode`; its system has a method drawing(t, x, chart)."""
+
+    t0: float
+    t1: float
+    mode: Any
+    system: Any
+
+    def __call__(self, t: float) -> Any:
+        """Plain state at time `t`."""
+
+
+class DrawingLike(Protocol):
+    """What a system looks like at one instant; see `contactsim.look`."""
+
+    parts: Mapping[str, Any]
+    focus: Any
+    caption: str
+    legend: Mapping[str, str]
+    ground: Callable[[Array], Array] | None
+    sight: Any

@@ -59,15 +59,49 @@ def capsule(radius: float, length: float) -> Json:
     }
 
 
-def triangles(vertices: Array, faces: Array) -> Json:
-    """A triangle mesh: `vertices` (n, 3) in metres, `faces` (m, 3) indices."""
-    return {
-        "type": "BufferGeometry",
-        "data": {
-            "attributes": {"position": _attribute(vertices.astype(np.float32), _FLOAT32, "Float32Array")},
-            "index": _attribute(faces.astype(np.uint32), _UINT32, "Uint32Array"),
-        },
-    }
+def triangles(vertices: Array, faces: Array, normals: Array | None = None) -> Json:
+    """A triangle mesh: `vertices` (n, 3) in metres, `faces` (m, 3) indices, `normals` (n, 3) of a smooth one."""
+    attributes = {"position": _attribute(vertices.astype(np.float32), _FLOAT32, "Float32Array")}
+    if normals is not None:
+        attributes["normal"] = _attribute(normals.astype(np.float32), _FLOAT32, "Float32Array")
+    index = _attribute(faces.astype(np.uint32), _UINT32, "Uint32Array")
+    return {"type": "BufferGeometry", "data": {"attributes": attributes, "index": index}}
+
+
+def tube(points: Array, radius: float, sides: int = 8) -> Json:
+    """A round tube of `radius` along a line through `points` (n, 3), in metres."""
+    along = np.gradient(points, axis=0)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-300)
+    angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
+    across = carried(along)
+    around = np.cross(along, across)
+    normals = np.cos(angles)[:, None] * across[:, None] + np.sin(angles)[:, None] * around[:, None]
+    vertices = points[:, None] + radius * normals
+    k = np.arange(len(points) - 1)[:, None] * sides
+    here, there = k + np.arange(sides), k + (np.arange(sides) + 1) % sides
+    faces = [np.stack([here, there, there + sides], -1), np.stack([here, there + sides, here + sides], -1)]
+    return triangles(vertices.reshape(-1, 3), np.concatenate(faces).reshape(-1, 3), normals.reshape(-1, 3))
+
+
+def carried(along: Array) -> Array:
+    """Unit vectors (n, 3) across the unit vectors `along` (n, 3), each the one before it with the least turn."""
+    across = np.empty_like(along)
+    last = np.cross(along[0], np.eye(3)[np.argmin(np.abs(along[0]))])
+    for k, direction in enumerate(along):
+        left = last - (last @ direction) * direction
+        if left @ left < 1e-12:
+            left = np.cross(direction, np.eye(3)[np.argmin(np.abs(direction))])
+        across[k] = last = left / np.sqrt(left @ left)
+    return across
+
+
+def coil(radius: float, length: float, coils: int) -> Json:
+    """A coil spring along z from the origin, with a straight piece at each end; all lengths in metres."""
+    turn = np.linspace(0.0, 2.0 * np.pi * coils, 16 * coils + 1)
+    z = np.linspace(0.15, 0.85, len(turn)) * length
+    helix = np.column_stack([radius * np.cos(turn), radius * np.sin(turn), z])
+    points = np.vstack([[0.0, 0.0, 0.0], [0.0, 0.0, 0.12 * length], helix, [0.0, 0.0, 0.88 * length], [0, 0, length]])
+    return tube(points, 0.16 * radius, 6)
 
 
 def _attribute(values: np.ndarray, code: int, kind: str) -> Json:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tempfile
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from contactsim.errors import InputError
 
 from . import snapshot
 from .reads import TrajectoryLike
 
+if TYPE_CHECKING:
+    from .scene import Scene
+
 
 def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: float = 60.0, speed: float = 1.0) -> Path:
-    """Write one offline HTML file in which the robot moves along the trajectory.
+    """Write one offline HTML file in which the robot (or what a system draws) moves.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model.
+        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
         path: the file to write.
         fps: frames a second on the screen.
         speed: seconds of the run played in a second; 0.1 is slow motion.
@@ -27,7 +31,7 @@ def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: floa
         the file that was written.
 
     Raises:
-        InputError: the robot has no geometry to show, the folder does not exist, or a number is not positive.
+        InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
     file = _writable(path)
     file.write_text(_page(traj, fps, speed), encoding="utf-8")
@@ -38,7 +42,7 @@ def view(traj: TrajectoryLike, open_browser: bool = True) -> None:
     """Play the trajectory in the browser in real time, until Ctrl-C.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model.
+        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
         open_browser: False only prints the address.
     """
     from . import serve
@@ -56,7 +60,7 @@ def export_png(
     """Write a picture of the trajectory at one time; needs Chromium or Google Chrome.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model.
+        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
         path: the file to write.
         t: time in seconds, the middle of the run by default.
         width: pixels.
@@ -91,17 +95,30 @@ class MeshcatViewer:
 
 
 def _page(traj: TrajectoryLike, fps: float, speed: float) -> str:
-    from . import motion, page, scene
+    from . import page
 
     _positive("fps", fps)
     _positive("speed", speed)
+    built, title = _scene(traj, speed / fps)
+    return page.write(built, traj, title, speed / fps, speed)
+
+
+def _scene(traj: TrajectoryLike, step: float) -> tuple[Scene, str]:
+    """What is drawn, and what it is called."""
+    from . import motion, scene, sketch
+
     robot = getattr(traj.system, "robot", None)
     model = getattr(robot, "model", None)
-    if model is None:
-        kind = type(traj.system if robot is None else robot).__name__
-        raise InputError(f"the {kind} of this run has no geometry to show; plot its states, or build it as a Robot")
-    sampled = motion.sample(traj, speed / fps)
-    return page.write(scene.build(traj, sampled), sampled, model.name or "robot", speed / fps, speed)
+    if model is not None:
+        return scene.build(traj, motion.sample(traj, step)), model.name or "robot"
+    if hasattr(traj.system, "drawing"):
+        words = re.findall("[A-Z]?[^A-Z]+|[A-Z]+", type(traj.system).__name__)
+        return sketch.build(sketch.sample(traj, step)), " ".join(words).lower()
+    kind = type(traj.system if robot is None else robot).__name__
+    raise InputError(
+        f"the {kind} of this run has no geometry to show; plot its states, build it as a Robot, or give"
+        f" {type(traj.system).__name__} a method drawing(t, x, chart) that returns a contactsim.look.Drawing"
+    )
 
 
 def _positive(name: str, value: float) -> None:

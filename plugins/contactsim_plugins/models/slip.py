@@ -19,6 +19,7 @@ from contactsim import (
     ModelState,
     Transition,
 )
+from contactsim.look import BLUE, DARK, GREEN, RED, Drawing, Sphere, Spring, level
 
 Array = np.ndarray
 
@@ -241,6 +242,29 @@ class Slip(Model):
         if chart in STANCE:
             return energy + p.body_mass * p.g_stance * x[1] + self.energy_of_spring(_leg(x)[2])
         return energy + p.body_mass * p.g_flight * x[1]
+
+    def drawing(self, t: float, x: Array, chart: Hashable) -> Drawing:
+        """Body, leg and foot, seen from the side; in flight the leg points where it will touch down.
+
+        Source: SimSect manual, 4.3.11.
+        """
+        length, stands = self.parameters.q_rt, chart in STANCE
+        body = np.array([x[0], 0.0, x[1]])
+        reach = np.array([length * math.sin(x[6]), 0.0, -length * math.cos(x[6])])
+        foot = np.array([x[4], 0.0, x[5]]) if stands else body + reach
+        colour = GREEN if stands else RED
+        return Drawing(
+            {
+                "body": Sphere(body, 0.1 * length, BLUE),
+                "leg": Spring(foot, body, 0.045 * length, colour=DARK),
+                "foot": Sphere(foot, 0.025 * length, colour),
+            },
+            focus=(x[0], 0.0, 0.5 * length),
+            caption=f"{chart} ({'stance' if stands else 'flight'})",
+            legend={"flight": RED, "stance": GREEN},
+            ground=level,
+            sight=(0.3, -1.0, 0.22),
+        )
 
 
 def _leg(x: Array) -> tuple[float, float, float]:

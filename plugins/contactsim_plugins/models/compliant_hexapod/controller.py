@@ -128,7 +128,7 @@ class HipControl(NamedTuple):
         """Torques (..., 6) of the PD control alone [N m]."""
         error = references - phi
         if self.wrapped:
-            error -= 2.0 * np.pi * np.ceil(error / (2.0 * np.pi) - 0.5)
+            error -= 2.0 * np.pi * np.ceil(error.real / (2.0 * np.pi) - 0.5)
         return self.KP * error + self.KD * (speeds - phi_rate)
 
     def torque(self, references: Array, speeds: Array, phi: Array, phi_rate: Array) -> Array:

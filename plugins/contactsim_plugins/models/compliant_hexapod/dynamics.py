@@ -87,7 +87,7 @@ class Dynamics:
         self.gravity = np.array([0.0, 0.0, -p.g])
         self.inertia, self.inverse_inertia = p.inertia(), np.linalg.inv(p.inertia())
         self.slips = p.friction == "slip"
-        self._flat = p.terrain_type == "flat"
+        self.flat = p.terrain_type == "flat"
 
     def evaluate(self, x: Array, setting: Setting) -> Evaluation:
         """The legs at states x (..., 60) in a chart."""
@@ -110,7 +110,7 @@ class Dynamics:
         bending = self.springs.angular(legs.theta, legs.theta_rate)
         hip = self.control.torque(x[..., REFERENCE], speeds, legs.phi, legs.phi_rate)
         force = body_forces(v, legs, radial, bending, hip) @ R.swapaxes(-1, -2)
-        normal = force[..., 2] if self._flat else np.sum(force * self.ground.normal(feet), axis=-1)
+        normal = force[..., 2] if self.flat else np.sum(force * self.ground.normal(feet.real), axis=-1)
         return Evaluation(R, turn, arms, v, v_rate, legs, radial, bending, hip, force, normal, toe_rate)
 
     def _slipping(self, x: Array, setting: Setting, resting: Evaluation) -> Evaluation:
@@ -147,7 +147,7 @@ class Dynamics:
         standing = setting.stands * found.force
         torque = axial(found.arms.swapaxes(-1, -2) @ standing)[..., None, :]
         momentum = x[..., None, SPIN] @ R @ self.inertia @ back
-        out = np.empty((*shape, DIM))
+        out = np.empty((*shape, DIM), dtype=x.dtype)
         out[..., :3] = x[..., SPIN]
         out[..., None, 3:6] = (torque + momentum @ found.turn) @ R @ self.inverse_inertia @ back
         out[..., 6:9] = x[..., SPEED]
@@ -160,7 +160,7 @@ class Dynamics:
     def clearance(self, x: Array) -> Array:
         """Height of the toes above ground (..., 6), f_z - h(f_x, f_y) [m]."""
         feet = x[..., FEET].reshape(*x.shape[:-1], 6, 3)
-        return feet[..., 2] if self._flat else feet[..., 2] - self.ground.height(feet)
+        return feet[..., 2] if self.flat else feet[..., 2] - self.ground.height(feet)
 
 
 def _stacked(each: list[Evaluation], shape: tuple[int, ...]) -> Evaluation:
@@ -169,7 +169,7 @@ def _stacked(each: list[Evaluation], shape: tuple[int, ...]) -> Evaluation:
     def stack(values: list[Array]) -> Array:
         return np.array(values).reshape(*shape, *np.shape(values[0]))
 
-    columns = []
+    columns: list[Any] = []
     for name in Evaluation._fields:
         values = [getattr(found, name) for found in each]
         if name == "legs":

@@ -52,6 +52,14 @@ def axial(S: Array) -> Array:
     return S.reshape(*S.shape[:-2], 9) @ LEVI_CIVITA
 
 
+def angle(y: Array, x: Array) -> Array:
+    """arctan2(y, x) (...) [rad]; an infinitesimal imaginary part is carried along (complex-step derivatives)."""
+    if not np.iscomplexobj(y):
+        return np.arctan2(y, x)
+    u, v = np.real(x), np.real(y)
+    return np.arctan2(v, u) + 1j * (u * np.imag(y) - v * np.imag(x)) / (u * u + v * v)
+
+
 def cartesian(R: Array, r: Array, feet: Array, attach: Array) -> Array:
     """Legs in body axes (..., 6, 3): v = R^-1 (f - r) - a [m]."""
     return (feet - r[..., None, :]) @ R - attach
@@ -92,8 +100,8 @@ def spherical(v: Array, v_rate: Array) -> Spherical:
     F = x * x + C
     swing, rho = np.sqrt(C), np.sqrt(F)
     return Spherical(
-        np.arctan2(x, swing),
-        np.arctan2(y, -z),
+        angle(x, swing),
+        angle(y, -z),
         rho,
         (C * x1 - x * B) / (swing * F),
         (y * z1 - z * y1) / C,

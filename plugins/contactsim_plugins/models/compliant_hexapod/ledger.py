@@ -73,7 +73,7 @@ def energy(dynamics: Dynamics, x: Array, setting: Setting) -> float:
     spin = x[SPIN] @ found.R
     moving = 0.5 * dynamics.body_mass * x[SPEED] @ x[SPEED] + 0.5 * spin @ dynamics.inertia @ spin
     moving += 0.5 * dynamics.toe_mass * float(np.sum(rates**2))
-    lifted = -dynamics.body_mass * dynamics.gravity @ x[PLACE] - dynamics.toe_mass * float(feet.sum(0) @ dynamics.gravity)
+    lifted = -(dynamics.body_mass * x[PLACE] + dynamics.toe_mass * feet.sum(axis=0)) @ dynamics.gravity
     return float(moving + lifted + dynamics.springs.energy(found.legs.rho, found.legs.theta).sum())
 
 
@@ -111,23 +111,22 @@ def energy_ledger(trajectory: Trajectory) -> EnergyLedger:
         jumps["touch_down"] += float(toes[toes < 0.0].sum())
         jumps["lift_off"] += float(toes[toes > 0.0].sum())
         if after is not before:
-            jumps["parameters"] += _at(after, event.x_post, event.mode_post) - _at(before, event.x_post, event.mode_post)
+            new, old = (_at(model, event.x_post, event.mode_post) for model in (after, before))
+            jumps["parameters"] += new - old
     first, last = trajectory.arcs[0], trajectory.arcs[-1]
     end = (last.event.x_post, last.event.mode_post) if last.event else (last(last.t1), last.mode)
     return EnergyLedger(
-        _at(first.system, first(first.t0), first.mode),
-        _at(last.system, *end),
-        *(float(value) for value in sums),
-        jumps["touch_down"],
-        jumps["lift_off"],
-        jumps["parameters"],
+        start=_at(first.system, first(first.t0), first.mode),
+        end=_at(last.system, *end),
+        **dict(zip(CONTINUOUS, sums.tolist(), strict=True)),
+        **jumps,
     )
 
 
 def _behind(trajectory: Trajectory) -> list[Any]:
     """The system behind each event."""
     followers = [arc.system for arc in trajectory.arcs[1:]]
-    return (followers + [trajectory.arcs[-1].system])[: len(trajectory.all_events)]
+    return [*followers, trajectory.arcs[-1].system][: len(trajectory.all_events)]
 
 
 def _squares(x: Array) -> Array:

@@ -42,8 +42,9 @@ class Springs(NamedTuple):
     def of(cls, parameters: HexapodParameters) -> Springs:
         """The springs that the parameters of a model give."""
         names = ("rho{}_k", "rho{}_d", "rho{}_r0", "theta{}_k", "theta{}_d", "theta{}_r0")
+        k_r, d_r, rho_0, k_theta, d_theta, theta_0 = (parameters.legs(name) for name in names)
         length = parameters.saturation_length if parameters.saturation == "continuous" else 0.0
-        return cls(*(parameters.legs(name) for name in names), parameters.K, parameters.rho_l, length)
+        return cls(k_r, d_r, rho_0, k_theta, d_theta, theta_0, parameters.K, parameters.rho_l, length)
 
     def radial(self, rho: Array, rho_rate: Array) -> Array:
         """Radial forces F_r (..., 6), positive where they press [N]."""
@@ -87,7 +88,7 @@ def body_forces(v: Array, legs: Spherical, radial: Array, bending: Array, hip: A
     bend = bending / (legs.rho * legs.rho)
     along = bend * x / legs.swing - radial / legs.rho
     around = hip / (legs.swing * legs.swing)
-    out = np.empty(v.shape)
+    out = np.empty_like(v)
     out[..., 0] = -radial / legs.rho * x - bend * legs.swing
     out[..., 1] = along * y + around * z
     out[..., 2] = along * z - around * y

@@ -6,8 +6,8 @@ Source: SimSect manual, 5.3 to 5.5.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import Any, ClassVar, NamedTuple
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,15 +19,38 @@ from contactsim.differences import STEP
 from .controller import HALF_CYCLE, PHASES, TRIPODS, Command
 from .dynamics import Dynamics, Evaluation, Setting
 from .geometry import from_spherical, toes
+from .ledger import energy_ledger
 from .motor import armature_current, armature_voltage
 from .parameters import LEGS, HexapodParameters
-from .state import DIM, FEET, FEET_RATE, NAMES, PLACE, REFERENCE, ROTATION, SPEED, BodyAndToes, HexapodState, shifted
+from .state import (
+    BEHIND,
+    DIM,
+    FEET,
+    FEET_RATE,
+    NAMES,
+    PLACE,
+    REFERENCE,
+    ROTATION,
+    SPEED,
+    TINY,
+    BodyAndToes,
+    HexapodState,
+    imaginary_steps,
+    shifted,
+)
+
+if TYPE_CHECKING:
+    from contactsim import Trajectory
+    from contactsim.look import Drawing
 
 Array = np.ndarray
 LONGEST_STEP = 5e-3  # across it the guards are known by a few samples [s]; a toe swings through 0.07 rad in it
 ON_GROUND = 1e-9  # a toe that starts within this height of the ground may stand [m]; deeper is an error
 HEIGHT_ROUNDING, FORCE_ROUNDING = 1e-15, 1e-11  # of the guards [m, N]
-PULL = 1e-8  # a leg in stance that pulls the ground by more than `touchdown_pull` and this is in the wrong chart [N]
+PULL = 1e-8  # a leg in stance that pulls the ground by more is in the wrong chart [N]
+# Relative, m, N. Adaptive steps explain the energy to 1e-4 and better; between fixed steps of 1.25 ms, which is two
+# time constants of a flying toe, the dense output shows the powers to a per cent only.
+AUDIT_LIMITS = (3e-2, 1e-6, 1e-6)
 STANCE, FLIGHT = "stance", "flight"
 
 
@@ -43,6 +66,14 @@ class LegChart(NamedTuple):
     stance: tuple[bool, ...]
     phases: tuple[int, ...]
     held: tuple[Command | None, ...] = (None,) * LEGS
+
+    @classmethod
+    def of(cls, mode: Any) -> LegChart:
+        """A chart from itself, or from the plain tuples as which a stored run comes back."""
+        if isinstance(mode, cls):
+            return mode
+        stance, phases, held = mode
+        return cls(tuple(stance), tuple(phases), tuple(command and Command(*command) for command in held))
 
     @property
     def number(self) -> int:
@@ -92,9 +123,6 @@ class HexapodFlow(Flow):
         self.guard_smooth = np.concatenate([~self._stance, np.ones(LEGS, dtype=bool)])
         heights = np.where(self._stance, FORCE_ROUNDING, HEIGHT_ROUNDING)
         self.guard_rounding = np.concatenate([heights, np.full(LEGS, HEIGHT_ROUNDING)])
-        self._pull = model.parameters.touchdown_pull
-        bands = np.where(self._stance, max(self._pull, Tolerances.jump), Tolerances.jump)
-        self.guard_bands = np.concatenate([bands, np.full(LEGS, Tolerances.jump)])
         self._kept: list[tuple[bytes, Evaluation]] = []
 
     def evaluate(self, x: Array, keep: int = 1) -> Evaluation:
@@ -124,12 +152,26 @@ class HexapodFlow(Flow):
         return LONGEST_STEP
 
     def jacobian(self, t: float, x: Array) -> Array:
-        """D_x f (54, 54) by central differences of fourth order, all of them in one evaluation."""
-        steps = np.vstack([factor * STEP * np.eye(DIM) for factor in (1.0, -1.0, 2.0, -2.0)])
-        points = shifted(x, steps)
-        found = self.dynamics.evaluate(points, self.setting)
-        rates = self.dynamics.rate(points, self.setting, found).reshape(4, DIM, DIM)
-        return ((8.0 * (rates[0] - rates[1]) - (rates[2] - rates[3])) / (12.0 * STEP)).T
+        """D_x f (54, 54), all directions at once: by complex steps, in slip by differences of fourth order."""
+        if not self.dynamics.slips:
+            points = imaginary_steps(x)
+            rates = self.dynamics.rate(points, self.setting, self.dynamics.evaluate(points, self.setting))
+            return rates.imag.T / TINY
+        points = shifted(x, np.vstack([factor * STEP * np.eye(DIM) for factor in (1.0, -1.0, 2.0, -2.0)]))
+        rates = self.dynamics.rate(points, self.setting, self.dynamics.evaluate(points, self.setting))
+        near, back, far, far_back = rates.reshape(4, DIM, DIM)
+        return ((8.0 * (near - back) - (far - far_back)) / (12.0 * STEP)).T
+
+    def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
+        """D_x g (len(names), 54) by complex steps on flat ground without slip; else None, to be differenced."""
+        if self.dynamics.slips or not self.dynamics.flat:
+            return None
+        found = self.dynamics.evaluate(imaginary_steps(x), self.setting)
+        rows = {("liftoff", i): found.normal[:, i].imag / TINY for i in range(LEGS)}
+        rows |= {("touchdown", i): np.eye(DIM)[FEET.start - BEHIND + 3 * i + 2] for i in range(LEGS)}
+        senses = self.profiles.signs
+        rows |= {("phase", i): -senses[i] * np.eye(DIM)[REFERENCE.start - BEHIND + i] for i in range(LEGS)}
+        return np.array([rows[name] for name in names])  # type: ignore[index]
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
         """The four cases of the manual, 5.4.5, with the sign of the force as in 5.1.2."""
@@ -140,7 +182,7 @@ class HexapodFlow(Flow):
                 Finding("the body toppled over and is under the ground; change the gait or the start", True)
             )
         found, clearance = self.evaluate(x), self.dynamics.clearance(x)
-        long, pulling, low = found.legs.rho > self.dynamics.springs.rho_0, found.normal < -self._pull - PULL, clearance < -ON_GROUND
+        long, pulling, low = found.legs.rho > self.dynamics.springs.rho_0, found.normal < -PULL, clearance < -ON_GROUND
         if (self._stance & (long | pulling) | ~self._stance & low).any():
             for i, stands in enumerate(self._stance):
                 if stands and long[i]:
@@ -180,7 +222,7 @@ class CompliantHexapod(Model):
 
     def flow(self, mode: Hashable) -> HexapodFlow:
         """Field and guards of a chart."""
-        return HexapodFlow(self, mode)  # type: ignore[arg-type]
+        return HexapodFlow(self, LegChart.of(mode))
 
     def field(self, t: float, x: Array, chart: Hashable) -> Array:
         """Rate of the state (54,) in a chart."""
@@ -206,15 +248,15 @@ class CompliantHexapod(Model):
         """Lift-offs, touch-downs with their force check, and ends of phases, all of one instant together.
 
         The toe of a leg that touches down loses its velocity; where the leg would then pull the ground,
-        <n, R F_i> < -touchdown_pull, it stays in flight.
+        <n, R F_i> < 0, it stays in flight.
 
         Source: SimSect manual, 5.3.3 and 5.5.3.
         """
-        assert isinstance(chart, LegChart)
+        chart = LegChart.of(chart)
         legs: dict[str, set[int]] = {"liftoff": set(), "touchdown": set(), "phase": set()}
         for name in fired:
-            kind, i = name  # type: ignore[misc]
-            legs[kind].add(i)
+            assert isinstance(name, tuple)
+            legs[name[0]].add(name[1])
         new, after = self._next_phases(x, chart, legs["phase"])
         rates = new[FEET_RATE].reshape(LEGS, 3)
         if legs["liftoff"] and self.dynamics.slips:
@@ -225,7 +267,7 @@ class CompliantHexapod(Model):
             (stands or i in legs["touchdown"]) and i not in legs["liftoff"] for i, stands in enumerate(chart.stance)
         ]
         normal = self.flow(after._replace(stance=tuple(stance))).evaluate(new).normal
-        refused = [i for i in legs["touchdown"] if normal[i] < -self.parameters.touchdown_pull]
+        refused = [i for i in legs["touchdown"] if normal[i] < 0.0]
         for i in refused:
             stance[i] = False
         after = after._replace(stance=tuple(stance))
@@ -257,7 +299,7 @@ class CompliantHexapod(Model):
         """What `reset` says; where a parameter of the controller was set, the legs hold the former command for now."""
         if fired:
             return super().transition(t, x, mode, fired)
-        assert isinstance(mode, LegChart)
+        mode = LegChart.of(mode)
         before = self._before if self._before != self.command else None
         held = tuple(old or before for old in mode.held)
         return Transition(x, mode._replace(held=held), {"parameters": ("before", "after")})
@@ -349,7 +391,7 @@ class CompliantHexapod(Model):
         new[REFERENCE] = self.command.references(profiles)
         chart = LegChart(tuple(bool(c <= ON_GROUND) for c in clearance), self.command.phases(profiles))
         normal = self.flow(chart).evaluate(new).normal
-        stance = np.array(chart.stance) & (normal >= -self.parameters.touchdown_pull)
+        stance = np.array(chart.stance) & (normal >= 0.0)
         new[FEET_RATE].reshape(LEGS, 3)[stance] = 0.0
         return Transition(new, chart._replace(stance=tuple(stance.tolist())))
 
@@ -357,7 +399,7 @@ class CompliantHexapod(Model):
 
     def record(self, t: float, x: Array, chart: Hashable) -> Mapping[str, float]:
         """Auxiliary functions: the state, and for each leg its coordinates, torques, forces, current and voltage."""
-        assert isinstance(chart, LegChart)
+        chart = LegChart.of(chart)
         found = self.flow(chart).evaluate(x)
         legs, p = found.legs, self.parameters
         tangential = np.sqrt(np.maximum(np.sum(found.force**2, axis=-1) - found.normal**2, 0.0))
@@ -378,10 +420,29 @@ class CompliantHexapod(Model):
         out |= {f"{name}{i}": float(values[i]) for name, values in columns.items() for i in range(LEGS)}
         return out | {"total_current": float(np.abs(current).sum()), "chart": float(chart.number)}
 
-    @cached_property
-    def reference_speeds(self) -> tuple[float, float]:
-        """Rates of the references in the slow and the fast phase, of leg 0 [rad/s]."""
-        return tuple(abs(float(self.command.speeds((phase,) * LEGS)[0])) for phase in (0, 1))  # type: ignore[return-value]
+    def drawing(self, t: float, x: Array, chart: Hashable) -> Drawing:
+        """What the robot looks like at a state."""
+        from .drawing import draw
+
+        return draw(x, LegChart.of(chart).stance, self.dynamics.attach, self.dynamics.ground)
+
+    def audit(self, trajectory: Trajectory) -> tuple[dict[str, float], dict[str, float]]:
+        """Residuals of a run, and their limits: energy unexplained, toes in the ground, standing legs that pull."""
+        ledger = energy_ledger(trajectory)
+        depth, pull = 0.0, 0.0
+        for arc in trajectory.arcs:
+            stands, model = np.array(LegChart.of(arc.mode).stance), arc.system
+            points = np.array([x for _, x in arc.sample(None, arc.t0)])
+            found = model.dynamics.evaluate(points, model.flow(arc.mode).setting)  # type: ignore[attr-defined]
+            depth = max(depth, -float(model.dynamics.clearance(points).min()))  # type: ignore[attr-defined]
+            if arc.t1 > arc.t0:  # where guards have jumped, legs may pull until the event that is next, at once
+                pull = max(pull, -float(found.normal[:, stands].min(initial=0.0)))
+        report = {
+            "energy ledger [relative]": abs(ledger.residual) / max(ledger.turnover, 1e-300),
+            "toe in the ground [m]": depth,
+            "pull of a standing leg [N]": pull,
+        }
+        return report, dict(zip(report, AUDIT_LIMITS, strict=True))
 
 
 def _guard(flow: HexapodFlow, k: int, t: float, x: Array) -> float:
@@ -396,7 +457,7 @@ def _stopping(legs: set[int]) -> Array:
     """D_x R (54, 54) of a reset that takes the velocity of some toes."""
     out = np.eye(DIM)
     for i in legs:
-        first = FEET_RATE.start - (len(NAMES) - DIM) + 3 * i
+        first = FEET_RATE.start - BEHIND + 3 * i
         out[first : first + 3] = 0.0
     return out
 

@@ -21,6 +21,7 @@ TABULATED_HOURS = np.array([3.0 / 60, 5.0 / 60, 10.0 / 60, 0.25, 20.0 / 60, 0.5,
 TABULATED_AMPERES = np.array(
     [7.02, 5.53, 3.59, 2.67, 2.22, 1.64, 1.16, 0.921, 0.632, 0.488, 0.361, 0.276, 0.228, 0.183, 0.121, 0.0655]
 )
+SMALLEST_CURRENT = 1e-30  # A; a battery without load lasts for ever
 
 
 def armature_current(torque: Array, parameters: HexapodParameters) -> Array:
@@ -47,7 +48,7 @@ def discharge_time(current: Array, capacity: float = 2.2) -> Array:
     """
     amperes = np.log(TABULATED_AMPERES[::-1] * capacity / TABULATED_CAPACITY)
     hours = np.log(TABULATED_HOURS[::-1])
-    i = np.log(np.maximum(np.asarray(current, dtype=float), 1e-300))
+    i = np.log(np.maximum(np.asarray(current, dtype=float), SMALLEST_CURRENT))
     k = np.clip(np.searchsorted(amperes, i) - 1, 0, len(amperes) - 2)
     slope = (hours[k + 1] - hours[k]) / (amperes[k + 1] - amperes[k])
     return 3600.0 * np.exp(hours[k] + slope * (i - amperes[k]))

@@ -25,6 +25,7 @@ ROTATION, SPIN, PLACE, SPEED = slice(0, 9), slice(9, 12), slice(12, 15), slice(1
 FEET, FEET_RATE, REFERENCE = slice(18, 36), slice(36, 54), slice(54, 60)
 SIZE, DIM = 60, 54
 BEHIND = SIZE - DIM  # a number behind the rotation has its tangent direction so many places before it
+TINY = 1e-100  # its square vanishes
 CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]
 SMALL = 1e-4  # angle below which the series of the inverse differential is used [rad]; its next term is 1e-11 of it
 
@@ -101,6 +102,13 @@ class BodyAndToes(Manifold):
 def shifted(x: Array, steps: Array) -> Array:
     """States x (+) step (m, 60) of tangent vectors (m, 54), all at once."""
     turns = rotation(steps[:, :3]) @ x[ROTATION].reshape(3, 3)
+    return np.hstack([turns.reshape(-1, 9), x[9:] + steps[:, 3:]])
+
+
+def imaginary_steps(x: Array) -> Array:
+    """States x (+) i TINY e (54, 60) along each tangent direction e: rates there have D f TINY as imaginary part."""
+    steps = 1j * TINY * np.eye(DIM)
+    turns = (np.eye(3) + skew(steps[:, :3])) @ x[ROTATION].reshape(3, 3)
     return np.hstack([turns.reshape(-1, 9), x[9:] + steps[:, 3:]])
 
 

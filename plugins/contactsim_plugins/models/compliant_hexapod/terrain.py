@@ -16,7 +16,7 @@ class Ground(NamedTuple):
     """Ground h(x, y) [m] of a kind with three arguments.
 
     Attributes:
-        kind: "flat", h = 0; "sinusoid", h = a1 sin(a2 x) cos(a3 y); "sloped", h = a1 x + a2 y + a3 where y > 0, else a3.
+        kind: "flat", h = 0; "sinusoid", h = a1 sin(a2 x) cos(a3 y); "sloped", h = a1 x + a2 y + a3 for y > 0, else a3.
         a1, a2, a3: arguments, in the units that make h metres.
     """
 

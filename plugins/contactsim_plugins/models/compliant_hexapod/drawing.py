@@ -1,0 +1,52 @@
+"""What the compliant hexapod looks like: a body, six springy legs from hip to toe, and the ground.
+
+Source: SimSect manual, 5.4.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from contactsim.look import BLUE, DARK, GREEN, RED, Box, Drawing, Part, Rod, Sphere, Spring
+
+from .parameters import LEGS
+from .state import FEET, PLACE, ROTATION
+from .terrain import Ground
+
+Array = np.ndarray
+BODY_HEIGHT, COIL, TOE, HIP = 0.05, 0.012, 0.014, 0.018  # of the body, and radii [m]
+OVERHANG = 0.04  # of the body over the hips at both ends [m]
+
+
+def draw(x: Array, stance: Sequence[bool], attach: Array, ground: Ground) -> Drawing:
+    """The robot at one instant; toes and caption say which legs stand.
+
+    Args:
+        x: state (60,).
+        stance: whether each leg stands (6,).
+        attach: hips in the body (6, 3) [m].
+        ground: below it.
+    """
+    R, place, feet = x[ROTATION].reshape(3, 3), x[PLACE], x[FEET].reshape(LEGS, 3)
+    hips = attach @ R.T + place
+    low, high = attach.min(axis=0), attach.max(axis=0)
+    sides = high - low + [-HIP, 2.0 * OVERHANG, BODY_HEIGHT]
+    parts: dict[str, Part] = {
+        "body": Box(place + R @ (low + high) / 2.0, np.maximum(sides, 2.0 * HIP), R, BLUE),
+    }
+    for i in range(LEGS):
+        inner = place + R @ (attach[i] * [0.4, 1.0, 1.0])
+        parts[f"axle{i}"] = Rod(inner, hips[i], HIP / 2.0, DARK)
+        parts[f"leg{i}"] = Spring(feet[i], hips[i], COIL, coils=6, colour=DARK)
+        parts[f"toe{i}"] = Sphere(feet[i], TOE, GREEN if stance[i] else RED)
+    standing = ", ".join(str(i) for i in range(LEGS) if stance[i])
+    return Drawing(
+        parts,
+        focus=place,
+        caption=f"stance: legs {standing}" if standing else "flight",
+        legend={"toe in flight": RED, "in stance": GREEN},
+        ground=ground.height,
+        sight=(1.0, -0.9, 0.6),
+    )

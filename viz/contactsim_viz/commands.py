@@ -1,0 +1,91 @@
+"""Words of the language that a meshcat page is told: objects, their places, and tracks along which they move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .reads import Array
+from .shapes import Json, colour_code, column_major, floats, paint
+
+Command = dict[str, Any]
+
+
+def node_name(name: str) -> str:
+    """A joint's, geometry's or contact's name as one step of a path."""
+    return name.replace("/", "_") or "_"
+
+
+def put(path: str, drawn: Json) -> Command:
+    """Draw an object at a node."""
+    return {"type": "set_object", "path": path, "object": drawn}
+
+
+def place(path: str, matrix: Array) -> Command:
+    """Put a node at the (4, 4) `matrix`."""
+    return {"type": "set_transform", "path": path, "matrix": column_major(matrix)}
+
+
+def set_property(path: str, name: str, value: Any) -> Command:
+    """Set a property of a node."""
+    return {"type": "set_property", "path": path, "property": name, "value": value}
+
+
+def track(name: str, kind: str, time: Array, values: Array) -> Json:
+    """A track with the keys `values` (n, k) at the times `time` (n,), in a straight line from key to key."""
+    return {"name": f".{name}", "type": kind, "times": floats(time), "values": floats(values)}
+
+
+def switch(time: Array, on: np.ndarray) -> Json:
+    """A visibility track with a key wherever it changes; `on` (m,) holds from each of `time` (m,) to the next."""
+    keep = np.append(True, on[1:] != on[:-1])
+    return {"name": ".visible", "type": "bool", "times": floats(time[keep]), "values": [bool(x) for x in on[keep]]}
+
+
+def animation(tracks: dict[str, list[Json]], duration: float) -> Command:
+    """Play {path: tracks} over and over."""
+    # Equal durations keep the clips together when they repeat; times are seconds, hence one frame a second.
+    clip = {"fps": 1, "name": "run", "duration": max(duration, 1e-3)}
+    animations = [{"path": path, "clip": {**clip, "tracks": found}} for path, found in tracks.items()]
+    options = {"play": True, "repetitions": float("inf")}
+    return {"type": "set_animation", "animations": animations, "options": options, "path": ""}
+
+
+def unit(vector: Array) -> Array:
+    """The vector with length one."""
+    return vector / np.linalg.norm(vector)
+
+
+def placed(position: Array, rotation: Array) -> Array:
+    """The (4, 4) matrix of a position (3,) and a rotation (3, 3)."""
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation, position
+    return matrix
+
+
+def facing(normal: Array) -> Array:
+    """Rotation whose z axis is `normal` and whose x axis stays above the world's x axis."""
+    across = unit(np.cross(normal, [1.0, 0.0, 0.0]) if abs(normal[0]) < 0.9 else np.cross(normal, [0.0, 0.0, -1.0]))
+    return np.column_stack([np.cross(across, normal), across, normal])
+
+
+def turn_from_z(vectors: Array) -> Array:
+    """Unit quaternions (n, 4), x y z w, of the shortest turn from the z axis to each of `vectors` (n, 3)."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    along = np.where(length > 0.0, vectors / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
+    turn = np.column_stack([-along[:, 1], along[:, 0], np.zeros(len(along)), 1.0 + along[:, 2]])
+    turn[turn[:, 3] < 1e-9] = [1.0, 0.0, 0.0, 0.0]
+    return turn / np.linalg.norm(turn, axis=1, keepdims=True)
+
+
+def rgba(code: str) -> Array:
+    """The display colour (4,) in [0, 1] of "#rrggbb"."""
+    return np.array([*(int(code[k : k + 2], 16) / 255 for k in (1, 3, 5)), 1.0])
+
+
+def glowing(code: str, opacity: float = 1.0) -> Json:
+    """A material that is seen in the shade, too."""
+    colour = rgba(code)
+    colour[3] = opacity
+    return paint(colour, emissive=colour_code(colour), emissiveIntensity=0.45)

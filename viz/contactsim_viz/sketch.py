@@ -1,0 +1,232 @@
+"""Turns the drawing of a system that is no robot into the commands of a meshcat page.
+
+Tree of the page (z up, metres): `/world` holds everything and moves so that what the drawing follows stays before the
+camera; under it `ground` and `parts/<name>/<k>`, one object for each size and colour that a part has in the run, of
+which one is visible at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from contactsim.errors import InputError
+
+from .commands import Command, animation, node_name, place, placed, put, rgba, switch, track, unit
+from .parts import Look, Seen, finite, pieces, read
+from .reads import Array, DrawingLike, TrajectoryLike
+from .scene import Scene
+from .shapes import Json, carried, paint
+from .stage import Frame, follow, ground_plane, ground_surface, plane_of, stage
+
+Series = list[Seen | None]
+
+_FILLED, _ASPECT = 0.8, 1.5  # of the height of the picture that the parts fill, and how much wider it is
+_MOST_LOOKS = 16  # objects for one part; more are a mistake, and a page too large
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A sampled drawing of n keys: every frame, and both sides of every event.
+
+    Attributes:
+        kind: class of the system.
+        time: (n,) seconds after the start, growing strictly in single precision.
+        drawings: what is seen at each key.
+        captions: the chart in words at each key.
+        parts: {name: what is seen of it at each key}.
+        step: seconds between two frames.
+    """
+
+    kind: str
+    time: Array
+    drawings: Sequence[DrawingLike]
+    captions: Sequence[str]
+    parts: dict[str, Series]
+    step: float
+
+    @property
+    def duration(self) -> float:
+        """Length of the run in seconds."""
+        return float(self.time[-1])
+
+
+# --- sampling -------------------------------------------------------------------------------------
+
+
+def sample(traj: TrajectoryLike, step: float) -> Sketch:
+    """Draw `traj` from its first to its last time with a frame at least every `step` seconds.
+
+    Raises:
+        InputError: the drawing cannot be shown.
+    """
+    start, end = float(traj.arcs[0].t0), float(traj.arcs[-1].t1)
+    frames = np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
+    keys: dict[np.float32, tuple[float, DrawingLike, str]] = {}
+    arcs = [arc for arc in traj.arcs if np.float32(arc.t1 - start) > np.float32(arc.t0 - start)] or traj.arcs[:1]
+    for arc in arcs:
+        inside = frames[(frames > arc.t0) & (frames < arc.t1)]
+        for t in (arc.t0, *inside.tolist(), arc.t1):
+            key = np.float32(t - start)
+            if t == arc.t1 and arc is not arcs[-1]:
+                key = np.nextafter(key, np.float32(-np.inf))
+            drawing = _drawn(arc, t)
+            keys[key] = t, drawing, drawing.caption or str(arc.mode)
+    kind, time = type(traj.system).__name__, sorted(keys)
+    moments, drawings, captions = zip(*(keys[key] for key in time), strict=True)
+    found = [_read(seen, f"the drawing of {kind} at t = {t:.9g} s") for t, seen in zip(moments, drawings, strict=True)]
+    parts = _bent({name: [seen.get(name) for seen in found] for name in dict.fromkeys(chain(*found))})
+    return Sketch(kind, np.array(time, dtype=np.float64), drawings, captions, parts, step)
+
+
+def _read(drawing: DrawingLike, place: str) -> dict[str, Seen]:
+    if drawing.focus is not None:
+        finite(drawing.focus, f"the focus of {place}", 3)
+    if not finite(drawing.sight, f"the sight of {place}", 3).any():
+        raise InputError(f"the sight of {place} is zero; give a direction from what is followed to the camera")
+    return read(drawing.parts, f"in {place}")
+
+
+def _bent(parts: dict[str, Series]) -> dict[str, Series]:
+    """The parts, with lines that bend in pieces."""
+    out: dict[str, Series] = {}
+    for name, series in parts.items():
+        if len({seen[0] for seen in series if seen is not None and seen[0].kind == "line"}) < 2:
+            out[name] = series
+            continue
+        rows = [{} if seen is None else pieces(seen[0]) for seen in series]
+        out |= {f"{name}/{piece}": [row.get(piece) for row in rows] for piece in dict.fromkeys(chain(*rows))}
+    return out
+
+
+def _drawn(arc: Any, t: float) -> DrawingLike:
+    drawing = arc.system.drawing(t, arc(t), arc.mode)
+    if drawing is None:
+        kind = type(arc.system).__name__
+        raise InputError(
+            f"the {kind} of this run has no geometry to show at t = {t:.9g} s; let its method drawing(t, x, chart)"
+            " return a contactsim.look.Drawing, or plot its states"
+        )
+    return drawing
+
+
+# --- the scene ------------------------------------------------------------------------------------
+
+
+def build(sketch: Sketch) -> Scene:
+    """Draw the parts and the ground, and animate them along the run."""
+    first = sketch.drawings[0]
+    frame = _frame(sketch)
+    commands = [*stage(frame), *ground_plane(frame)]
+    if first.ground is not None and frame.ground is None:
+        commands.append(ground_surface(frame, first.ground))
+    frames = np.linspace(0.0, sketch.duration, len(frame.target))
+    tracks = {"/world": [track("position", "vector3", frames, -frame.target)]}
+    for name, series in sketch.parts.items():
+        for k, look in enumerate(_looks(sketch.kind, name, series)):
+            path = f"/world/parts/{node_name(name)}/{k}"
+            commands += _object(path, look, series)
+            tracks[path] = _tracks(look, series, sketch.time)
+    commands.append(animation(tracks, sketch.duration))
+    return Scene(commands, first.legend, captions=_captions(sketch))
+
+
+def _captions(sketch: Sketch) -> list[tuple[float, str]]:
+    words = sketch.captions
+    new = [k for k, word in enumerate(words) if k == 0 or word != words[k - 1]]
+    return [(float(sketch.time[k]), words[k]) for k in new]
+
+
+def _frame(sketch: Sketch) -> Frame:
+    """The camera follows what the drawing follows, from where all parts are seen at all times."""
+    first = sketch.drawings[0]
+    sight = unit(np.asarray(first.sight, dtype=np.float64))
+    right = unit(np.cross([0.0, 1e-9, 1.0], sight))
+    axes = np.column_stack([right, np.cross(sight, right), sight])
+    focus, low, high = _focus(sketch, axes)
+    wide, tall, deep = high - low
+    size = max(wide / _FILLED / _ASPECT, tall / _FILLED, 0.5 * deep, 1e-3)
+    frames = np.linspace(0.0, sketch.duration, max(2, round(sketch.duration / sketch.step) + 1))
+    middle = np.column_stack([np.interp(frames, sketch.time, column) for column in focus.T]) + axes @ (low + high) / 2
+    target = follow(middle, sketch.duration, size)
+    ground = None if first.ground is None else plane_of(first.ground, target, size)
+    return Frame(size, target, ground, sight)
+
+
+def _focus(sketch: Sketch, axes: Array) -> tuple[Array, Array, Array]:
+    """What the camera follows (n, 3), and the corners (3,), (3,), along `axes`, of all parts at all times around it."""
+    focus, lows, highs = [], [], []
+    for k, drawing in enumerate(sketch.drawings):
+        seen = [found for series in sketch.parts.values() if (found := series[k]) is not None]
+        boxes = np.array([pose.bounds(look) for look, pose in seen] or [np.zeros((2, 3))])
+        middle = boxes.mean(axis=(0, 1)) if drawing.focus is None else np.asarray(drawing.focus, dtype=np.float64)
+        centres = (boxes.mean(axis=1) - middle) @ axes
+        reach = (boxes[:, 1] - boxes[:, 0]) / 2 @ np.abs(axes)
+        focus.append(middle)
+        lows.append((centres - reach).min(axis=0))
+        highs.append((centres + reach).max(axis=0))
+    return np.array(focus), np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _looks(kind: str, name: str, series: Series) -> list[Look]:
+    looks = list(dict.fromkeys(seen[0] for seen in series if seen is not None))
+    if len(looks) > _MOST_LOOKS:
+        raise InputError(
+            f"the part '{name}' in the drawing of {kind} has {len(looks)} sizes and colours in the run, and at most"
+            f" {_MOST_LOOKS} can be shown; keep them, and move the part by its points"
+        )
+    return looks
+
+
+def _object(path: str, look: Look, series: Series) -> list[Command]:
+    pose = next(seen[1] for seen in series if seen is not None and seen[0] == look)
+    return [place(path, placed(pose.position, np.eye(3))), put(path, look.mesh(pose.length, paint(rgba(look.colour))))]
+
+
+def _tracks(look: Look, series: Series, time: Array) -> list[Json]:
+    """Tracks of one look of a part: where it is while it is seen, and when it is seen."""
+    on = np.array([seen is not None and seen[0] == look for seen in series])
+    poses = [seen[1] for seen, here in zip(series, on, strict=True) if here and seen is not None]
+    moves = {"position": np.array([pose.position for pose in poses])}
+    if poses[0].rotation is not None:
+        moves["quaternion"] = quaternions(np.array([pose.rotation for pose in poses]))
+    elif poses[0].along is not None:
+        moves["quaternion"] = quaternions(_turned(np.array([pose.along for pose in poses])))
+        stretch = np.array([max(pose.length, 1e-9) for pose in poses]) / look.reference(poses[0].length)
+        moves["scale"] = np.column_stack([np.ones((len(poses), 2)), stretch])
+    tracks = [_thin(name, time[on], values) for name, values in moves.items()]
+    return tracks if on.all() else [*tracks, switch(time, on)]
+
+
+def _turned(along: Array) -> Array:
+    """Rotations (n, 3, 3) with z axes `along` (n, 3), each following the one before with the least turn."""
+    across = carried(along)
+    return np.stack([across, np.cross(along, across), along], axis=-1)
+
+
+def _thin(name: str, time: Array, values: Array) -> Json:
+    """A track without the keys that equal both their neighbours."""
+    values = values.astype(np.float32)
+    same = (values[1:] == values[:-1]).all(axis=1)
+    keep = ~(np.append(False, same) & np.append(same, False))
+    return track(name, "quaternion" if name == "quaternion" else "vector3", time[keep], values[keep])
+
+
+def quaternions(rotations: Array) -> Array:
+    """Unit quaternions (n, 4), x y z w, of rotation matrices (n, 3, 3), each close to the one before it."""
+    R = rotations
+    trace = np.trace(R, axis1=1, axis2=2)
+    K = np.empty((len(R), 4, 4))
+    K[:, :3, :3] = R + R.swapaxes(1, 2) - trace[:, None, None] * np.eye(3)
+    K[:, :3, 3] = K[:, 3, :3] = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], 1)
+    K[:, 3, 3] = trace
+    out = np.linalg.eigh(K)[1][:, :, -1]
+    signs = np.sign(np.einsum("ij,ij->i", out[1:], out[:-1]))
+    return out * np.append(1.0, np.cumprod(np.where(signs == 0.0, 1.0, signs)))[:, None]
