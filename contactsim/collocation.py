@@ -10,9 +10,9 @@ from numpy.polynomial import Polynomial, legendre
 from .errors import StepSizeError
 from .hybrid import Array
 
-STAGES = 5
-GROWTH = 4.0  # a step is at most this many times as long as the last one
-SAFETY = 0.9
+STAGES = 5  # of a step; the method's order is 2 STAGES - 1
+GROWTH, SHRINKAGE = 4.0, 0.1  # a step is at most, and at least, this many times as long as the last one
+SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance
 START = 1.0 / STAGES**2  # weight of what is missed at the start of a step
 TINY = 1e-300
 SMALLEST = 1e-14  # shortest step, relative to the time or, near zero, to one second
@@ -96,5 +96,5 @@ def solve_linear(
             t, value, before = (t1 if last else t + step), stages[-1], coefficients[-1]
         elif step <= SMALLEST * max(1.0, abs(t)):
             raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
-        step *= min(GROWTH, max(0.1, SAFETY * (rtol / max(error, TINY)) ** (0.5 / STAGES)))
+        step *= min(GROWTH, max(SHRINKAGE, SAFETY * (rtol / max(error, TINY)) ** (0.5 / STAGES)))
     return value

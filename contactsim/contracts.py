@@ -82,7 +82,7 @@ class CompliantLaw(ContactLaw):
     """A law of forces: the ground gives way, and the force of a contact is a function of its state.
 
     The engine asks for the force where the contact touches, and a little beyond: where a step runs over an event, and
-    by 1e-8 m where the law is differenced. The force must be smooth there; what switches is an event of the engine's.
+    by 2e-8 m where the law is differenced. The force must be smooth there; what switches is an event of the engine's.
 
     Attributes:
         memory: numbers of internal state per contact.

@@ -35,7 +35,7 @@ class Parameters:
     names: tuple[str, ...] = ()
 
     def derivative(self, system: HybridSystem, function: Callable[[HybridSystem], Array]) -> Array:
-        """D_p (m, len(names)) of a function of the system."""
+        """D_p (m, len(names)) of a function of the system; there is at least one name."""
         columns = []
         for name in self.names:
             value = system.parameter(name)
@@ -43,7 +43,7 @@ class Parameters:
             columns.append(
                 derivative(lambda h, n=name, v=value: function(system.with_parameter(n, v + h)), step)  # type: ignore[misc]
             )
-        return np.array(columns).T if columns else np.zeros((len(function(system)), 0))
+        return np.array(columns).T
 
 
 @dataclass(frozen=True)

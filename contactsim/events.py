@@ -188,13 +188,12 @@ class Watch:
     ) -> tuple[Segment, Array]:
         """A step that ends where the leading guard is at its level, and the guards there."""
         guard = leader.guard
-        for corrections in range(CORRECTIONS):
+        for _ in range(CORRECTIONS):
             landed = stepper.land(segment, time)
             values = self._at(landed, time) if landed.guards is None else landed.guards
             error = values[guard] - leader.level
             correction = -error / slope if slope else 0.0
-            exact = abs(error) <= self.rounding[guard] and (corrections > 0 or abs(correction) <= 10.0 * self._window)
-            if exact or abs(correction) <= 0.1 * self._window:
+            if abs(correction) <= 0.1 * self._window or abs(error) <= self.rounding[guard]:
                 return landed, values
             if not segment.t0 < time + correction <= segment.t1:
                 break

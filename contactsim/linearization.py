@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .analysis.riccati import Riccati, Weighting
 
 MOST_CONES = 5040  # words whose cones are listed
-SAME = 1e-9  # matrices that differ by less than this, relative to their size, are one matrix
+SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
 
 
 class EventLinearization:
@@ -123,7 +123,11 @@ class EventLinearization:
 
     @property
     def eigenvalues(self) -> Array:
-        """Eigenvalues (n,) of the saltation matrix, largest first; the state must keep its dimension."""
+        """Eigenvalues (n,) of the saltation matrix, largest first; the state must keep its dimension.
+
+        Raises:
+            NonDifferentiableError: there is no single matrix.
+        """
         values = np.linalg.eigvals(self.saltation)
         return values[np.argsort(-np.abs(values))]
 
@@ -150,13 +154,15 @@ class Stretch:
 class Linearization:
     """Derivative of a run with respect to where it started, and to parameters.
 
-    Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory.
+    Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory. Those at the start of
+    the run are variations of the state behind an event there (an impact at once, a changed parameter).
 
     Args:
         trajectory: the run.
         parameters: names of parameters whose variations follow those of the state.
         tolerances: rtol and atol of the variational equation.
-        integrator: its method.
+        integrator: method of what is followed at all times of an arc, covariances and gains; matrices and directions
+            are by collocation.
     """
 
     def __init__(
@@ -212,7 +218,7 @@ class Linearization:
 
     @property
     def integrator(self) -> str:
-        """Name of its method."""
+        """Name of the method of what is followed at all times of an arc."""
         return self._integrator
 
     @property
@@ -247,7 +253,7 @@ class Linearization:
         found = []
         for piece in self.pieces:
             if isinstance(piece, EventLinearization):
-                if start < piece.time <= end or (t0 is None and piece.time == start):
+                if start < piece.time <= end:
                     found.append(Stretch(piece, piece.time, piece.time))
             elif piece.t1 > start and piece.t0 < end:
                 found.append(Stretch(piece, max(piece.t0, start), min(piece.t1, end)))
@@ -321,7 +327,8 @@ class Linearization:
     def parameter(self, name: str) -> Array:
         """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
 
-        Through a simultaneous event it is one-sided: the derivative for a parameter that grows.
+        Through a simultaneous event it is one-sided: the derivative for a parameter that grows. Where `Simulation.set`
+        changed the parameter in the course of the run, all its values grow alike.
 
         Raises:
             InputError: the system has no such parameter.
@@ -355,7 +362,8 @@ def linearize(
     Args:
         trajectory: the run, as `simulate` returns it or as it was loaded from a file.
         tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
-        integrator: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA".
+        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA". Matrices and
+            directions are by collocation (`contactsim.collocation`).
 
     Returns:
         The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.

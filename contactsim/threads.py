@@ -1,4 +1,4 @@
-"""One thread for the linear algebra: matrices of a robot are too small to share, and idle threads cost more than help."""
+"""One thread for the linear algebra: a robot's matrices are too small to share, and idle threads cost time."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class ArcVariation:
         arc: the arc.
         parameters: what else variations are taken of; their variations follow those of the state and stay constant.
         tolerances: rtol and atol of the variations.
-        integrator: name of the method.
+        integrator: name of the method of `dense`; `propagate` takes that of `collocation`.
     """
 
     def __init__(self, arc: Arc, parameters: Parameters, tolerances: Tolerances, integrator: str) -> None:
@@ -78,8 +78,9 @@ class ArcVariation:
         return matrix, self._by_parameters(t, x)
 
     def _by_parameters(self, t: float, x: Array) -> Array:
-        k = self._segment
-        start = self._arc.segments[k]
+        if not self._parameters.names:
+            return np.zeros((self.space.dim, 0))
+        start = self._arc.segments[self._segment]
 
         def field(system):  # type: ignore[no-untyped-def]
             flow = system.flow(self._arc.mode)

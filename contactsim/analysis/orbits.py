@@ -34,6 +34,7 @@ DECREASE = 0.25  # share of a step's predicted decrease of the residual that is 
 SLOW = 0.7  # a step that leaves more of the residual is a reason to move on
 STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
 PROJECTIONS = 5
+FLAT = 1e-6  # singular values of a differenced projector below this are zero; the others are one or more
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 TRANSVERSE = 1e-6  # cosine between the field and a section's normal above which the section fixes the phase
 
@@ -545,7 +546,7 @@ def _range(projector: Array) -> Array:
     if np.array_equal(projector, np.eye(len(projector))):
         return projector
     basis, values, _ = np.linalg.svd(projector)
-    return basis[:, values > 1e-6]
+    return basis[:, values > FLAT]
 
 
 def _crosses(rows: Array, field: Array) -> Array | None:

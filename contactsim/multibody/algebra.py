@@ -8,11 +8,16 @@ from scipy.linalg.lapack import dposv
 from ..errors import SingularError
 from ..hybrid import Array
 
-RANK = 1e-10  # singular values below this fraction of the largest are zero, as in `complementarity`
+RANK = 1e-10  # singular values below this fraction of the largest are zero
 
 
 def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
-    """M^-1 right, by Cholesky's factors; in the place of `right` where that may be overwritten.
+    """M^-1 right, by Cholesky's factors, for M (n, n) and `right` (n,) or (n, k).
+
+    Args:
+        mass: M, of which the upper triangle is read.
+        right: the right sides.
+        overwrite: whether `right` may be overwritten.
 
     Raises:
         SingularError: M is not positive definite.
@@ -24,7 +29,10 @@ def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
 
 
 def smallest_change(mass: Array, rows: Array, target: Array) -> tuple[Array, Array]:
-    """Smallest change (nv,) in the metric of M that changes the rows by `target`, and its multipliers."""
+    """Smallest change dx (n,), in the metric of M, with C dx = `target` (k,), and its multipliers (k,).
+
+    M^-1 C^T (C M^-1 C^T)^+ target, with the rows C (k, n); dependent rows share their multipliers in least squares.
+    """
     solved = solve_mass(mass, rows.T)
     multipliers = np.linalg.lstsq(rows @ solved, target, rcond=RANK)[0]
     return solved @ multipliers, multipliers

@@ -23,12 +23,12 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import NoAdmissibleModeError
+from .algebra import RANK
 from .modes import Mode
 
 Array = np.ndarray
 Direction = Array | None
 
-RANK = 1e-10  # singular values below this fraction of the largest are zero
 TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
 NEWTON_STEPS = 40
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails

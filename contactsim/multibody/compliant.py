@@ -112,16 +112,16 @@ class CompliantFlow(Flow):
         for i in self._mode.closed:
             held[self._where[i]] = found.forces[i]
         acceleration = self._acceleration(t, x, found)
-        partial = self._mechanism.term_derivatives(t, q, v, acceleration, self._watched, held)
+        of_terms = self._mechanism.term_derivatives(t, q, v, acceleration, self._watched, held)
         matrix = np.zeros((system.tangent_size, system.tangent_size))
         matrix[:nv, nv : 2 * nv] = np.eye(nv)
         force = np.zeros((nv, system.tangent_size))
-        force[:, :nv], force[:, nv : 2 * nv] = -partial.residual_q, -partial.residual_v
+        force[:, :nv], force[:, nv : 2 * nv] = -of_terms.residual_q, -of_terms.residual_v
         if system.controller is not None or system.pushes:
             applied = system.applied_jacobian(t, x)
             force += applied.force_x
             matrix[2 * nv : 2 * nv + len(applied.memory_x)] = applied.memory_x
-        for i, change in self._law_changes(found, partial.rates_q).items():
+        for i, change in self._law_changes(found, of_terms.rates_q).items():
             size = self._mechanism.dims[i]
             matrix[self._memory_of(i)] = change[size:]
             if self._mode.contacts[i].closed:

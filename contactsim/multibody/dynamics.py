@@ -28,6 +28,8 @@ STRAIGHT = 1e-12
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 LEAVE = 2.0
+# Forces that are the smallest ones are so but for this, relative to the largest of them.
+SMALLEST = 1e-8
 
 
 @dataclass
@@ -37,6 +39,7 @@ class Motion:
     Attributes:
         acceleration: a (nv,).
         rates: contact velocities z (m,) of the closed contacts.
+        fill: () -> the forces (m,), for `forces`.
         margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
     """
 
@@ -336,7 +339,7 @@ class RigidFlow(Flow):
         matrix = held @ solve_mass(terms.mass, directions.T)
         unknowns = forces[self._constrained]
         smallest = pseudo_inverse(matrix) @ (matrix @ unknowns)
-        return bool(np.abs(smallest - unknowns).max() <= 1e-8 * np.abs(unknowns).max())
+        return bool(np.abs(smallest - unknowns).max() <= SMALLEST * np.abs(unknowns).max())
 
     def _loose_forces(
         self, t: float, x: Array, equations: ModeEquations, forces: Array, rates: Array, inverse: Array
@@ -468,8 +471,8 @@ class RigidFlow(Flow):
             return held
         x, y = rates[self._normal[i] + 1], rates[self._normal[i] + 2]
         reference = self._references[i]
-        along, across = x * reference[0] + y * reference[1], x * reference[1] - y * reference[0]
-        if along <= 0.0 or abs(across) < STRAIGHT:
+        along, aside = x * reference[0] + y * reference[1], x * reference[1] - y * reference[0]
+        if along <= 0.0 or abs(aside) < STRAIGHT:
             return reference
         speed = hypot(x, y)
         return x / speed, y / speed

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
+GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
@@ -230,7 +231,7 @@ class RigidContacts:
         v_pre, v_post = before[nq : nq + nv], after[nq : nq + nv]
         gained = 0.5 * float((v_post + v_pre) @ mass @ (v_post - v_pre))
         had = 0.5 * float(v_pre @ mass @ v_pre)
-        if gained <= 1e-9 * had:
+        if gained <= GAIN * had:
             return ()
         return (f"the impact gains {gained:.3g} J of energy under Newton's law; lower the restitution or the friction",)
 
@@ -356,7 +357,7 @@ class RigidContacts:
         kinds: Mapping[int, str],
         problem: ContactProblem,
     ) -> tuple[float, ...]:
-        """Acceleration that the force left at a lift-off would cause: an event is met no closer than its time allows."""
+        """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
         if "force" not in kinds.values():
             return ()
         left = self.forces(t, x, mode)

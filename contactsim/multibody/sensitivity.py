@@ -44,6 +44,8 @@ class Turn:
 class ModeEquations:
     """The linear equations of one mode: M a - D^T u = F with C a + c = 0.
 
+    At an impact v+ - v- stands for the acceleration a, and impulses for forces.
+
     Attributes:
         mass: M (n, n).
         rows: J (m, n) of the closed contacts.
@@ -73,8 +75,8 @@ class ModeEquations:
 
     def held(self, motion: Array) -> Array:
         """Rows (k + p, ...) of a derivative of the motion (m, ...) that the mode holds at zero."""
-        across = [(turn.normal_to @ motion[turn.rows])[None] for turn in self.turns]
-        return np.concatenate([motion[self.constrained], *across])
+        turning = [(turn.normal_to @ motion[turn.rows])[None] for turn in self.turns]
+        return np.concatenate([motion[self.constrained], *turning])
 
     def solve(self, force: Array, motion: Array, loose: Loose | None = None) -> tuple[Array, Array]:
         """Derivatives (n, K) of a and (m, K) of lam, for derivatives F (n, K) of the force and c (m, K) of the motion.
@@ -139,7 +141,7 @@ def loose_forces(
 
 
 def turned(direction: Array, speed: float, rates_x: Array) -> Array:
-    """Derivative (2, K) of a slip direction s = z / |z| from that of z: (I - s s^T) / |z| dz."""
+    """Derivative (2, K) of a slip direction s = z / |z| (2,) from `rates_x` (2, K), that of z: (I - s s^T) / |z| dz."""
     return (rates_x - np.outer(direction, direction @ rates_x)) / speed
 
 
