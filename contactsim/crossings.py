@@ -241,7 +241,7 @@ class Node:
         size, extra = self.space.dim, len(self.parameters.names)
         matrix = np.zeros((node.space.dim + extra, size + extra))
         matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
-        if extra:
+        if extra and not transition.unmoved:
             matrix[: node.space.dim, size:] = self.parameters.derivative(
                 self._behind,
                 lambda system: node.space.difference(

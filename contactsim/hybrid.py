@@ -146,6 +146,7 @@ class Transition:
         derivative: () -> D_x R (dim_post, dim_pre) of the reset x_post = R(t, x_pre) with its outcome held; None: to be
             differenced.
         still: whether the reset does not depend on time, D_t R = 0; else that is differenced.
+        unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
     """
 
     x: Array
@@ -156,6 +157,7 @@ class Transition:
     notes: tuple[str, ...] = ()
     derivative: Callable[[], Array] | None = None
     still: bool = False
+    unmoved: bool = False
 
 
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
@@ -191,6 +193,10 @@ class HybridSystem(ABC):
         Guards belong into one group where every neighbouring run meets them together, too.
         """
         return tuple(frozenset({name}) for name in sorted(names, key=str))
+
+    def prepared(self, t: float, x: Array) -> Array:
+        """A user's state with what the system sets itself where a run starts, such as the sample of a controller."""
+        return x
 
     def guard_label(self, name: Hashable) -> str:
         """A guard as a user reads it."""

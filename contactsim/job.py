@@ -129,7 +129,7 @@ def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
             lin.stretches(), "linearizing", console=console, transient=True, disable=not console.is_terminal
         ):
             if not isinstance(stretch.piece, EventLinearization):
-                lin._along(stretch)
+                lin.along(stretch)
             elif stretch.piece in visible:
                 summaries[stretch.piece] = summary(stretch.piece)
         report_linearization(lin, summaries, all_events)

@@ -13,6 +13,7 @@ import numpy as np
 from . import registry
 from .contracts import EventDerivative, Word
 from .crossings import LATER, Node, Parameters
+from .differences import map_derivative
 from .errors import InputError, NonDifferentiableError
 from .hybrid import CLOCK, Array, HybridSystem
 from .threads import one_thread
@@ -270,15 +271,15 @@ class Linearization:
         stretches = self.stretches(t0, t1)
         n = self._dim_at(self.t0 if t0 is None else t0)
         extra = len(self._parameters.names)
-        variations = np.eye(n + extra)
+        variations = self._start if t0 is None else np.eye(n + extra)
         for stretch in stretches:
             if isinstance(stretch.piece, EventLinearization):
                 variations = stretch.piece.saltation @ variations
             else:
-                variations = self._along(stretch) @ variations
+                variations = self.along(stretch) @ variations
         return variations[: len(variations) - extra, :n]
 
-    def _along(self, stretch: Stretch) -> Array:
+    def along(self, stretch: Stretch) -> Array:
         """Matrix of an arc, or of a part of it; each is computed once."""
         if stretch not in self._matrices:
             assert isinstance(stretch.piece, ArcVariation)
@@ -286,6 +287,21 @@ class Linearization:
             with one_thread():
                 self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
         return self._matrices[stretch]
+
+    @cached_property
+    def _start(self) -> Array:
+        """What variations of the user's state and of the parameters do to the state a run starts with."""
+        arc, names = self.trajectory.arcs[0], self._parameters.names
+        system, x = arc.system, arc(arc.t0)
+        matrix = np.eye(self.dim + len(names))
+        if system.prepared(self.t0, x) is x:
+            return matrix
+        space = self._first.space
+        matrix[: self.dim, : self.dim] = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
+        matrix[: self.dim, self.dim :] = self._parameters.derivative(
+            system, lambda other: space.difference(x, other.prepared(self.t0, x))
+        )
+        return matrix
 
     @cached_property
     def _matrices(self) -> dict[Stretch, Array]:
@@ -312,11 +328,13 @@ class Linearization:
 
     def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
         """Variations (m, n_end + p) of `variations` (m, n_start + p) of the state and of the parameters."""
+        if t0 is None:
+            variations = variations @ self._start.T
         for stretch in self.stretches(t0, t1):
             if isinstance(stretch.piece, EventLinearization):
                 variations = stretch.piece.apply(variations)
             else:
-                variations = variations @ self._along(stretch).T
+                variations = variations @ self.along(stretch).T
         return variations
 
     def matrices(self, times: Sequence[float]) -> list[Array]:

@@ -414,7 +414,7 @@ def test_a_run_goes_on_the_same_from_the_middle_of_each_arc(case: str) -> None:
             np.testing.assert_allclose(again.final.v, traj.final.v, rtol=0, atol=tol.SLOPE_PATH)
 
 
-# --- sampling, and lift-offs that are steep in time --------------------------------------------------------------------
+# --- sampling, and lift-offs that are steep in time ------------------------------------------------------------------
 @pytest.mark.parametrize("period", [0.01, 0.003, 0.007, 1.0 / 300.0])
 def test_every_sampling_instant_is_met_once(period: float) -> None:
     system = cs.ContactSystem(point_mass(), controller=cs.Sampled(lambda t, q, v: np.zeros(3), period, 3))
@@ -431,5 +431,5 @@ def test_joint_leaves_its_limit_however_fast_the_force_falls() -> None:
     q[2] += 1.0
     slow_sampling = cs.PD(robot, kp=10.0, kd=0.4, period=0.01)  # unstable: the joints hammer against their limits
     system = cs.ContactSystem(robot, controller=slow_sampling)
-    traj = bounded(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.4), most=40_000)
+    traj = bounded(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.32), most=100_000)
     assert traj.status.complete, traj.message

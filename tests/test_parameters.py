@@ -118,7 +118,6 @@ def test_a_leg_through_touch_down_slip_and_stop(name: str) -> None:
     agree(exact(system, start, end, name), differenced(system, start, end, name))
 
 
-@pytest.mark.xfail(raises=cs.NonDifferentiableError, reason="resets ask for the mode, which a parameter moves there")
 @pytest.mark.parametrize("name", ["contact.friction", "body.block.mass", "controller.kp.knee"])
 def test_a_leg_that_breaks_loose(name: str) -> None:
     robot = leg()
@@ -132,7 +131,6 @@ def test_a_leg_that_breaks_loose(name: str) -> None:
     [
         "body.block.mass",
         "gravity",
-        pytest.param("controller.kp", marks=pytest.mark.xfail(reason="the sample at the start is held, not derived")),
     ],
 )
 def test_a_sampled_controller(name: str) -> None:

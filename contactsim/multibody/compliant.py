@@ -289,4 +289,4 @@ class CompliantContacts:
         }
         identity = partial(np.eye, self._system.tangent_size)
         after_all = replace(mode, contacts=tuple(states))
-        return Transition(x, after_all, changes, derivative=identity, still=True)
+        return Transition(x, after_all, changes, derivative=identity, still=True, unmoved=True)

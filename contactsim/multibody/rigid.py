@@ -175,7 +175,7 @@ class RigidContacts:
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
         identity = partial(np.eye, self._system.tangent_size)
-        return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True)
+        return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
 
     def _closed_terms(self, t: float, x: Array, contacts: tuple[int, ...]) -> tuple[Terms, dict[int, slice]]:
         nq, nv, dims = self._system.nq, self._system.nv, self._system.mechanism.dims
@@ -223,7 +223,8 @@ class RigidContacts:
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
         changes = self._changes(mode, after, kinds, impulses)
         derivative = partial(self._derivative, t, before, impact, x, mode, after)
-        return Transition(x, after, changes, impulses, residuals, gain + notes, derivative, mechanism.autonomous)
+        still, notes = mechanism.autonomous, gain + notes
+        return Transition(x, after, changes, impulses, residuals, notes, derivative, still, unmoved=impact is None)
 
     def _gain(self, mass: Array, before: Array, after: Array) -> tuple[str, ...]:
         """A sentence where the impact gains energy, which Newton's law does not exclude with friction."""

@@ -206,7 +206,7 @@ class ContactSystem(HybridSystem):
             return contacts(t, x, mode, fired)
         assert self.controller is not None
         transition = contacts(t, self.sampled(t, x), mode, fired)
-        return replace(transition, derivative=partial(self._sampled_derivative, t, x, transition), still=False)
+        return replace(transition, derivative=partial(self._sampled_derivative, t, x, transition), still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
         q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
@@ -217,14 +217,19 @@ class ContactSystem(HybridSystem):
         )
         return sample if then.derivative is None else then.derivative() @ sample
 
+    def prepared(self, t: float, x: Array) -> Array:
+        """The state with the controller's first sample, where that is taken here or is still missing."""
+        if not (self._is_sampling(t) or np.isnan(x[self.nq + self.nv :]).any()):
+            return x
+        return self.sampled(t, np.nan_to_num(x) if np.isfinite(x[: self.nq + self.nv]).all() else x)
+
     def start(self, t: float, x: Array) -> Transition:
         """Initial modes: a touching contact that approaches is an impact, the others are sorted by the contact law.
 
         Raises:
             InputError: the state is not finite, not on its manifold, or inside the ground.
         """
-        if self._is_sampling(t) or np.isnan(x[self.nq + self.nv :]).any():
-            x = self.sampled(t, np.nan_to_num(x) if np.isfinite(x[: self.nq + self.nv]).all() else x)
+        x = self.prepared(t, x)
         self.validate(x)
         x = self._space.integrate(x, np.zeros(self._space.dim))  # normalises to rounding
         return self._contacts.start(t, x)
