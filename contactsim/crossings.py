@@ -24,6 +24,8 @@ JUMPS = 20  # guards that jump below zero one after the other, without time pass
 AT_ONCE = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
 GRAZING = 1e-9  # a guard falls if its rate is more than this fraction of |D_x g| |F|
 LATER = -1.0  # what is noted of a guard close to zero that the run meets in an event of its own, a little later
+SHARPEST = 1e6  # curvature of a guard in time up to which a graze is recognised [its unit / s^2]
+GRAZE = 100.0  # squared rates of a graze exceed that of its rounding by less than this
 TIME_STEP = 2e-5  # differences by time [s]
 PARAMETER_STEP = 1e-4  # of a parameter, relative to its size or, where it is smaller, to one
 
@@ -213,7 +215,8 @@ class Node:
             reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
-        name = min(fired, key=str) if fired else CLOCK
+        name = CLOCK if not fired or self._jumped(fired) else min(fired, key=str)
+        self._demand_transversal(name)
         still = np.zeros(len(self.parameters.names))
         F_pre, F_post, DtR = (np.append(part, still) for part in (self.field, node.field, reset_t))
         try:
@@ -224,6 +227,36 @@ class Node:
         plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
         jump = (F_post - F_pre - DtR) / self.rate(name) if plain else None
         return Passage(node, matrix, jump, self.gradient(name))
+
+    def _jumped(self, fired: frozenset[Hashable]) -> bool:
+        """Whether the guards lie below zero already: they fire where the state is, not where a neighbour meets them."""
+        return fired <= Watch(self.flow, self.t, self.x, self.tolerances).fired_at_start()
+
+    def _demand_transversal(self, name: Hashable) -> None:
+        """Raise where a guard touches zero and rises again: within rounding a graze looks like a slow crossing.
+
+        With the curvature g'' > 0 of a guard along the flow, its rate is not known below sqrt(2 g'' rounding).
+        """
+        if name == CLOCK or self._fired is None or name not in self._fired:
+            return
+        rate = self.rate(name)
+        watch = Watch(self.flow, self.t, self.x, self.tolerances)
+        rounding = float(watch.rounding[self.flow.guard_names.index(name)])
+        if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
+            return
+        sides = [self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP)]
+        curvature = (sides[1] - sides[0]) / (2.0 * TIME_STEP)
+        if rate >= 0.0 or (curvature > 0.0 and rate**2 <= GRAZE * 2.0 * curvature * rounding):
+            raise TransversalityError(
+                f"at t = {self.t:.9g} s {self.system.guard_label(name)} meets its guard tangentially (at {rate:.3g} a"
+                " second, as good as zero); a run beside it misses the event, and there is no derivative",
+                rate=rate,
+            )
+
+    def _moved(self, h: float) -> Node:
+        """The node a little later or earlier, without an event."""
+        x = self.space.integrate(self.x, h * self.field)
+        return Node(self.system, self.t + h, x, self.mode, self.tolerances)
 
     def _reset(self, fired: frozenset[Hashable]) -> tuple[Node, Array, Array]:
         """The node after the reset, D R with the parameters, and D_t R."""

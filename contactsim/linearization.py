@@ -113,7 +113,8 @@ class EventLinearization:
         """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
         dx = np.asarray(dx, dtype=float)
         with one_thread():
-            return self._plugin.apply(self.data, np.atleast_2d(dx)).reshape(*dx.shape[:-1], -1)
+            out = self._plugin.apply(self.data, np.atleast_2d(dx))
+        return out[0] if dx.ndim == 1 else out
 
     @property
     def is_identity(self) -> bool:
@@ -128,16 +129,33 @@ class EventLinearization:
 
         Raises:
             NonDifferentiableError: there is no single matrix.
+            InputError: the state changes its dimension.
         """
-        values = np.linalg.eigvals(self.saltation)
+        values = np.linalg.eigvals(self._square("eigenvalues"))
         return values[np.argsort(-np.abs(values))]
 
     @property
     def blocks(self) -> dict[str, Array]:
-        """The blocks "qq", "qv", "vq", "vv" of the matrix of a mechanical system (Kong and others, Table II)."""
-        n = getattr(self.data.root.system, "nv", len(self.saltation) // 2)
-        s = self.saltation
+        """The blocks "qq", "qv", "vq", "vv" of the matrix of a mechanical system (Kong and others, Table II).
+
+        Raises:
+            InputError: the state is not made of positions and velocities, or changes its dimension.
+        """
+        s = self._square("blocks of positions and velocities")
+        n = getattr(self.data.root.system, "nv", len(s) // 2)
+        if len(s) < 2 * n or (len(s) % 2 and not hasattr(self.data.root.system, "nv")):
+            raise InputError(f"a state of {len(s)} numbers has no blocks of positions and velocities; use 'saltation'")
         return {"qq": s[:n, :n], "qv": s[:n, n : 2 * n], "vq": s[n : 2 * n, :n], "vv": s[n : 2 * n, n : 2 * n]}
+
+
+    def _square(self, wanted: str) -> Array:
+        matrix = self.saltation
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError(
+                f"the event at t = {self.time:.9g} s takes {matrix.shape[1]} numbers to {matrix.shape[0]} and has no"
+                f" {wanted}; use 'saltation'"
+            )
+        return matrix
 
 
 Piece = ArcVariation | EventLinearization
@@ -196,8 +214,9 @@ class Linearization:
             while last + 1 < len(arcs) and arcs[last + 1].t0 == arcs[last + 1].t1 and arcs[last + 1].event:
                 last += 1
             events = tuple(a.event for a in arcs[k : last + 1] if a.event is not None)
-            is_start = k == 0 and arc.t0 == arc.t1
-            if events and not is_start:
+            if k == 0 and arc.t0 == arc.t1 and not events[0].fired:  # what `start` did to the given state
+                events = events[1:]
+            if events:
                 behind = arcs[last + 1].system if last + 1 < len(arcs) else events[-1].system
                 pieces.append(self._event(events, behind))
             k = last + 1
@@ -254,7 +273,7 @@ class Linearization:
         found = []
         for piece in self.pieces:
             if isinstance(piece, EventLinearization):
-                if start < piece.time <= end:
+                if start < piece.time <= end or (t0 is None and piece.time == start):
                     found.append(Stretch(piece, piece.time, piece.time))
             elif piece.t1 > start and piece.t0 < end:
                 found.append(Stretch(piece, max(piece.t0, start), min(piece.t1, end)))
@@ -318,13 +337,19 @@ class Linearization:
         Raises:
             NonDifferentiableError: neighbouring runs end in states apart from each other.
         """
-        given = np.asarray(dx, dtype=float)
+        try:
+            given = np.asarray(dx, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError("dx is not an array of numbers; give a tangent vector, or several of one size") from None
         n = self._dim_at(self.t0 if t0 is None else t0)
         if given.shape[-1:] != (n,) or given.ndim > 2:
             raise InputError(f"dx has shape {given.shape}; give a tangent vector ({n},), or several (m, {n})")
+        if not np.all(np.isfinite(given)):
+            raise InputError("dx holds NaN or infinity; give finite numbers")
         extra = np.zeros((1 if given.ndim == 1 else len(given), len(self._parameters.names)))
         out = self.apply(np.hstack([np.atleast_2d(given), extra]), t0, t1)
-        return out.reshape(*given.shape[:-1], -1)[..., : out.shape[-1] - extra.shape[1]]
+        out = out[:, : out.shape[1] - extra.shape[1]]
+        return out[0] if given.ndim == 1 else out
 
     def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
         """Variations (m, n_end + p) of `variations` (m, n_start + p) of the state and of the parameters."""
@@ -389,6 +414,8 @@ def linearize(
     Raises:
         InputError: `trajectory` is not one.
     """
+    if tolerances is not None and not isinstance(tolerances, Tolerances):
+        raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
     if not isinstance(trajectory, Trajectory):
         raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
     return Linearization(trajectory, (), tolerances, integrator)

@@ -17,6 +17,8 @@ from .hybrid import Array
 
 TWIN = 1e-10  # nodes in one mode whose states differ by less than this, relative to the state, are one node
 TIED = 1e-9  # rates at which two guards come closer by a variation below this, relative to their own, are zero
+APART = 1e-7  # outcomes further apart than this, relative to the state, are different ones
+FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff forces
 INTERIOR = 1e-7  # a cone that holds no ball of this radius around a point of the unit cube is flat
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
@@ -146,6 +148,15 @@ class EventData:
         """What neighbouring runs meet here."""
         return Ways(self.root, self.groups)
 
+    def is_outcome(self, end: Node) -> bool:
+        """Whether a node is where the run itself ends: the same state, to go on with the same field."""
+        after = self.after
+        if after is None or end is after:
+            return True
+        if distance(end.x, after.x) > APART * max(1.0, float(np.abs(after.x).max(initial=0.0))):
+            return False
+        return distance(end.field, after.field) <= FIELDS_APART * max(1.0, float(np.abs(after.field).max(initial=0.0)))
+
     def spelled(self, word: Word) -> tuple[Any, ...]:
         """A word by the names of its contacts; guards that are met together are a tuple of names."""
         return tuple(self._named(group) for group in word)
@@ -153,6 +164,11 @@ class EventData:
     def _named(self, group: frozenset[Hashable]) -> Any:
         named = [self.root.system.guard_label(name) for name in sorted(group, key=str)]
         return named[0] if len(named) == 1 else tuple(named)
+
+
+def distance(a: Array, b: Array) -> float:
+    """Largest difference of two states or fields; infinity where their sizes differ."""
+    return float(np.abs(a - b).max(initial=0.0)) if len(a) == len(b) else float("inf")
 
 
 def _has_interior(cone: Array) -> bool:

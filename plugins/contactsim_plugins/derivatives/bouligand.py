@@ -11,12 +11,10 @@ import numpy as np
 from contactsim.contracts import EventDerivative, Word
 from contactsim.crossings import Node
 from contactsim.errors import NonDifferentiableError
-from contactsim.words import LONGEST, EventData
+from contactsim.words import LONGEST, EventData, distance
 
 MOST_GROUPS = 7  # guards whose 2^7 = 128 combinations, with impacts a few more, are all worked out
 MOST_WORDS = 5040  # 7!, words whose matrices are listed
-APART = 1e-7  # outcomes further apart than this, relative to the state, are different ones
-FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff forces
 SHOWN = 2  # words in an error's sentence,
 LETTERS = 6  # and contacts in each of them
 
@@ -57,7 +55,7 @@ class Bouligand(EventDerivative):
         _demand_one_outcome(event)
         found = _follow(event, dx)
         _demand_outcome_of_run(event, [node for node, _, _ in found])
-        after = np.empty((len(dx), found[0][0].dim if found else event.root.dim))
+        after = np.empty((len(dx), found[0][0].dim if found else (event.after or event.root).dim))
         for _, rows, variations in found:
             after[rows] = variations
         return after
@@ -105,22 +103,21 @@ def _follow(event: EventData, dx: np.ndarray) -> list[tuple[Node, np.ndarray, np
 
 def _demand_one_outcome(event: EventData) -> None:
     """Raise where words end in different states: the flow jumps between the runs that take them."""
-    after = event.after
-    if after is None or len(event.groups) > MOST_GROUPS or (ends := event.ways.ends()) is None:
+    if event.after is None or len(event.groups) > MOST_GROUPS or (ends := event.ways.ends()) is None:
         return
-    if not all(_same(end, after) for end in ends):  # perhaps only those that no direction takes
+    if not all(event.is_outcome(end) for end in ends):  # perhaps only those that no direction takes
         words = event.ways.words(MOST_WORDS) or {}
         _demand_outcome_of_run(event, [path.node for path in words.values()])
 
 
 def _demand_outcome_of_run(event: EventData, ends: Iterable[Node]) -> None:
     """Raise where an end is not that of the run itself, in which all guards were met at once."""
-    if event.after is None or all(_same(end, event.after) for end in ends):
+    if event.after is None or all(event.is_outcome(end) for end in ends):
         return
     words = event.ways.words(MOST_WORDS) if len(event.groups) <= MOST_GROUPS else None
     nodes = {w: path.node for w, path in words.items()} if words else {event.ways.word[end]: end for end in ends}
     outcomes = {event.spelled(word): _outcome(node) for word, node in nodes.items()}
-    apart = max(_distance(node.x, event.after.x) for node in nodes.values())
+    apart = max(distance(node.x, event.after.x) for node in nodes.values())
     shown = "; ".join(_text(word) for word in list(outcomes)[:SHOWN]) + ("; ..." if len(outcomes) > SHOWN else "")
     raise NonDifferentiableError(
         f"{_together(event)} end in different states or modes, up to {apart:.3g} away from where the run ends that"
@@ -130,17 +127,6 @@ def _demand_outcome_of_run(event: EventData, ends: Iterable[Node]) -> None:
         words=outcomes,
         run=_outcome(event.after),
     )
-
-
-def _same(end: Node, after: Node) -> bool:
-    """Whether a word ends as the run does: in the same state, to go on with the same field."""
-    if _distance(end.x, after.x) > APART * max(1.0, float(np.abs(after.x).max(initial=0.0))):
-        return False
-    return _distance(end.field, after.field) <= FIELDS_APART * max(1.0, float(np.abs(after.field).max(initial=0.0)))
-
-
-def _distance(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.abs(a - b).max(initial=0.0)) if len(a) == len(b) else float("inf")
 
 
 def _outcome(node: Node) -> Outcome:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from contactsim.contracts import EventDerivative, Word
+from contactsim.crossings import Passage
+from contactsim.errors import NonDifferentiableError
 from contactsim.words import EventData
 
 
@@ -22,9 +24,24 @@ class Saltation(EventDerivative):
 
     def apply(self, event: EventData, dx: np.ndarray) -> np.ndarray:
         """S dx."""
-        return event.ways.passage(event.root, event.groups[0]).apply(dx)
+        return _passage(event).apply(dx)
 
     def pieces(self, event: EventData) -> Mapping[Word, np.ndarray]:
         """The one matrix."""
-        group = event.groups[0]
-        return {(group,): event.ways.passage(event.root, group).matrix}
+        return {(event.groups[0],): _passage(event).matrix}
+
+
+def _passage(event: EventData) -> Passage:
+    """The way through the event.
+
+    Raises:
+        NonDifferentiableError: what neighbouring runs meet ends elsewhere than the run itself.
+    """
+    passage = event.ways.passage(event.root, event.groups[0])
+    if not event.is_outcome(passage.node):
+        raise NonDifferentiableError(
+            f"neighbours of the run end elsewhere than the run itself at t = {event.time:.9g} s, where something"
+            " else happens at the same instant (a parameter was set, or another contact touches); take the two apart in time",
+            event=event,
+        )
+    return passage

@@ -1,0 +1,69 @@
+"""Events that a derivative must refuse, or must not forget."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pytest
+
+import contactsim as cs
+from builders import point_mass
+from contactsim.hybrid import Array, Transition
+
+
+class Parabola(cs.HybridSystem):
+    """x' = (1, 0) past the guard x0^2 - depth, which touches zero where depth is zero; the reset triples x1."""
+
+    def __init__(self, depth: float = 0.0) -> None:
+        self.depth = depth
+
+    def flow(self, mode: Hashable) -> cs.Flow:
+        return Past(self.depth) if mode == "before" else Past(np.nan)
+
+    def start(self, t: float, x: Array) -> Transition:
+        return Transition(x, "before")
+
+    def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
+        return Transition(np.array([x[0], 3.0 * x[1]]), "after", {"x1": (mode, "after")})
+
+
+class Past(cs.Flow):
+    def __init__(self, depth: float) -> None:
+        self.depth = depth
+        self.guard_names = () if np.isnan(depth) else ("touch",)
+
+    def field(self, t: float, x: Array) -> Array:
+        return np.array([1.0, 0.0])
+
+    def guards(self, t: float, x: Array) -> Array:
+        return np.array([x[0] ** 2 - self.depth]) if self.guard_names else np.empty(0)
+
+
+def test_a_graze_has_no_derivative() -> None:
+    run = cs.simulate(Parabola(depth=1e-15), np.array([-1.0, 1.0]), (0.0, 2.0))
+    assert run.events
+    with pytest.raises(cs.TransversalityError, match="tangentially"):
+        cs.linearize(run).matrix()
+
+
+def test_a_clear_crossing_of_the_same_guard_has_one() -> None:
+    run = cs.simulate(Parabola(depth=0.01), np.array([-1.0, 1.0]), (0.0, 2.0))
+    np.testing.assert_allclose(cs.linearize(run).matrix(), np.diag([1.0, 3.0]), atol=1e-9)
+
+
+def test_a_guard_that_is_below_zero_at_the_start_counts() -> None:
+    run = cs.simulate(Parabola(depth=0.01), np.array([0.0, 1.0]), (0.0, 1.0))
+    np.testing.assert_allclose(cs.linearize(run).matrix(), np.diag([1.0, 3.0]), atol=1e-9)
+
+
+def test_a_parameter_set_at_a_touch_down_is_refused() -> None:
+    simulation = cs.Simulation(cs.ContactSystem(point_mass(0.0, 0.5)), cs.State([0, 0, 0.1], [0, 0, 0]))
+    simulation.advance_to(0.2)
+    landing = simulation.trajectory.events[0].time
+    again = cs.Simulation(cs.ContactSystem(point_mass(0.0, 0.5)), cs.State([0, 0, 0.1], [0, 0, 0]))
+    again.advance_to(landing)
+    again.set("contact.restitution", 0.2)
+    again.advance(0.05)
+    with pytest.raises(cs.NonDifferentiableError, match="same instant"):
+        cs.linearize(again.trajectory).matrix()
