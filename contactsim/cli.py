@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ import typer
 from .errors import ContactSimError, InputError
 
 if TYPE_CHECKING:
+    from .job import Job
     from .scene import Scene
 
 app = typer.Typer(
@@ -24,11 +26,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-PLANNED = {
-    "slip": "the model 'slip' is not here yet; run a robot, for example: contactsim run hexapod",
-    "compliant-hexapod": "the model 'compliant-hexapod' is not here yet; run the hexapod with --law spring-damper",
-}
 
 
 class Code(IntEnum):
@@ -42,7 +39,9 @@ class Code(IntEnum):
 
 @app.command()
 def run(
-    target: Annotated[str, typer.Argument(help="Name of a robot, FILE.urdf, FILE.xml (MJCF) or SCENE.toml.")],
+    target: Annotated[
+        str, typer.Argument(help="Name of a robot or model, FILE.urdf, FILE.xml (MJCF), SCENE.toml or FILE.rc.")
+    ],
     time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A key of the scene: contact.friction=0.4.")
@@ -52,27 +51,28 @@ def run(
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
     view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
-    integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = None,
+    integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
         bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")
     ] = False,
     all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
 ) -> int:
-    """Simulate a robot and keep the run in DIR/run.nc."""
-    given = {"run.time": time, "law.name": law, "run.integrator": integrator, "run.rtol": rtol}
-    changes = [*(settings or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
+    """Simulate a robot or a model and keep the run in DIR/run.nc."""
     _one_thread()
-    scene = scene_of(target, changes)
+    given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
+    options = {key: value for key, value in given.items() if value is not None}
+    make = model_job if is_model(target) else robot_job
+    work = make(target, settings or [], options)
 
     from . import job
 
-    simulation, end = job.prepare(scene)
-    folder = job.folder(out, scene.title)
-    trajectory = job.simulate(simulation, end, scene.title)
-    file = job.save(trajectory, folder, scene)
-    job.report(trajectory, scene.title, all_events)
-    job.wrote(file)
+    folder = job.folder(out, work.title)
+    trajectory = job.simulate(work.simulation, work.end, work.title)
+    file = job.save(trajectory, folder, work.text)
+    job.report(trajectory, work.title, all_events)
+    for path in (file, *work.write(trajectory, folder)):
+        job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
     for wanted, export in ((html, job.write_html), (png, job.write_png)):
         if wanted:
@@ -128,25 +128,63 @@ def doctor() -> int:
     return doctor.examine()
 
 
+def is_model(target: str) -> bool:
+    """Whether a model is named, or a file with the symbols of one."""
+    suffix = Path(target).suffix.lower()
+    if suffix not in ("", ".rc", ".toml"):
+        return False
+    from . import initfile
+
+    return initfile.known(target) if not suffix else initfile.is_initfile(target)
+
+
+def robot_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
+    """The run of a robot or a scene."""
+    keys = {"time": "run.time", "law": "law.name", "integrator": "run.integrator", "rtol": "run.rtol"}
+    scene = scene_of(target, [*settings, *(f"{keys[key]}={value}" for key, value in options.items())])
+
+    from . import job
+
+    simulation, end = job.prepare(scene)
+    return job.Job(scene.title, simulation, end, scene.text())
+
+
+def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
+    """The run of a model by name, or of an initialization file.
+
+    Raises:
+        InputError: there is no such file, a symbol is unknown or has a bad value, or a law was asked for.
+    """
+    from . import initfile, job
+
+    if "law" in options:
+        raise InputError(f"{target} is a model with laws of its own; leave --law out, or run a robot")
+    keys = {"time": "finalTime", "integrator": "integrator", "rtol": "tolerance"}
+    changes = [*settings, *(f"{keys[key]}={value}" for key, value in options.items())]
+    if Path(target).suffix and not Path(target).expanduser().is_file():
+        raise InputError(f"there is no file {target}; check the path")
+    file = initfile.read(target, changes=changes) if Path(target).suffix else initfile.named(target, changes)
+    for note in file.notes:
+        _note(note)
+    simulation = initfile.begin(file)
+    return job.Job(file.title, simulation, file.settings.finalTime, "", partial(initfile.write, file))
+
+
 def scene_of(target: str, settings: Sequence[str]) -> Scene:
     """The scene of what was named on the command line.
 
     Raises:
         InputError: there is no such robot or file, or it cannot be read.
     """
-    if target in PLANNED:
-        raise InputError(PLANNED[target])
     suffix = Path(target).suffix.lower()
     if suffix in (".urdf", ".xml", ".mjcf", ".toml") and not Path(target).expanduser().is_file():
         raise InputError(f"there is no file {target}; check the path")
-    if suffix == ".rc":
-        raise InputError(f"{target}: .rc files are not read by this version; give a robot, a URDF or a scene in TOML")
     if not suffix and "/" not in target:
         from .listings import demand_robot
 
         demand_robot(target)
     elif suffix not in (".urdf", ".xml", ".mjcf", ".toml"):
-        raise InputError(f"{target} is of no known kind; give the name of a robot, .urdf, .xml (MJCF) or .toml")
+        raise InputError(f"{target} is of no known kind; give the name of a robot, .urdf, .xml (MJCF), .toml or .rc")
 
     from . import scene
 

@@ -114,7 +114,8 @@ class InitFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences worth telling about what is asked for and not done."""
-        return ("useGeomview is set, but models are not drawn yet",) if self.settings.useGeomview else ()
+        hint = "useGeomview is set: give --view or --html to see the run in meshcat"
+        return (hint,) if self.settings.useGeomview else ()
 
     def symbols(self) -> dict[str, Value]:
         """Every symbol with its value, that of the state where the run starts: what reads back as the same run."""

@@ -8,7 +8,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
@@ -35,6 +35,25 @@ from .trajectory import Event, Status, Trajectory
 HEAD, TAIL = 20, 12  # events at both ends of a long table
 REASONS = 5  # sentences on matrices that do not exist
 EIGENVALUES = 3  # of a saltation matrix, the largest
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that is ready to start.
+
+    Attributes:
+        title: what it is called.
+        simulation: at its start.
+        end: when it ends [s].
+        text: its scene file (TOML); empty for a model.
+        write: writes what a model leaves behind besides run.nc: (trajectory, folder) -> files.
+    """
+
+    title: str
+    simulation: Simulation
+    end: float
+    text: str
+    write: Callable[[Trajectory, Path], tuple[Path, ...]] = lambda trajectory, folder: ()
 
 
 def prepare(scene: Scene) -> tuple[Simulation, float]:
@@ -113,9 +132,9 @@ def folder(out: Path | None, title: str) -> Path:
     return chosen
 
 
-def save(trajectory: Trajectory, where: Path, scene: Scene) -> Path:
+def save(trajectory: Trajectory, where: Path, scene: str) -> Path:
     """Write run.nc with its scene."""
-    return save_run(trajectory, where / "run.nc", scene.text())
+    return save_run(trajectory, where / "run.nc", scene)
 
 
 def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
@@ -164,6 +183,8 @@ class WithoutForces(Trajectory):
 
 def drawable(trajectory: Trajectory) -> Trajectory:
     """The run itself, or without its forces where they need a controller that the file names only."""
+    if not hasattr(trajectory.system, "forces"):
+        return trajectory
     try:
         trajectory.forces(float(trajectory.t[0]))
     except InputError as error:
@@ -196,7 +217,8 @@ def report(trajectory: Trajectory, title: str, all_events: bool) -> None:
         console.print(event_table(trajectory.events, title, all_events))
     else:
         console.print("no events")
-    for note in dict.fromkeys(note for event in trajectory.events for note in event.notes):
+    notes = [*trajectory.notes, *(note for event in trajectory.events for note in event.notes)]
+    for note in dict.fromkeys(notes):
         console.print(f"note: {escape(note)}", soft_wrap=True)
     style = "green" if trajectory.status.complete else "bold red"
     console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)

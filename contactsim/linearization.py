@@ -147,7 +147,6 @@ class EventLinearization:
             raise InputError(f"a state of {len(s)} numbers has no blocks of positions and velocities; use 'saltation'")
         return {"qq": s[:n, :n], "qv": s[:n, n : 2 * n], "vq": s[n : 2 * n, :n], "vv": s[n : 2 * n, n : 2 * n]}
 
-
     def _square(self, wanted: str) -> Array:
         matrix = self.saltation
         if matrix.shape[0] != matrix.shape[1]:

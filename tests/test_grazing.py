@@ -6,9 +6,9 @@ from collections.abc import Hashable
 
 import numpy as np
 import pytest
+from builders import point_mass
 
 import contactsim as cs
-from builders import point_mass
 from contactsim.hybrid import Array, Transition
 
 

@@ -1,11 +1,11 @@
 """Parameters of a ContactSystem by name: what `parameter` reads and `with_parameter` changes.
 
-    contact.KIND, contact.NAME.KIND    coefficient of all contacts, or of one: friction, static_friction, restitution
-    law.NAME                           parameter of the contact law
-    body.NAME.mass                     mass of a body of a Robot [kg]; see Robot.with_body_parameter
-    body.NAME.inertia_scale            factor on its rotational inertia
-    controller.NAME                    parameter that the controller declares: kp, kd, kp.JOINT, kp_scale, ... of PD
-    gravity                            magnitude of gravity [m/s^2], whose direction is kept
+contact.KIND, contact.NAME.KIND    coefficient of all contacts, or of one: friction, static_friction, restitution
+law.NAME                           parameter of the contact law
+body.NAME.mass                     mass of a body of a Robot [kg]; see Robot.with_body_parameter
+body.NAME.inertia_scale            factor on its rotational inertia
+controller.NAME                    parameter that the controller declares: kp, kd, kp.JOINT, kp_scale, ... of PD
+gravity                            magnitude of gravity [m/s^2], whose direction is kept
 """
 
 from __future__ import annotations

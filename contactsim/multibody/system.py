@@ -206,7 +206,8 @@ class ContactSystem(HybridSystem):
             return contacts(t, x, mode, fired)
         assert self.controller is not None
         transition = contacts(t, self.sampled(t, x), mode, fired)
-        return replace(transition, derivative=partial(self._sampled_derivative, t, x, transition), still=False, unmoved=False)
+        derivative = partial(self._sampled_derivative, t, x, transition)
+        return replace(transition, derivative=derivative, still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
         q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]

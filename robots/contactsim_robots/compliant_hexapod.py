@@ -84,7 +84,7 @@ class Tripods:
 
 @dataclass(frozen=True)
 class Drive:
-    """Joint torques of the manual's robot, (t, q, v) -> tau (nv,): springs, dampers, and hips within their motors' limit.
+    """Joint torques (t, q, v) -> tau (nv,) of the manual's robot: springs, dampers, and hips within their motors' limit.
 
         tau_phi = clip(KP wrap(ref - phi) + KD (ref' - phi'), lower, upper)
         upper = max_torque clip(1 - phi' / w0, 0, 1),    lower = -max_torque clip(1 + phi' / w0, 0, 1)

@@ -111,6 +111,25 @@ def test_run_of_a_scene(capsys: pytest.CaptureFixture[str], box: Path) -> None:
     assert cs.Trajectory.load("o/run.nc").t[-1] == 0.05
 
 
+def test_run_of_a_model_and_of_its_own_file(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    code, out, _ = command(capsys, "run", "slip", "--time", "1", "--set", "k=900", "--out", "a", "--html")
+    assert code == 0
+    assert "compression -> decompression" in out
+    assert {path.name for path in Path("a").iterdir()} == {
+        *("run.nc", "run.html", "slip.data", "slip.initial", "slip.param", "slip.rc")
+    }
+    assert command(capsys, "run", "a/slip.rc", "--out", "b")[0] == 0
+    assert Path("b/slip.data").read_text() == Path("a/slip.data").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [(("slip", "--law", "coulomb"), "laws of its own"), (("slip", "--set", "kk=3"), "'kk'"), (("no.rc",), "no.rc")],
+)
+def test_mistakes_with_models(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], word: str) -> None:
+    assert word in mistake(capsys, "run", *arguments)
+
+
 def test_a_run_that_stops_early_is_kept(capsys: pytest.CaptureFixture[str], here: Path) -> None:
     code, out, _ = command(capsys, "run", "biped", "--set", "run.max_events=3", "--out", "o")
     assert code == 3
@@ -263,8 +282,6 @@ def test_an_interrupted_derivative_keeps_the_run(
         (["run", "nowhere.toml"], ["nowhere.toml"]),
         (["run", "notes.rc"], [".rc"]),
         (["run", "robot.sdf"], ["robot.sdf", ".urdf"]),
-        (["run", "slip"], ["slip", "hexapod"]),
-        (["run", "compliant-hexapod"], ["spring-damper"]),
         (["run", "hexapod", "--set", "contact.friction=-1"], ["contact.friction"]),
         (["run", "hexapod", "--set", "contact.friction=nan"], ["contact.friction", "finite"]),
         (["run", "hexapod", "--set", "contact.paw.friction=1"], ["paw", "lf"]),

@@ -40,8 +40,8 @@ def _passage(event: EventData) -> Passage:
     passage = event.ways.passage(event.root, event.groups[0])
     if not event.is_outcome(passage.node):
         raise NonDifferentiableError(
-            f"neighbours of the run end elsewhere than the run itself at t = {event.time:.9g} s, where something"
-            " else happens at the same instant (a parameter was set, or another contact touches); take the two apart in time",
+            f"neighbours of the run end elsewhere than the run itself at t = {event.time:.9g} s, where something else"
+            " happens at the same instant (a parameter was set, or another contact touches); take the two apart",
             event=event,
         )
     return passage

@@ -67,6 +67,10 @@ class LegChart(NamedTuple):
     phases: tuple[int, ...]
     held: tuple[Command | None, ...] = (None,) * LEGS
 
+    def __str__(self) -> str:
+        standing = ", ".join(str(leg) for leg, stands in enumerate(self.stance) if stands)
+        return f"stance: {standing or 'none'}; phases: {' '.join(map(str, self.phases))}"
+
     @classmethod
     def of(cls, mode: Any) -> LegChart:
         """A chart from itself, or from the plain tuples as which a stored run comes back."""
