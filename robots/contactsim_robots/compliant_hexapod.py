@@ -8,7 +8,7 @@ Source: SimSect manual, 5.1 to 5.4, Table 2; leg 4 sits at y = 0, where the prin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import copysign, cos, floor, pi
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ TILT = np.array([0.2, 0.2, 0.2, -0.2, -0.2, -0.2])  # theta of each leg at rest 
 STIFF = np.array([1.0, 2.0, 1.0, 1.0, 2.0, 1.0])  # the middle legs are twice as stiff
 STIFFNESS = np.array([10.0, 100.0, 500.0])  # of phi, theta and rho [N m/rad, N m/rad, N/m]
 DAMPING = np.array([0.5, 0.4, 10.0])  # of the same [N m s/rad, N m s/rad, N s/m]
-FRICTION = 5.0  # toes hold, as in the manual's runs; with the 0.5 of Table 2 they slip, a hundred times slower to run
+FRICTION = 5.0  # toes hold, as in the manual's runs; with the 0.5 of Table 2 they slip, and runs take ten times as long
 MAX_TORQUE = 3.0  # of a hip at standstill [N m]
 NO_LOAD = 10000.0 * pi / 30.0 * 0.0333  # speed of a hip without load [rad/s]
 ACCURACY = {"rtol": 1e-6, "atol": 1e-8}
@@ -44,7 +44,7 @@ class Tripods:
         period: of a turn, s.
         slow: duration of the slow phase, s.
         sweep: angle of the slow phase, rad.
-        ramp: duration of each change between slow and fast, s; the manual's jump.
+        ramp: duration of each change between slow and fast, s; in the manual it jumps.
         direction: +1, or -1 for the negated profile, which drives the body to +y.
 
     Source: SimSect manual, 5.2, Figure 8.
@@ -84,7 +84,7 @@ class Tripods:
 
 @dataclass(frozen=True)
 class Drive:
-    """Joint torques (t, q, v) -> tau (nv,) of the manual's robot: springs, dampers, and hips within their motors' limit.
+    """Joint torques (t, q, v) -> tau (nv,): springs, dampers, and hips within the limit of their motors.
 
         tau_phi = clip(KP wrap(ref - phi) + KD (ref' - phi'), lower, upper)
         upper = max_torque clip(1 - phi' / w0, 0, 1),    lower = -max_torque clip(1 + phi' / w0, 0, 1)
@@ -99,7 +99,7 @@ class Drive:
     Source: SimSect manual, 5.1.2, 5.1.6 and 5.5.4.
     """
 
-    tripods: Tripods
+    tripods: Tripods = field(repr=False)
     max_torque: float = MAX_TORQUE
     no_load: float = NO_LOAD
 
