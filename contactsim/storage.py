@@ -29,6 +29,7 @@ from .errors import ContactSimError, InputError, NonDifferentiableError
 from .hybrid import Array, Euclidean, HybridSystem, Manifold, Transition
 from .integrators import Chain, Segment
 from .linearization import EventLinearization, Linearization
+from .model import Model, load_model, registered_name
 from .multibody.modes import ContactState, Mode, Phase, SystemMode
 from .trajectory import Arc, Event, Status, Trajectory
 
@@ -222,11 +223,16 @@ def _describe(system: HybridSystem) -> dict[str, Any]:
         from .multibody.describe import describe
 
         return {"class": "ContactSystem"} | describe(system)  # type: ignore[arg-type]
-    return {"class": type(system).__name__}
+    description: dict[str, Any] = {"class": type(system).__name__}
+    if isinstance(system, Model) and (name := registered_name(type(system))):
+        description |= {"model": name, "parameters": system.parameters.model_dump(mode="json")}
+    return description
 
 
 def _system_of(header: Mapping[str, Any], path: Path) -> HybridSystem:
     description = json.loads(header["system"])
+    if "model" in description:
+        return load_model(description["model"], **description["parameters"])
     if description["class"] != "ContactSystem":
         raise InputError(f"{path} is a run of a {description['class']}, which is code; {REMEDY}")
     return _from_scene(header, description) or _from_description(description, path)

@@ -118,6 +118,8 @@ def test_run_of_a_model_and_of_its_own_file(capsys: pytest.CaptureFixture[str], 
     assert {path.name for path in Path("a").iterdir()} == {
         *("run.nc", "run.html", "slip.data", "slip.initial", "slip.param", "slip.rc")
     }
+    assert command(capsys, "view", "a/run.nc", "--html", "again.html")[0] == 0
+    assert cs.Trajectory.load("a/run.nc").system.parameter("k") == 900.0
     assert command(capsys, "run", "a/slip.rc", "--out", "b")[0] == 0
     assert Path("b/slip.data").read_text() == Path("a/slip.data").read_text()
 
