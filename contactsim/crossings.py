@@ -127,6 +127,11 @@ class Node:
         """Numbers of a variation: of the state, then of the parameters."""
         return self.space.dim + len(self.parameters.names)
 
+    @cached_property
+    def watch(self) -> Watch:
+        """The guards here."""
+        return Watch(self.flow, self.t, self.x, self.tolerances)
+
     # --- guards -----------------------------------------------------------------------------------------------
 
     def gradient(self, name: Hashable) -> Array:
@@ -158,7 +163,12 @@ class Node:
         if name == CLOCK:
             return -1.0
         k = self.flow.guard_names.index(name)
-        return float(derivative(lambda h: np.asarray(self.flow.guards(self.t + h, self.x))[k], TIME_STEP))
+        return float(self._by_time[k])
+
+    @cached_property
+    def _by_time(self) -> Array:
+        """D_t g (ng,) of all guards."""
+        return np.asarray(derivative(lambda h: self.flow.guards(self.t + h, self.x), TIME_STEP))
 
     def rate(self, name: Hashable) -> float:
         """Total rate D_t g + D_x g F of a guard along the flow."""
@@ -179,7 +189,7 @@ class Node:
 
     def near(self) -> list[tuple[Hashable, float, float]]:
         """Guards that fall and are within their band around zero, with their value and its rounding."""
-        watch = Watch(self.flow, self.t, self.x, self.tolerances)
+        watch = self.watch
         found = [(self.flow.guard_names[k], k) for k in np.flatnonzero(np.abs(watch.values) <= watch.band)]
         return [(name, float(watch.values[k]), float(watch.rounding[k])) for name, k in found if self._falls(name)]
 
@@ -208,7 +218,7 @@ class Node:
         """
         node, reset, reset_t = self._reset(fired)
         for _ in range(JUMPS):
-            jumped = Watch(node.flow, node.t, node.x, self.tolerances).fired_at_start()
+            jumped = node.watch.fired_at_start()
             if not jumped:
                 break
             node, after, after_t = node._reset(jumped)
@@ -230,7 +240,7 @@ class Node:
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
         """Whether the guards lie below zero already: they fire where the state is, not where a neighbour meets them."""
-        return fired <= Watch(self.flow, self.t, self.x, self.tolerances).fired_at_start()
+        return fired <= self.watch.fired_at_start()
 
     def _demand_transversal(self, name: Hashable) -> None:
         """Raise where a guard touches zero and rises again: within rounding a graze looks like a slow crossing.
@@ -240,8 +250,7 @@ class Node:
         if name == CLOCK or self._fired is None or name not in self._fired:
             return
         rate = self.rate(name)
-        watch = Watch(self.flow, self.t, self.x, self.tolerances)
-        rounding = float(watch.rounding[self.flow.guard_names.index(name)])
+        rounding = float(self.watch.rounding[self.flow.guard_names.index(name)])
         if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
             return
         sides = [self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP)]

@@ -163,6 +163,11 @@ class Transition:
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
 
 
+def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
+    """Each name in a group of its own."""
+    return tuple(frozenset({name}) for name in sorted(names, key=str))
+
+
 class HybridSystem(ABC):
     """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more."""
 
@@ -192,7 +197,7 @@ class HybridSystem(ABC):
 
         Guards belong into one group where every neighbouring run meets them together, too.
         """
-        return tuple(frozenset({name}) for name in sorted(names, key=str))
+        return one_by_one(names)
 
     def prepared(self, t: float, x: Array) -> Array:
         """A user's state with what the system sets itself where a run starts, such as the sample of a controller."""

@@ -82,7 +82,7 @@ class EventLinearization:
             )
         return {self.data.spelled(word): path.cone for word, path in words.items()}
 
-    @property
+    @cached_property
     def differentiable(self) -> bool:
         """Whether one matrix describes the event."""
         try:
@@ -198,6 +198,7 @@ class Linearization:
             registry.load("event_derivatives", name)() for name in _by_priority(registry.names("event_derivatives"))
         ]
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
+        self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
 
     # --- the pieces of a run ----------------------------------------------------------------------------------
@@ -320,10 +321,6 @@ class Linearization:
             system, lambda other: space.difference(x, other.prepared(self.t0, x))
         )
         return matrix
-
-    @cached_property
-    def _matrices(self) -> dict[Stretch, Array]:
-        return {}
 
     def _dim_at(self, t: float) -> int:
         arc = self.trajectory.arc_at(t)

@@ -140,8 +140,6 @@ class Simulation:
 
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system from now on; the contacts are sorted out again at once."""
-        if not hasattr(self.system, "with_parameter"):
-            raise InputError(f"a {type(self.system).__name__} has no parameters to set; make a new one")
         self._replace_system(self.system.with_parameter(name, value))
 
     def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:

@@ -53,6 +53,7 @@ class Ways:
         self.root = root
         self.word: dict[Node, Word] = {root: ()}  # one of the words that lead to a node
         self._ahead = {root: groups}
+        self._words: dict[int, dict[Word, Path] | None] = {}
         self._passages: dict[tuple[Node, frozenset[Hashable]], Passage] = {}
         self._alike: dict[Hashable, list[Node]] = defaultdict(list)
 
@@ -98,6 +99,11 @@ class Ways:
 
     def words(self, most: int) -> dict[Word, Path] | None:
         """All words that some direction takes; None where there are more than `most`, or words too long."""
+        if most not in self._words:
+            self._words[most] = self._all_words(most)
+        return self._words[most]
+
+    def _all_words(self, most: int) -> dict[Word, Path] | None:
         if self.ends() is None:
             return None
         found: dict[Word, Path] = {}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..contracts import CompliantLaw, CompliantPoint
+from ..differences import derivative
 from ..errors import PluginError, SingularError
-from ..hybrid import Array, Flow, Transition
+from ..hybrid import Array, Flow, Transition, one_by_one
 from .algebra import solve_mass
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode
@@ -227,8 +228,12 @@ def law_jacobian(law: CompliantLaw, point: CompliantPoint) -> Array:
         gap, velocity, own = float(moved[0]), moved[1 : 1 + size], moved[1 + size :]
         return np.concatenate(law.force(point._replace(gap=gap, velocity=velocity, memory=own)))
 
-    columns = [(8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h.sum()) for h in np.diag(steps)]
-    return np.column_stack(columns)
+    return np.column_stack(
+        [
+            derivative(lambda h, e=direction: at(h * e), step)  # type: ignore[misc]
+            for direction, step in zip(np.eye(len(values)), steps, strict=True)
+        ]
+    )
 
 
 class CompliantContacts:
@@ -268,7 +273,7 @@ class CompliantContacts:
         self, t: float, x: Array, mode: SystemMode, names: frozenset[Hashable]
     ) -> tuple[frozenset[Hashable], ...]:
         """Each guard alone."""
-        return tuple(frozenset({name}) for name in sorted(names, key=str))
+        return one_by_one(names)
 
     def transition(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """Modes after the guards in `fired`, each a pair (kind, contact)."""

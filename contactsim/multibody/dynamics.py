@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import hypot
@@ -62,11 +62,13 @@ class Sensitivity:
         acceleration_x: of a (nv, dim).
         forces_x: of the contact forces lam (m, dim).
         rates_x: of the contact velocities z (m, dim).
+        memory_x: of the rate of the controller's memory (own, dim).
     """
 
     acceleration_x: Array
     forces_x: Array
     rates_x: Array
+    memory_x: Array
 
 
 class RigidFlow(Flow):
@@ -252,7 +254,7 @@ class RigidFlow(Flow):
         jacobian[range(nv), range(nv, 2 * nv)] = 1.0
         jacobian[nv : 2 * nv] = sensitivity.acceleration_x
         if system.memory:
-            memory_x = system.applied_jacobian(t, x).memory_x
+            memory_x = sensitivity.memory_x
             jacobian[2 * nv : 2 * nv + len(memory_x)] = memory_x
         return jacobian
 
@@ -316,22 +318,26 @@ class RigidFlow(Flow):
         motion, terms = self.motion(t, x), self._terms(t, x)
         forces, acceleration = motion.forces, motion.acceleration
         of_terms = self._mechanism.term_derivatives(t, x[:nq], x[nq : nq + nv], acceleration, self._closed, forces)
-        force = system.applied_jacobian(t, x).force_x
+        applied = system.applied_jacobian(t, x)
+        force = applied.force_x
         force[:, :nv] -= of_terms.residual_q
         force[:, nv : 2 * nv] -= of_terms.residual_v
         change, rates = (np.zeros((self._rows_total, system.tangent_size)) for _ in range(2))
         change[:, :nv], change[:, nv : 2 * nv] = of_terms.motion_q, of_terms.motion_v
         rates[:, :nv], rates[:, nv : 2 * nv] = of_terms.rates_q, terms.rows
-        direct = self._direct_forces(terms, forces, rates)
+        turns = self._turning(terms, rates)
+        direct = np.zeros_like(rates)  # friction turns with the slip velocity, whatever the normal forces do
+        for i, turn in turns.items():
+            direct[self._tangent[i]] = -self._friction[i] * forces[self._normal[i]] * turn
         force += terms.rows.T @ direct
         equations = self._equations(t, x, terms)
         loose = None
         if self._mode.redundant and self._slips:
             if not self._smallest(terms, equations, forces):
                 return None
-            loose = partial(self._loose_forces, t, x, equations, forces, rates)
+            loose = partial(self._loose_forces, t, x, equations, forces, turns)
         acceleration_x, forces_x = equations.solve(force, change, loose)
-        return Sensitivity(acceleration_x, forces_x + direct, rates)
+        return Sensitivity(acceleration_x, forces_x + direct, rates, applied.memory_x)
 
     def _smallest(self, terms: Terms, equations: ModeEquations, forces: Array) -> bool:
         """Whether redundant forces are the smallest ones, not those of the largest cone margin."""
@@ -342,7 +348,7 @@ class RigidFlow(Flow):
         return bool(np.abs(smallest - unknowns).max() <= SMALLEST * np.abs(unknowns).max())
 
     def _loose_forces(
-        self, t: float, x: Array, equations: ModeEquations, forces: Array, rates: Array, inverse: Array
+        self, t: float, x: Array, equations: ModeEquations, forces: Array, turns: Mapping[int, Array], inverse: Array
     ) -> tuple[Array, Array]:
         """How the smallest forces change within the null space, as slip directions turn with the slip velocity, too."""
         unknowns = forces[self._constrained]
@@ -351,26 +357,20 @@ class RigidFlow(Flow):
         by_state = np.zeros((len(unknowns), self._system.tangent_size))
         by_state[:, : self._system.nv] = by_q
         slip = equations.rows @ y
-        z = self._terms(t, x).rates
         for i, column in self._slips:
-            if self._state(i).phase is Phase.FREE:
-                part = self._tangent[i]
-                turn = turned(np.array(self._direction(i, z.tolist())), float(np.linalg.norm(z[part])), rates[part])
-                by_state[column] -= self._friction[i] * slip[part] @ turn
+            if i in turns:
+                by_state[column] -= self._friction[i] * slip[self._tangent[i]] @ turns[i]
         return by_state, by_turns
 
-    def _direct_forces(self, terms: Terms, forces: Array, rates: Array) -> Array:
-        """Derivative (m, dim) of friction by the turning of the slip velocity, with the normal forces held."""
-        direct = np.zeros_like(rates)
-        slip_rates = terms.rates.tolist()
+    def _turning(self, terms: Terms, rates: Array) -> dict[int, Array]:
+        """{contact: derivative (2, dim) of its slip direction} where that turns with the slip velocity."""
+        z, found = terms.rates.tolist(), {}
         for i, _ in self._slips:
-            if self._state(i).phase is not Phase.FREE:
-                continue
-            part = self._tangent[i]
-            speed = float(np.linalg.norm(terms.rates[part]))
-            turn = turned(np.array(self._direction(i, slip_rates)), speed, rates[part])
-            direct[part] = -self._friction[i] * forces[self._normal[i]] * turn
-        return direct
+            if self._state(i).phase is Phase.FREE:
+                part = self._tangent[i]
+                speed = float(np.linalg.norm(terms.rates[part]))
+                found[i] = turned(np.array(self._direction(i, z)), speed, rates[part])
+        return found
 
     def _equations(self, t: float, x: Array, terms: Terms) -> ModeEquations:
         """The linear equations of the mode at a state."""

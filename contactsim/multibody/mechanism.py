@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..differences import derivative, tangent_derivative
 from ..errors import InputError
 from ..hybrid import Array, Euclidean, Manifold
 from .modes import SystemMode
@@ -134,7 +135,7 @@ class ContactMechanism(ABC):
 
         scale = max(1.0, float(np.abs(v).max(initial=0.0)))
         along_q = self._along_q(lambda moved: values(moved, v), q)
-        along_v = _columns(lambda dv: values(q, v + dv), self.nv, SPREAD * scale)
+        along_v = tangent_derivative(lambda moved: values(q, moved), Euclidean(self.nv), v, SPREAD * scale)
         n, m = self.nv, len(forces)
         return TermDerivatives(along_q[:n], along_v[:n], along_q[n : n + m], along_q[n + m :], along_v[n + m :])
 
@@ -154,7 +155,7 @@ class ContactMechanism(ABC):
 
     def _along_q(self, function: Callable[[Array], Array], q: Array) -> Array:
         """Derivative (., n) of a function of the configuration along its tangent directions."""
-        return _columns(lambda dq: function(self.space.integrate(q, dq)), self.nv, SPREAD)
+        return tangent_derivative(function, self.space, q, SPREAD)
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """A faster way (q, v, tau) -> (a, forces) to move in this mode; None where there is none."""
@@ -278,7 +279,7 @@ class Mechanism(ContactMechanism):
     def _drift(self, gap: Gap, t: float, q: Array) -> Array:
         """Partial time derivative of the gap, in the normal row."""
         result = np.zeros(self.dims[self.contacts.index(gap)])
-        result[0] = _derivative(lambda h: gap.gap(t + h, q), 1e-4)
+        result[0] = derivative(lambda h: gap.gap(t + h, q), 1e-4)
         return result
 
     def _bias(self, gap: Gap, t: float, q: Array, v: Array) -> Array:
@@ -288,7 +289,7 @@ class Mechanism(ContactMechanism):
         def rates(h: float) -> Array:
             return self._rows(gap, t + h, q + h * v) @ v + self._drift(gap, t + h, q + h * v)
 
-        return _derivative(rates, 1e-3 / max(1.0, float(np.abs(v).max(initial=0.0))))
+        return derivative(rates, 1e-3 / max(1.0, float(np.abs(v).max(initial=0.0))))
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """The force along its rows: a textbook mechanism has no world axes."""
@@ -308,20 +309,6 @@ class Mechanism(ContactMechanism):
         if self._potential:
             power += (self._potential(q + h * v) - self._potential(q - h * v)) / (2 * h)
         return power
-
-
-def _derivative(function: Callable[[float], Any], h: float) -> Any:
-    """Derivative at zero by the central difference of fourth order."""
-    return (8.0 * (function(h) - function(-h)) - (function(2 * h) - function(-2 * h))) / (12.0 * h)
-
-
-def _columns(function: Callable[[Array], Array], n: int, h: float) -> Array:
-    """Derivative (., n) at zero of a function of n numbers, by central differences of fourth order."""
-    columns = []
-    for unit in h * np.eye(n):
-        near, far = function(unit) - function(-unit), function(2 * unit) - function(-2 * unit)
-        columns.append((8.0 * near - far) / (12.0 * h))
-    return np.array(columns).T
 
 
 def static_of(point: Any) -> float:

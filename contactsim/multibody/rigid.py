@@ -325,8 +325,9 @@ class RigidContacts:
         jumped = any(law.startswith("impact") for law in residuals)
         sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
         problem, _ = contact_problem(self._system, terms, force, staying, sliding)
-        guess, directions = self._guess(t, x, mode, staying, kinds, sliding)
-        slack = self._slack(t, x, mode, staying, kinds, problem)
+        before = self.forces(t, x, mode) if {"force", "cone"} & set(kinds.values()) else {}
+        guess, directions = self._guess(mode, staying, kinds, sliding, before)
+        slack = self._slack(staying, kinds, problem, before)
         solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
@@ -350,35 +351,28 @@ class RigidContacts:
         return np.array(unit(z)) if np.linalg.norm(z) > self._system.tolerances.speed else None
 
     def _slack(
-        self,
-        t: float,
-        x: Array,
-        mode: SystemMode,
-        staying: tuple[int, ...],
-        kinds: Mapping[int, str],
-        problem: ContactProblem,
+        self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
     ) -> tuple[float, ...]:
         """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
         if "force" not in kinds.values():
             return ()
-        left = self.forces(t, x, mode)
-        fired = [kinds.get(i) == "force" and i in left for i in staying]
+        fired = [kinds.get(i) == "force" and i in before for i in staying]
         return tuple(
-            2.0 * abs(float(left[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)]) if off else 0.0
+            2.0 * abs(float(before[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)])
+            if off
+            else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
 
     def _guess(
         self,
-        t: float,
-        x: Array,
         mode: SystemMode,
         staying: tuple[int, ...],
         kinds: Mapping[int, str],
         sliding: tuple[Array | None, ...],
+        before: Mapping[int, Array],
     ) -> tuple[tuple[Mode, ...], tuple[Array | None, ...]]:
         """The present modes, with the contacts whose guards fired moved on; contacts that touch anew, to close."""
-        before = self.forces(t, x, mode) if "cone" in kinds.values() else {}
         modes, directions = [], []
         for i, slip in zip(staying, sliding, strict=True):
             state, kind = mode.contacts[i], kinds.get(i, "")
