@@ -28,6 +28,7 @@ _HOMES = {
     "Euclidean": "hybrid",
     "Finding": "hybrid",
     "Flow": "hybrid",
+    "Filippov": "filippov",
     "HybridSystem": "hybrid",
     "Manifold": "hybrid",
     "Transition": "hybrid",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         StepSizeError,
         TransversalityError,
     )
+    from .filippov import Filippov
     from .formulas import bouligand, bouligand_pieces, saltation_matrix
     from .hybrid import Euclidean, Finding, Flow, HybridSystem, Manifold, Transition
     from .linearization import Linearization, linearize

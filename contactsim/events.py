@@ -24,6 +24,7 @@ TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 DIP = 1e-2
 QUIET = 2.0  # a step in which every guard stays this many times its own change above zero is not looked at closer
+AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
 
@@ -46,6 +47,10 @@ class Watch:
 
     A guard is armed once it has been above its rounding since the flow began. An armed guard fires where it falls
     through zero, one not armed where it falls below where it started (it started at zero and went down).
+
+    Attributes:
+        values: the guards where the next step starts.
+        at_once: whether the guard that fired last had not risen since the flow began: an event that follows at once.
     """
 
     def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
@@ -59,7 +64,9 @@ class Watch:
         self.band = np.maximum(bands, self.rounding)
         self._level = np.minimum(self.values, 0.0) - self.rounding  # where a guard fires that was never armed
         self.armed = self.values > self.rounding
+        self._highest = self.values.copy()
         self._sampled: tuple[Segment, Array, Array] | None = None
+        self.at_once = bool(np.any(self.values < -self.band))
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
@@ -91,11 +98,14 @@ class Watch:
         if len(self.values):
             _, samples = self._sample(segment)
             self.armed = self.armed | (samples > self.rounding).any(axis=0)
+            self._highest = np.maximum(self._highest, samples.max(axis=0))
             self.values = samples[-1]
 
     def _sample(self, segment: Segment) -> tuple[Array, Array]:
         """The times at which a step is looked at, and the guards there (times, ng); those of the last step are kept."""
         if self._sampled is None or self._sampled[0] is not segment:
+            if self._flow.guards_follow:
+                self.values = self._at(segment, segment.t0)
             middle = 0.5 * (segment.t0 + segment.t1)
             last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
             early = np.array([self.values, self._at(segment, middle), last])
@@ -179,7 +189,11 @@ class Watch:
         slopes = self._slopes(segment, time)
         landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
         margin = np.maximum(-slopes * self._window, self.rounding)
-        together = self._armed_before(segment, landed.t1) & (slopes < 0.0) & (values <= margin)
+        armed = self._armed_before(segment, landed.t1)
+        times, samples = self._sample(segment)
+        highest = samples[times < landed.t1, leader.guard].max(initial=self._highest[leader.guard])
+        self.at_once = bool(highest <= AT_ONCE * self.rounding[leader.guard])
+        together = armed & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
 

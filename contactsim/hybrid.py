@@ -88,6 +88,7 @@ class Flow(ABC):
 
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
+    guards_follow: bool = False  # whether `rebase` changes the values of guards
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump
@@ -147,6 +148,7 @@ class Transition:
             differenced.
         still: whether the reset does not depend on time, D_t R = 0; else that is differenced.
         unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
+        accumulated: names of what came to rest here after infinitely many events (Zeno).
     """
 
     x: Array
@@ -158,6 +160,7 @@ class Transition:
     derivative: Callable[[], Array] | None = None
     still: bool = False
     unmoved: bool = False
+    accumulated: tuple[str, ...] = ()
 
 
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires

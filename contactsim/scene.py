@@ -177,6 +177,7 @@ class RunTable(Table):
     integrator: str = "DOP853"
     record_period: float | None = Field(default=None, gt=0.0)
     max_events: int = Field(default=100_000, gt=0)
+    accumulation: Literal["pass", "stop"] = "pass"
 
 
 class Scene(Table):
@@ -355,6 +356,7 @@ def build(scene: Scene) -> Built:
         "tolerances": tolerances,
         "record_period": run.record_period,
         "max_events": run.max_events,
+        "accumulation": run.accumulation,
     }
     return Built(system, _start(scene.start, system, demo), (0.0, time), options)
 

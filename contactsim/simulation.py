@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from .tolerances import Tolerances
 from .trajectory import Arc, Event, Status, Trajectory
 
 EVENTS_AT_ONE_INSTANT = 100
+EVENTS_AT_ONCE = 50  # in a row between the same two modes, each without its guard having risen since the one before
 DEFAULT_INTEGRATOR = "DOP853"
 Progress = Callable[[float], None]
+Accumulation = Literal["pass", "stop"]
 
 
 class Simulation:
@@ -32,6 +34,7 @@ class Simulation:
         tolerances: accuracy; None: that which the system prefers, else that of `Tolerances()`.
         record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
         max_events: the run stops at this many events.
+        accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
     """
 
     system: HybridSystem
@@ -52,11 +55,15 @@ class Simulation:
         tolerances: Tolerances | None = None,
         record_period: float | None = None,
         max_events: int = 100_000,
+        accumulation: Accumulation = "pass",
     ) -> None:
         _demand_positive("record_period", record_period)
         _demand_positive("max_events", max_events)
         if tolerances is not None and not isinstance(tolerances, Tolerances):
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
+        if accumulation not in ("pass", "stop"):
+            raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
+        self._accumulation = accumulation
         self.tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
         integrator = integrator or getattr(system, "preferred_integrator", None) or DEFAULT_INTEGRATOR
         method(integrator, self.tolerances)
@@ -66,7 +73,8 @@ class Simulation:
         self._events: list[Event] = []
         self._segments: list[Segment] = []
         self._notes: dict[str, str] = {}
-        self._evaluations, self._at_one_instant = 0, 0
+        self._evaluations, self._at_one_instant, self._at_once = 0, 0, 0
+        self._between: frozenset[Hashable] = frozenset()
         self._step_size: float | None = None
         self._begin(system, t0, system.pack(state))
 
@@ -182,18 +190,44 @@ class Simulation:
     def _pass_event(self, fired: frozenset[Hashable]) -> None:
         transition = self.system.transition(self.t, self._x, self._mode, fired)
         event = Event(self.t, fired, self._mode, self._x, transition, self.system)
+        self._look_for_an_end(event)
         self._close_arc(event)
         self._retire_stepper()
         self._enter(transition.mode, transition.x)
-        self._at_one_instant = self._at_one_instant + 1 if len(self._arcs) and self._arcs[-1].t0 == self.t else 0
+        at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
+        self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
                 f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
                 f" the modes {event.mode_pre} and {event.mode_post}. {Status.EVENTS_WITHOUT_END.value}",
             )
+        if event.accumulated and self._accumulation == "stop":
+            names = ", ".join(event.accumulated)
+            self._stop(Status.ACCUMULATION, f"{names} at t = {self.t:.12g} s: {Status.ACCUMULATION.value}")
         if len(self._events) >= self._max_events:
             self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
+
+    def _look_for_an_end(self, event: Event) -> None:
+        """Stop where events between two modes follow each other at once: the run would go on for ever and not get on.
+
+        The guard that leads back has not risen when it fires: both fields point at the surface between the modes, or
+        what bounces off it does so by less than rounding.
+        """
+        modes = frozenset({event.mode_pre, event.mode_post})
+        alike = self._watch.at_once and len(self._between | modes) <= 2
+        self._at_once = self._at_once + 1 if alike else 0
+        self._between = self._between | modes if alike else modes
+        if self._at_once < EVENTS_AT_ONCE:
+            return
+        names = " and ".join(sorted(f"'{mode}'" for mode in self._between))
+        guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
+        where = f"at t = {self.t:.12g} s by {guards}"
+        if np.array_equal(event.x_pre, event.x_post):
+            what = f"the fields of the modes {names} point at each other {where}; cs.Filippov(system) slides there"
+        else:
+            what = f"ever smaller events in {names} accumulate {where}"
+        self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
 
     def _is_valid(self) -> bool:
         """Whether the run may go on from the present state; what its mode only warns of is noted once."""
@@ -263,6 +297,7 @@ def simulate(
     tolerances: Tolerances | None = None,
     record_period: float | None = None,
     max_events: int = 100_000,
+    accumulation: Accumulation = "pass",
     progress: bool | Progress = False,
 ) -> Trajectory:
     """Run `system` from `state` over the time `span` (t0, t1) [s].
@@ -276,6 +311,7 @@ def simulate(
         tolerances: accuracy of the run; None: that which the system prefers, else that of `Tolerances()`.
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         max_events: the run stops at this many events.
+        accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
         progress: True shows a bar; a callable is given the time after each step.
 
     Returns:
@@ -293,6 +329,7 @@ def simulate(
         tolerances=tolerances,
         record_period=record_period,
         max_events=max_events,
+        accumulation=accumulation,
     )
     if progress is True:
         from .progress import bar

@@ -350,6 +350,7 @@ def _events(trajectory: Trajectory) -> dict[str, Any]:
         "fired": ("event", _text(_coded(tuple(sorted(event.fired, key=repr))) for event in events)),
         "changes": ("event", _text(_coded(t.changes) for t in transitions)),
         "notes": ("event", _text(json.dumps(t.notes) for t in transitions)),
+        "accumulated": ("event", _text(json.dumps(t.accumulated) for t in transitions)),
         "mode_pre": ("event", np.array([table[event.mode_pre] for event in events], dtype=int)),
         "mode_post": ("event", np.array([table[event.mode_post] for event in events], dtype=int)),
         "x_pre": (("event", "state"), _padded([event.x_pre for event in events])),
@@ -460,7 +461,7 @@ def _coded(value: Any) -> str:
 def _encode(value: Any) -> Any:
     """Modes, guard names and changes as JSON; tuples are lists there, and what JSON lacks carries a tag."""
     if isinstance(value, SystemMode):
-        contacts = [[s.mode.value, s.phase.name, list(s.direction), s.enabled] for s in value.contacts]
+        contacts = [[s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until] for s in value.contacts]
         return {"@mode": contacts, "redundant": value.redundant}
     if isinstance(value, Mode):
         return {"@": value.name}
@@ -481,7 +482,7 @@ def _decode(value: Any) -> Any:
     if "@" in value:
         return Mode[value["@"]]
     if "@mode" in value:
-        states = (ContactState(Mode(m), Phase[p], tuple(d), e) for m, p, d, e in value["@mode"])
+        states = (ContactState(Mode(m), Phase[p], tuple(d), *others) for m, p, d, *others in value["@mode"])
         return SystemMode(tuple(states), value["redundant"])
     return {key: _decode(item) for key, item in value.items()}
 
@@ -621,6 +622,7 @@ def _read_events(
             _unstack(group["impulse"][k], group["impulse_contact"]),
             {law: float(value[0]) for law, value in _unstack(group["residual"][k], group["law"]).items()},
             tuple(json.loads(str(group["notes"][k]))),
+            accumulated=tuple(json.loads(str(group["accumulated"][k]))) if "accumulated" in group else (),
         )
         fired = frozenset(_decode(json.loads(str(group["fired"][k]))))
         x_pre = _trimmed(group["x_pre"][k])

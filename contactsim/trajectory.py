@@ -34,7 +34,10 @@ class Status(Enum):
         " contact compliance."
     )
     EVENTS_WITHOUT_END = (
-        "The run stopped where events follow each other without time passing; two modes point at each other there."
+        "The run stopped where events follow each other without end; change the start, or what happens at the event."
+    )
+    ACCUMULATION = (
+        "The run stopped where infinitely many bounces come to their end, as asked; say accumulation='pass' to go on."
     )
     INVALID_STATE = (
         "The run stopped where its state does not belong to its chart; change the start or the parameters of the model."
@@ -116,6 +119,11 @@ class Event:
     def notes(self) -> tuple[str, ...]:
         """Sentences worth telling: forces that are not unique, an impact that gains energy."""
         return self.transition.notes
+
+    @property
+    def accumulated(self) -> tuple[str, ...]:
+        """Names of the contacts that come to rest here after infinitely many bounces (Zeno)."""
+        return self.transition.accumulated
 
     @property
     def visible(self) -> bool:

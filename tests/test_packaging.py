@@ -26,7 +26,7 @@ PACKAGES = {
 FLOORS = (
     {"errors", "threads"},
     {"registry", "tolerances", "hybrid", "config"},
-    {"contracts", "integrators", "differences", "formulas", "collocation", "model"},
+    {"contracts", "integrators", "differences", "formulas", "collocation", "model", "filippov"},
     {"events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
     {"look", "storage", "progress", "scene", "initfile"},

@@ -154,6 +154,7 @@ class RigidFlow(Flow):
         self.guard_names = tuple(names)
         self._kinds = kinds = [kind for kind, _ in names]
         self.guard_smooth = np.array([kind != "forces" for kind in kinds], dtype=bool)  # that margin has kinks
+        self.guards_follow = "slow" in kinds
         self._needs_motion = any(kind in ("force", "cone", "forces") for kind in kinds)
         self._gap_guards = np.array([k for k, kind in enumerate(kinds) if kind == "gap"], dtype=int)
         self._gap_contacts = np.array([i for kind, i in names if kind == "gap"], dtype=int)
@@ -197,8 +198,8 @@ class RigidFlow(Flow):
         return values
 
     def next_time(self, t: float) -> float:
-        """Next sampling instant of the controller."""
-        return self._system.next_time(t)
+        """Next sampling instant of the controller, or the next end of bounces."""
+        return min([self._system.next_time(t), *(limit for limit in self._mode.limits if limit > t)])
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""

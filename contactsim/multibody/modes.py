@@ -37,17 +37,32 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class ContactState:
-    """Mode of one contact with its data: the phase, a unit slip direction (d_t numbers), and whether it may close."""
+    """Mode of one contact with its data.
+
+    Attributes:
+        mode: how the contact moves.
+        phase: how its slip direction is found.
+        direction: unit slip direction (d_t numbers), where the phase holds one.
+        enabled: whether it may close.
+        until: time [s] at which bounces too small to be followed come to their end; None: it does not bounce. Until
+            then the contact moves as its mode says, with the mean force of the bounces.
+    """
 
     mode: Mode = Mode.OPEN
     phase: Phase = Phase.NONE
     direction: tuple[float, ...] = ()
     enabled: bool = True
+    until: float | None = None
 
     @property
     def closed(self) -> bool:
         """Whether the contact carries a force."""
         return self.mode is not Mode.OPEN
+
+    @property
+    def shown(self) -> Mode:
+        """The mode as events tell it: open until the last bounce."""
+        return self.mode if self.until is None else Mode.OPEN
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,11 @@ class SystemMode:
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
         return tuple(i for i, state in enumerate(self.contacts) if state.closed)
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """Times [s] at which bounces come to their end."""
+        return tuple(state.until for state in self.contacts if state.until is not None)
 
     def __str__(self) -> str:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"

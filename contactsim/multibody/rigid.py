@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
+from .bounces import time_to_rest
 from .complementarity import ContactProblem, ContactSolution
 from .dynamics import RigidFlow, contact_problem
 from .mechanism import Terms
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
+LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
@@ -86,7 +88,9 @@ class RigidContacts:
         """
         # In the order of their names: of a contact whose cone and force vanish together, the force counts.
         kinds = {i: kind for kind, i in sorted(name for name in fired if isinstance(name, tuple))}
-        mode = self._enable(t, x, mode, kinds)
+        mode, ended = self._end_bounces(t, self._enable(t, x, mode, kinds))
+        if ended and not kinds:
+            return self._come_to_rest(x, mode, ended)
         inner = {"slow", "fast", "enable"}
         if kinds and set(kinds.values()) <= inner:
             return self._turn_phase(t, x, mode, kinds)
@@ -94,6 +98,21 @@ class RigidContacts:
         near = set() if alone else self._near(t, x, mode)
         touching = tuple(sorted(set(mode.closed) | near | arriving))
         return self._resolve(t, x, mode, touching, kinds)
+
+    def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
+        """The mode without the bounces that have come to their end, and the contacts which did."""
+        ended = tuple(i for i, state in enumerate(mode.contacts) if state.until is not None and state.until <= t)
+        if not ended:
+            return mode, ()
+        states = (replace(state, until=None) if i in ended else state for i, state in enumerate(mode.contacts))
+        return replace(mode, contacts=tuple(states)), ended
+
+    def _come_to_rest(self, x: Array, mode: SystemMode, ended: tuple[int, ...]) -> Transition:
+        """The last of infinitely many bounces: the contacts move on as they did in the mean."""
+        names = tuple(self._system.mechanism.all_names[i] for i in ended)
+        changes = {name: (Mode.OPEN, mode.contacts[i].mode) for name, i in zip(names, ended, strict=True)}
+        identity = partial(np.eye, self._system.tangent_size)
+        return Transition(x, mode, changes, derivative=identity, still=True, unmoved=True, accumulated=names)
 
     def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that touch the ground, whether they fired or not."""
@@ -186,9 +205,18 @@ class RigidContacts:
     # --- impact, then selection -------------------------------------------------------------------------------
 
     def _resolve(
-        self, t: float, x: Array, mode: SystemMode, touching: tuple[int, ...], kinds: Mapping[int, str]
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        touching: tuple[int, ...],
+        kinds: Mapping[int, str],
+        follow: bool = False,
     ) -> Transition:
-        """Impact where a touching contact approaches, then modes for the contacts that stay in touch."""
+        """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
+
+        With `follow`, a contact leaves the ground however low its hop will be.
+        """
         mechanism = self._system.mechanism
         terms, where = self._closed_terms(t, x, touching)
         speed = self._system.tolerances.speed
@@ -206,16 +234,23 @@ class RigidContacts:
             terms, where = self._closed_terms(t, x, touching)
             at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
         staying = {i for i in touching if terms.rates[where[i]][0] <= speed}
+        bouncing: set[int] = set()
+        rest: float | None = None
         while True:
             after, notes = self._select(t, x, mode, tuple(sorted(staying)), kinds, at_rest, residuals)
             settled, left = self._settle(t, x, after)
             stopped = self._stopped_by_others(t, settled, after) - at_rest
-            hopping = self._hopping(t, settled, after, set(touching) - staying)
+            hopping = set() if follow else self._hopping(t, settled, after, set(touching) - staying)
             if not stopped and not hopping:
                 break
+            if hopping and not bouncing:
+                rest = time_to_rest(self, t, settled, after, hopping)
             at_rest |= stopped
             staying |= hopping
+            bouncing |= hopping
         x = settled
+        if rest is not None:
+            after = _bouncing_until(float(t + rest), after, bouncing)
         if impulses:
             names = self._system.mechanism.all_names
             for i, force in left.items():
@@ -254,20 +289,43 @@ class RigidContacts:
         """
         if not leaving:
             return set()
+        contacts = tuple(sorted(leaving))
+        _, rates, bend = self.gap_motion(t, x, mode, contacts)
+        place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
+        rounding = max(10.0 * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
+        height = max(self._system.tolerances.hop, rounding)
+        return {
+            i
+            for i, rate, back in zip(contacts, rates, -bend, strict=True)
+            if back > 0.0 and rate**2 <= 2 * height * back
+        }
+
+    @property
+    def smallest_speed(self) -> float:
+        """Relative speed below which contacts are at rest [m/s]."""
+        return self._system.tolerances.speed
+
+    def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
         flow = RigidFlow(self._system, mode)
         flow.rebase(t, x)
         acceleration = flow.motion(t, x).acceleration
-        contacts = tuple(sorted(leaving))
         terms, where = self._closed_terms(t, x, contacts)
-        place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
-        height = max(self._system.tolerances.hop, 10.0 * float(np.spacing(max(abs(t), place))))
-        result = set()
-        for i in contacts:
-            n = where[i].start
-            back = -float(terms.rows[n] @ acceleration + terms.bias[n])
-            if back > 0.0 and terms.rates[n] ** 2 <= 2.0 * height * back:
-                result.add(i)
-        return result
+        normals = [where[i].start for i in contacts]
+        return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
+
+    def accelerated(self, x: Array, change: Array) -> Array:
+        """The state with a change (nv,) of its velocity."""
+        x = x.copy()
+        x[self._system.nq : self._system.nq + self._system.nv] += change
+        return x
+
+    def land(self, t: float, x: Array, mode: SystemMode, contact: int) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of one more contact, however low it will hop."""
+        touching = tuple(sorted({*mode.closed, contact}))
+        transition = self._resolve(t, x, mode, touching, {contact: "gap"}, follow=True)
+        assert isinstance(transition.mode, SystemMode)
+        return transition.x, transition.mode
 
     def _stopped_by_others(self, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that are said to slide, but have no slip velocity left since others stick."""
@@ -332,9 +390,8 @@ class RigidContacts:
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
-            states[i] = self._contact_state(
-                i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i]
-            )
+            state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
+            states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
         after = SystemMode(tuple(states), redundant=not solution.unique)
         note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
         return after, () if solution.unique else (note,)
@@ -565,10 +622,18 @@ class RigidContacts:
     ) -> dict[str, tuple[Mode, Mode]]:
         names = self._system.mechanism.all_names
         return {
-            names[i]: (old.mode, new.mode)
+            names[i]: (old.shown, new.shown)
             for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
-            if old.mode is not new.mode or kinds.get(i) == "gap" or names[i] in impulses
+            if old.shown is not new.shown or kinds.get(i) == "gap" or names[i] in impulses
         }
+
+
+def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:
+    """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
+    states = (
+        replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
+    )
+    return replace(mode, contacts=tuple(states))
 
 
 def _parallel(way: Array, other: Array) -> bool:

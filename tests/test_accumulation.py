@@ -1,0 +1,189 @@
+"""Bounces that accumulate (Zeno): the run passes through their limit and goes on in contact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_hybrid_systems import Ball
+
+import contactsim as cs
+from contactsim import scene
+
+G = 9.81
+LIMIT = 1e-8  # s, of the time at which the last bounce comes
+
+
+def bouncer(e: float, g: float = G, ceiling: float | None = None) -> cs.ContactSystem:
+    """A point mass above a floor, and below a ceiling where there is one."""
+    gaps = [cs.Gap(lambda t, q: q[0], lambda t, q: np.ones(1), restitution=e, name="floor")]
+    if ceiling is not None:
+        gaps.append(cs.Gap(lambda t, q: ceiling - q[0], lambda t, q: -np.ones(1), restitution=e, name="ceiling"))
+    force = np.array([-g])
+    return cs.ContactSystem(cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: force, gaps, lambda q: g * q[0]))
+
+
+def limit_of(traj: cs.Trajectory) -> cs.Event:
+    """The event at which the bounces come to their end."""
+    (event,) = (event for event in traj.events if event.accumulated)
+    return event
+
+
+@pytest.mark.parametrize("e", [0.1, 0.5, 0.9])
+def test_ball_comes_to_rest_at_the_limit_of_its_bounces(e: float) -> None:
+    """Siconos' BouncingBallED (e = 0.9): t = 8.57894917872889; first impact at speed v, then 2 e v / (g (1 - e))."""
+    speed = np.sqrt(2.0 * G)
+    limit = speed / G + 2.0 * e * speed / (G * (1.0 - e))
+    traj = cs.simulate(bouncer(e), cs.State([1.0], [0.0]), (0.0, limit + 0.5))
+    event = limit_of(traj)
+    assert event.time == pytest.approx(limit, abs=LIMIT)
+    assert event.accumulated == ("floor",) and event.transitions == {"floor": (cs.Mode.OPEN, cs.Mode.SLIP)}
+    assert traj.status is cs.Status.FINISHED and traj.t[-1] == limit + 0.5
+    assert abs(traj.final.q[0]) < 1e-14 and traj.final.v[0] == 0.0
+    np.testing.assert_allclose(traj.forces(limit + 0.2)["floor"], [G], rtol=1e-12)
+    traj.check()
+
+
+def test_late_slow_decay() -> None:
+    """Times are known to 1e-14 s here, bounces to 1 % of each other: 500 of them are followed, and end in time."""
+    height, start, e = 1e-8, 89.0, 0.99
+    speed = np.sqrt(2.0 * G * height)
+    limit = start + speed / G + 2.0 * e * speed / (G * (1.0 - e))
+    traj = cs.simulate(bouncer(e), cs.State([height], [0.0]), (start, start + 0.1))
+    assert limit_of(traj).time == pytest.approx(limit, abs=LIMIT)
+
+
+def test_floor_and_ceiling() -> None:
+    """Siconos' TwoContacts: q0 = 1, v0 = 10, g = 10, e = 0.8."""
+    traj = cs.simulate(bouncer(0.8, 10.0, 1.5), cs.State([1.0], [10.0]), (0.0, 7.0))
+    times = [0.0513167019494862, 0.2283187800528824, 0.4665486160195446, 0.7413599657472237]
+    assert [event.time for event in traj.events[:4]] == pytest.approx(times, abs=1e-12)
+    assert limit_of(traj).time == pytest.approx(6.20723724208631, abs=LIMIT)
+
+
+def spinning_ball(friction: float = 0.2, restitution: float = 0.5) -> cs.ContactSystem:
+    """Capobianco et al. 2021, 10.1: m = 1, R = 0.1, I = 0.4 m R^2, contact velocity x' + R omega."""
+    radius, inertia = 0.1, np.diag([1.0, 1.0, 0.4 * 0.01])
+    gap = cs.Gap(
+        lambda t, q: q[1] - radius,
+        lambda t, q: np.array([0.0, 1.0, 0.0]),
+        lambda t, q: np.array([[1.0, 0.0, radius]]),
+        friction=friction,
+        restitution=restitution,
+        name="ball",
+    )
+    force = np.array([0.0, -G, 0.0])
+    return cs.ContactSystem(cs.Mechanism(3, lambda q: inertia, lambda t, q, v: force, [gap]))
+
+
+def test_ball_with_spin() -> None:
+    traj = cs.simulate(spinning_ball(), cs.State([0.0, 1.0, 0.0], [0.0, 0.0, 50.0]), (0.0, 2.0))
+    assert [event.time for event in traj.events[:3]] == pytest.approx(
+        [0.428352936878, 0.856705873756, 1.0708823422], abs=1e-10
+    )
+    assert limit_of(traj).time == pytest.approx(1.285058810634, abs=LIMIT)
+
+
+def test_derivative_through_the_limit() -> None:
+    """The ball lands, comes to rest while it slides, and slides on: the run forgets its height, but not its slip."""
+    start, system = np.array([0.0, 0.3, 0.0, 2.0, 0.1, 50.0]), spinning_ball()
+    tight = cs.Tolerances(rtol=1e-11, atol=1e-13)
+
+    def end(x: np.ndarray, system: cs.ContactSystem = system) -> np.ndarray:
+        final = cs.simulate(system, cs.State(x[:3], x[3:]), (0.0, 1.0), tolerances=tight).final
+        return np.concatenate([final.q, final.v])
+
+    traj = cs.simulate(system, cs.State(start[:3], start[3:]), (0.0, 1.0), tolerances=tight)
+    assert limit_of(traj).transitions["ball"][1] is cs.Mode.SLIP
+    lin = cs.linearize(traj)
+    h = 1e-4
+    differences = np.array([(end(start + h * e) - end(start - h * e)) / (2.0 * h) for e in np.eye(6)]).T
+    np.testing.assert_allclose(lin.matrix(), differences, rtol=1e-5, atol=1e-5)
+    assert np.abs(lin.matrix()[[1, 4]]).max() < 1e-12
+    for name in ("contact.friction", "contact.restitution"):
+        value = system.parameter(name)
+        high, low = (end(start, system.with_parameter(name, value + d)) for d in (1e-4, -1e-4))
+        np.testing.assert_allclose(lin.parameter(name), (high - low) / 2e-4, rtol=1e-6, atol=1e-3)
+
+
+def rocking_block(e: float) -> cs.ContactSystem:
+    """Housner's block, alpha = atan(0.25), with so much friction that it never slips."""
+    half_width, half_height, mass = 0.25, 1.0, 1.0
+    inertia = mass * (half_width**2 + half_height**2) / 3.0
+
+    def corner(side: float, name: str) -> cs.Gap:
+        def arm(q: np.ndarray) -> tuple[float, float]:
+            c, s = np.cos(q[2]), np.sin(q[2])
+            return side * half_width * c + half_height * s, side * half_width * s - half_height * c
+
+        return cs.Gap(
+            lambda t, q: q[1] + arm(q)[1],
+            lambda t, q: np.array([0.0, 1.0, arm(q)[0]]),
+            lambda t, q: np.array([[1.0, 0.0, -arm(q)[1]]]),
+            friction=5.0,
+            restitution=e,
+            name=name,
+        )
+
+    force = np.array([0.0, -mass * G, 0.0])
+    matrix = np.diag([mass, mass, inertia])
+    gaps = [corner(-1.0, "left"), corner(1.0, "right")]
+    return cs.ContactSystem(cs.Mechanism(3, lambda q: matrix, lambda t, q, v: force, gaps))
+
+
+def test_rocking_block_comes_to_rest() -> None:
+    """Each impact leaves 0.9118 of the angular velocity, so the last times between impacts are a geometric series."""
+    tilt = 0.01
+    start = cs.State([0.0, np.cos(tilt) + 0.25 * np.sin(tilt), tilt], np.zeros(3))
+    traj = cs.simulate(rocking_block(0.0), start, (0.0, 3.0), tolerances=cs.Tolerances(rtol=1e-11, atol=1e-13))
+    times = np.array([event.time for event in traj.events if event.impulses and not event.accumulated])
+    ways = np.diff(times)
+    ratio = 0.911764705882353  # omega+ / omega-
+    k = int(np.argmin(ways > 1e-4))  # so low that the block is linear, so high that rounding is not seen
+    assert ways[k + 1] / ways[k] == pytest.approx(ratio, abs=1e-6)
+    event = limit_of(traj)
+    assert event.time == pytest.approx(times[k + 1] + ways[k] * ratio / (1.0 - ratio), abs=LIMIT)
+    assert traj.mode_at(3.0) == {"left": cs.Mode.STICK, "right": cs.Mode.STICK}
+    np.testing.assert_allclose(traj.final.q, [0.25 - 0.25, 1.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "e"), [("hexapod", 0.4), ("solo12", 0.3)])
+def test_robot_feet_that_bounce_come_to_rest(name: str, e: float) -> None:
+    if name == "solo12":
+        pytest.importorskip("contactsim_robots")
+    built = scene.build(scene.parse(f'robot = {{name = "{name}"}}\n[contact]\nrestitution = {e}'))
+    traj = cs.simulate(built.system, built.state, (0.0, 0.3), **built.options)
+    assert traj.status is cs.Status.FINISHED, traj.message
+    assert any(event.accumulated for event in traj.events)
+    traj.check()
+
+
+def test_stop_at_the_limit_instead() -> None:
+    traj = cs.simulate(bouncer(0.5), cs.State([1.0], [0.0]), (0.0, 3.0), accumulation="stop")
+    assert traj.status is cs.Status.ACCUMULATION and not traj.status.complete
+    assert traj.t[-1] == pytest.approx(3.0 * np.sqrt(2.0 / G), abs=LIMIT)
+    assert "floor" in traj.message
+    with pytest.raises(cs.InputError, match="give 'pass' or 'stop'"):
+        cs.simulate(bouncer(0.5), cs.State([1.0], [0.0]), (0.0, 3.0), accumulation="go")  # type: ignore[arg-type]
+
+
+def test_elastic_bounces_have_no_end() -> None:
+    traj = cs.simulate(bouncer(1.0), cs.State([1e-3], [0.0]), (0.0, 1.0))
+    assert traj.status is cs.Status.FINISHED and not any(event.accumulated for event in traj.events)
+    assert len(traj.events) == int((1.0 + np.sqrt(2e-3 / G)) / (2 * np.sqrt(2e-3 / G)))
+
+
+def test_limit_is_kept_in_the_file(tmp_path) -> None:
+    built = scene.build(scene.parse('robot = {name = "hexapod"}\n[contact]\nrestitution = 0.3'))
+    traj = cs.simulate(built.system, built.state, (0.0, 0.12), **built.options)
+    back = cs.Trajectory.load(traj.save(tmp_path / "run.nc"))
+    assert [event.accumulated for event in back.events] == [event.accumulated for event in traj.events]
+    assert [arc.mode for arc in back.arcs] == [arc.mode for arc in traj.arcs]
+
+
+def test_a_model_that_bounces_without_end_says_so() -> None:
+    """A plain hybrid system has no contact to go on in: it stops, and says where."""
+    traj = cs.simulate(Ball(0.5), [1.0, 0.0], (0.0, 2.0))
+    assert traj.status is cs.Status.EVENTS_WITHOUT_END
+    assert "ever smaller events in 'air' accumulate" in traj.message
+    assert traj.t[-1] == pytest.approx(3.0 * np.sqrt(2.0 / G), abs=1e-5)
