@@ -73,8 +73,14 @@ class RobotEntry:
     armature: float = 0.0
 
 
-def foot(frame: str, name: str, offset: tuple[float, float, float] = (0.0, 0.0, 0.0), radius: float = 0.0,
-         friction: float = 0.8, enabled: Callable[[float, Array, Array], float] | None = None) -> dict[str, Any]:
+def foot(
+    frame: str,
+    name: str,
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    radius: float = 0.0,
+    friction: float = 0.8,
+    enabled: Callable[[float, Array, Array], float] | None = None,
+) -> dict[str, Any]:
     """Keyword arguments of one contact point: a ball of `radius` about `offset` in `frame`, plastic in impact."""
     return {
         "frame": frame,
