@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold
 from .integrators import Segment, Stepper, method
 from .threads import one_thread
 from .tolerances import Tolerances
-from .trajectory import Arc, Event, Status, Trajectory
+from .trajectory import Arc, Event, Settings, Status, Trajectory
 
 EVENTS_AT_ONE_INSTANT = 100
 EVENTS_AT_ONCE = 50  # in a row between the same two modes, each without its guard having risen since the one before
@@ -63,20 +64,52 @@ class Simulation:
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
         if accumulation not in ("pass", "stop"):
             raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
-        self._accumulation = accumulation
-        self.tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
+        tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
         integrator = integrator or getattr(system, "preferred_integrator", None) or DEFAULT_INTEGRATOR
-        method(integrator, self.tolerances)
+        method(integrator, tolerances)
+        self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
+        self._begin(system, t0, system.pack(state))
+
+    @classmethod
+    def resume(cls, trajectory: Trajectory) -> Simulation:
+        """Go on with a run, just made or loaded from its file, as if it had not stopped.
+
+        The run goes on from its last event: the arc in which it was stopped is computed once more, and what follows is
+        the same to the bit as in a run that was not stopped, if no event before lies in the step that the stop cut
+        short. Functions that keep a state of their own (a controller with hidden variables) cannot be taken back.
+
+        Raises:
+            InputError: the trajectory does not say how it was made.
+        """
+        if trajectory.settings is None:
+            raise InputError("the trajectory does not say how it was made; start a new run from its final state")
+        self = object.__new__(cls)
+        settings, last = trajectory.settings, trajectory.arcs[-1]
+        self._prepare(settings, trajectory.record_period)
+        self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
+        self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
+        self._notes = {note: note for note in trajectory.notes}
+        self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
+        mode, x = last.mode, last.segments[0].base
+        if self._events:
+            before = self._events[-1]
+            mode, x = before.mode_post, before.x_post
+            self._between = frozenset({before.mode_pre, before.mode_post})
+        self._enter(mode, x)
+        return self
+
+    def _prepare(self, settings: Settings, record_period: float | None) -> None:
+        """A run without a state yet."""
+        self.tolerances, self._integrator = settings.tolerances, settings.integrator
+        self._settings, self._record_period = settings, record_period
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
-        self._integrator, self._record_period, self._max_events = integrator, record_period, max_events
         self._arcs: list[Arc] = []
         self._events: list[Event] = []
         self._segments: list[Segment] = []
         self._notes: dict[str, str] = {}
-        self._evaluations, self._at_one_instant, self._at_once = 0, 0, 0
+        self._evaluations, self._step_size = settings.evaluations, settings.first_step
+        self._at_one_instant, self._at_once = settings.at_one_instant, settings.at_once
         self._between: frozenset[Hashable] = frozenset()
-        self._step_size: float | None = None
-        self._begin(system, t0, system.pack(state))
 
     # --- what a user reads ------------------------------------------------------------------------------------
 
@@ -107,6 +140,7 @@ class Simulation:
             self._record_period,
             self.evaluations,
             tuple(self._notes.values()),
+            replace(self._settings, **self._arc_start),
         )
 
     @property
@@ -196,16 +230,17 @@ class Simulation:
         self._enter(transition.mode, transition.x)
         at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
         self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
+        self._arc_start |= {"at_one_instant": self._at_one_instant, "at_once": self._at_once}
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
                 f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
                 f" the modes {event.mode_pre} and {event.mode_post}. {Status.EVENTS_WITHOUT_END.value}",
             )
-        if event.accumulated and self._accumulation == "stop":
+        if event.accumulated and self._settings.accumulation == "stop":
             names = ", ".join(event.accumulated)
             self._stop(Status.ACCUMULATION, f"{names} at t = {self.t:.12g} s: {Status.ACCUMULATION.value}")
-        if len(self._events) >= self._max_events:
+        if len(self._events) >= self._settings.max_events:
             self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
 
     def _look_for_an_end(self, event: Event) -> None:
@@ -268,6 +303,7 @@ class Simulation:
             self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
         )
         self._watch = Watch(self._flow, self.t, x, self.tolerances)
+        self._arc_start: dict[str, Any] = {"first_step": self._step_size, "evaluations": self._evaluations}
 
     def _replace_system(self, system: HybridSystem) -> None:
         """Go on with a changed system; what that does to the mode is an event."""

@@ -16,7 +16,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ from .integrators import Chain, Segment
 from .linearization import EventLinearization, Linearization
 from .model import Model, load_model, registered_name
 from .multibody.modes import ContactState, Mode, Phase, SystemMode
-from .trajectory import Arc, Event, Status, Trajectory
+from .tolerances import Tolerances
+from .trajectory import Arc, Event, Settings, Status, Trajectory
 
 FORMAT = "contactsim-run"
 VERSION = 1
@@ -212,6 +213,7 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
         "system": json.dumps(_describe(trajectory.system)),
         "variants": json.dumps(_differences(_systems(trajectory))),
         "scene": scene,
+        "settings": json.dumps(asdict(trajectory.settings)) if trajectory.settings is not None else "",
     }
 
 
@@ -607,7 +609,16 @@ def _assemble(
         str(header["message"]),
         None if np.isnan(period) else period,
         int(header["evaluations"]),
+        settings=_read_settings(header),
     )
+
+
+def _read_settings(header: Mapping[str, Any]) -> Settings | None:
+    """How the run was made; None in a file written before that was kept."""
+    if not header.get("settings"):
+        return None
+    values = json.loads(header["settings"])
+    return Settings(**values | {"tolerances": Tolerances(**values["tolerances"])})
 
 
 def _read_events(

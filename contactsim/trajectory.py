@@ -7,13 +7,14 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .errors import CheckError, InputError
 from .hybrid import Array, HybridSystem, Transition
 from .integrators import Segment
+from .tolerances import Tolerances
 
 
 class Status(Enum):
@@ -174,6 +175,27 @@ class Arc:
 
 
 @dataclass(frozen=True)
+class Settings:
+    """How a run was made, and where its last arc began: what it needs to be gone on with as if it had not stopped.
+
+    Attributes:
+        integrator, tolerances, max_events, accumulation: as given to `simulate`.
+        first_step: first step of the last arc [s]; None: the integrator's own choice.
+        evaluations: field evaluations before the last arc.
+        at_one_instant, at_once: events in a row, at the last arc's begin, that would end the run if they went on.
+    """
+
+    integrator: str
+    tolerances: Tolerances
+    max_events: int
+    accumulation: Literal["pass", "stop"] = "pass"
+    first_step: float | None = None
+    evaluations: int = 0
+    at_one_instant: int = 0
+    at_once: int = 0
+
+
+@dataclass(frozen=True)
 class Trajectory:
     """A run: its arcs and events, evaluated anywhere.
 
@@ -185,6 +207,7 @@ class Trajectory:
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         evaluations: number of field evaluations.
         notes: what the system warned of in the course of the run, each sentence once.
+        settings: how the run was made; None where that is not known.
     """
 
     system: HybridSystem
@@ -195,6 +218,7 @@ class Trajectory:
     record_period: float | None = None
     evaluations: int = 0
     notes: tuple[str, ...] = ()
+    settings: Settings | None = None
 
     def __post_init__(self) -> None:
         if not self.arcs:
