@@ -78,7 +78,9 @@ class _Choices(_Platform):
     )
     saturation_length: float = Field(0.002, gt=0.0, description="length of the continuous saturation [m]")
     pd_error: Literal["wrapped", "unwrapped"] = Field(
-        "wrapped", description="angle error of the hip control: wrapped to (-pi, pi], or the plain difference"
+        "wrapped",
+        description="angle error of the hip control: wrapped to (-pi, pi], or the plain difference of phi in (-pi, pi]"
+        " from a reference that goes on growing",
     )
     torque_speed: Literal["linear", "flat"] = Field(
         "linear", description="torque limit: falling linearly to zero at max_speed, or the same at all speeds"
