@@ -481,9 +481,7 @@ def test_printed_saturation_slides_along_its_jump() -> None:
     microseconds. Its acceleration points to the boundary from both sides.
     """
     model = CompliantHexapod(K=10.0, rho_l=0.181, saturation="literal")
-    traj = cs.simulate(
-        model, model.initial_state(), (0.0, 0.22), integrator="RK45", tolerances=QUICK, max_events=280
-    )
+    traj = cs.simulate(model, model.initial_state(), (0.0, 0.22), integrator="RK45", tolerances=QUICK, max_events=280)
     assert not traj.status.complete
     jumps = {i: [event for event in traj.events if f"spring{i}" in event.transitions] for i in range(6)}
     assert [event.transitions["spring0"] for event in jumps[0]] == [("linear", "saturated"), ("saturated", "linear")]

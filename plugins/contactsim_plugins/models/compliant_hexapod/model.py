@@ -169,7 +169,7 @@ class HexapodFlow(Flow):
         out[LEGS : 2 * LEGS] = way
         if self._jumps:
             beyond = self.evaluate(x).legs.rho - self.dynamics.springs.rho_l
-            out[2 * LEGS :] = np.where(self.setting.saturated, beyond, -beyond)
+            out[2 * LEGS :] = np.where(self.chart.saturated, beyond, -beyond)
         return out
 
     def longest_step(self, t: float, x: Array) -> float:
