@@ -161,8 +161,6 @@ def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) 
         raise InputError(f"{target} is a model with laws of its own; leave --law out, or run a robot")
     keys = {"time": "finalTime", "integrator": "integrator", "rtol": "tolerance"}
     changes = [*settings, *(f"{keys[key]}={value}" for key, value in options.items())]
-    if Path(target).suffix and not Path(target).expanduser().is_file():
-        raise InputError(f"there is no file {target}; check the path")
     file = initfile.read(target, changes=changes) if Path(target).suffix else initfile.named(target, changes)
     for note in file.notes:
         _note(note)

@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import InputError, SimulationError
+from .examples import located
 from .hybrid import Array
 from .model import Model, model_class
 from .registry import names
@@ -151,7 +152,7 @@ def read(path: str | Path, *more: str | Path, changes: Sequence[str] = ()) -> In
     """Read initialization files; later ones, and then `changes`, replace what earlier ones say.
 
     Args:
-        path: a file in SimSect's syntax, or a TOML file (.toml) of the same symbols.
+        path: a file in SimSect's syntax, or a TOML file (.toml) of the same symbols; an example by its name, too.
         more: further ones, such as the `.initial` of another run.
         changes: "symbol=value" each.
 
@@ -161,7 +162,7 @@ def read(path: str | Path, *more: str | Path, changes: Sequence[str] = ()) -> In
     """
     symbols: dict[str, Symbol] = {}
     for file in (path, *more):
-        symbols |= _read(Path(file).expanduser())
+        symbols |= _read(located(file))
     return assemble(symbols | _changes(changes))
 
 
@@ -196,6 +197,10 @@ def is_initfile(path: str | Path) -> bool:
     path = Path(path)
     if path.suffix.lower() != ".toml":
         return True
+    try:
+        path = located(path)
+    except InputError:
+        return False
     try:
         return "systemName" in tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -241,8 +246,6 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
 def _read(path: Path) -> dict[str, Symbol]:
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; check the path") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path} ({error}); give a text file") from error
     if path.suffix.lower() != ".toml":
