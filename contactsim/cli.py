@@ -50,6 +50,7 @@ def run(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
+    plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
     view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
     integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
@@ -67,6 +68,8 @@ def run(
 
     from . import job
 
+    if plots:
+        job.demand_plots(work.simulation.system)
     folder = job.folder(out, work.title)
     trajectory = job.simulate(work.simulation, work.end, work.title)
     file = job.save(trajectory, folder, work.text)
@@ -77,6 +80,8 @@ def run(
     for wanted, export in ((html, job.write_html), (png, job.write_png)):
         if wanted:
             job.wrote(export(trajectory, folder))
+    for path in job.write_plots(trajectory, folder) if plots else ():
+        job.wrote(path)
     if view:
         job.show(trajectory)
     return Code.OK if trajectory.status.complete and whole else Code.STOPPED

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from rich.table import Table
 
 from . import look
 from .errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
-from .hybrid import Array
+from .hybrid import Array, HybridSystem
 from .linearization import EventLinearization, Linearization
 from .linearization import linearize as derivative_of
 from .listings import terminal
+from .model import Model
 from .progress import bar
 from .scene import Scene, build
 from .simulation import Simulation
@@ -33,6 +35,7 @@ from .storage import save as save_run
 from .trajectory import Event, Status, Trajectory
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
+PLOT_DPI = 120  # dots an inch
 REASONS = 5  # sentences on matrices that do not exist
 EIGENVALUES = 3  # of a saltation matrix, the largest
 
@@ -171,6 +174,24 @@ def write_html(trajectory: Trajectory, where: Path, name: str = "run.html") -> P
 def write_png(trajectory: Trajectory, where: Path, name: str = "run.png") -> Path:
     """Write a picture."""
     return look.export_png(trajectory, where / name)
+
+
+def demand_plots(system: HybridSystem) -> None:
+    """Raise InputError where a system has no plots, or matplotlib is missing."""
+    if not isinstance(system, Model) or type(system).figures is Model.figures:
+        raise InputError(f"a {type(system).__name__} has no plots of its own; leave --plots out")
+    if find_spec("matplotlib") is None:
+        raise InputError("--plots needs matplotlib; pip install 'contactsim[plot]'")
+
+
+def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
+    """Write what a model plots of its run, NAME.png each."""
+    assert isinstance(trajectory.system, Model)
+    files = []
+    for name, figure in trajectory.system.figures(trajectory).items():
+        files.append(where / f"{name}.png")
+        figure.savefig(files[-1], dpi=PLOT_DPI)
+    return files
 
 
 class WithoutForces(Trajectory):

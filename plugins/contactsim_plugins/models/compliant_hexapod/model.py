@@ -40,6 +40,8 @@ from .state import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from contactsim import Trajectory
     from contactsim.look import Drawing
 
@@ -466,6 +468,12 @@ class CompliantHexapod(Model):
         from .drawing import draw
 
         return draw(x, LegChart.of(chart).stance, self.dynamics.attach, self.dynamics.ground)
+
+    def figures(self, trajectory: Trajectory) -> Mapping[str, Figure]:
+        """Gait diagram with duty factors, hip torques with their limits, armature currents."""
+        from .plots import plots
+
+        return plots(trajectory)
 
     def audit(self, trajectory: Trajectory) -> tuple[dict[str, float], dict[str, float]]:
         """Residuals of a run, and their limits: energy unexplained, toes in the ground, standing legs that pull."""
