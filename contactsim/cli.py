@@ -51,7 +51,9 @@ def run(
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
     plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
-    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
+    view: Annotated[
+        bool | None, typer.Option(help="Show the run in the browser; by default where FILE.rc has useGeomview = 1.")
+    ] = None,
     integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
@@ -77,13 +79,13 @@ def run(
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
-    for wanted, export in ((html, job.write_html), (png, job.write_png)):
+    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame)):
         if wanted:
-            job.wrote(export(trajectory, folder))
+            job.wrote(export(trajectory, folder, **looks))
     for path in job.write_plots(trajectory, folder) if plots else ():
         job.wrote(path)
-    if view:
-        job.show(trajectory)
+    if work.view if view is None else view:
+        job.show(trajectory, **work.animation)
     return Code.OK if trajectory.status.complete and whole else Code.STOPPED
 
 
@@ -170,7 +172,16 @@ def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) 
     for note in file.notes:
         _note(note)
     simulation = initfile.begin(file)
-    return job.Job(file.title, simulation, file.settings.finalTime, "", partial(initfile.write, file))
+    return job.Job(
+        file.title,
+        simulation,
+        file.settings.finalTime,
+        "",
+        partial(initfile.write, file),
+        file.settings.useGeomview,
+        {"fps": file.framerate},
+        file.frame,
+    )
 
 
 def scene_of(target: str, settings: Sequence[str]) -> Scene:

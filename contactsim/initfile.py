@@ -35,6 +35,11 @@ SYSTEMS = {"hexapod": "compliant-hexapod"}  # models that the manual calls other
 NAMED_TIME = 5.0  # s, run of a model by its name alone
 NAMED_CHARTS = 100_000
 LONGEST_STEP = 1e6  # s, written where a step has no limit: the grammar has no infinity
+UNUSED = {  # symbols that are read for the sake of old files, and what stands in their place
+    "stopPrecision": "boundaries are located to the rounding of their time",
+    "maxStopIterations": "boundaries are bracketed, and located in as many iterations as it takes",
+    "rkPower": "the method adapts its step by its own order",
+}
 SHOWN = 40  # symbols that are listed in a message
 TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*")
@@ -48,14 +53,15 @@ class InitSettings(BaseModel):
     """Symbols of the integrator, with the manual's defaults (2.4.2); `absoluteTolerance` and `integrator` are ours.
 
     Events are located to `Tolerances.event_time` and on the steps of the method, closer than any `stopPrecision`
-    above 1e-12; it, `maxStopIterations` and `rkPower` are read, and change nothing.
+    above 1e-12; it, `maxStopIterations` and `rkPower` are read, and change nothing: `InitFile.notes` tells who sets
+    them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     systemName: str = Field(DEFAULT_MODEL, description="name of the model")
     dataBaseName: str = Field("SimSect", pattern=r"^[^/\\\s]+$", description="base name of the output files")
-    useGeomview: bool = Field(False, description="show the run in the browser, by meshcat")
+    useGeomview: bool = Field(False, description="open the viewer behind the run, as --view does")
     stopPrecision: float = Field(1e-10, gt=0.0, description="precision of boundary functions, in their unit; not used")
     maxStopIterations: int = Field(128, gt=0, description="iterations that locate a boundary; not used")
     recordPeriod: float = Field(0.0, ge=0.0, description="spacing of the recorded samples; 0: each step [s]")
@@ -115,8 +121,20 @@ class InitFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences worth telling about what is asked for and not done."""
-        hint = "useGeomview is set: give --view or --html to see the run in meshcat"
-        return (hint,) if self.settings.useGeomview else ()
+        settings = self.settings
+        changed = [name for name in UNUSED if getattr(settings, name) != InitSettings.model_fields[name].default]
+        return tuple(f"{name} = {getattr(settings, name):g} changes nothing: {UNUSED[name]}" for name in changed)
+
+    @property
+    def framerate(self) -> float:
+        """Pictures a second of an animation: the model's own symbol, where it has one [1/s]."""
+        return float(getattr(self.model.parameters, "framerate", self.settings.framerate))
+
+    @property
+    def frame(self) -> dict[str, int]:
+        """Size of a picture, {"width": pixels, "height": pixels}, where the model has symbols for it."""
+        sizes = {side: getattr(self.model.parameters, f"frame_{side}", None) for side in ("width", "height")}
+        return {side: size for side, size in sizes.items() if size is not None}
 
     def symbols(self) -> dict[str, Value]:
         """Every symbol with its value, that of the state where the run starts: what reads back as the same run."""
@@ -355,7 +373,8 @@ def run_initfile(
         path: the file; see `read`.
         out: folder of the results; it is made where it is missing.
         progress: is given the time after each step [s].
-        say: is given a sentence each `measurePeriod`, and those of `InitFile.notes` at first.
+        say: is given a sentence each `measurePeriod`, and those of `InitFile.notes` at first. No viewer is opened here,
+            `useGeomview` or not: `contactsim.look.view` shows the trajectory.
 
     Returns:
         The run, and the files `write` wrote of it.

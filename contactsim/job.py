@@ -8,7 +8,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain, count
@@ -50,6 +50,9 @@ class Job:
         end: when it ends [s].
         text: its scene file (TOML); empty for a model.
         write: writes what a model leaves behind besides run.nc: (trajectory, folder) -> files.
+        view: whether the run itself asks for the viewer.
+        animation: keyword arguments of `look.view` and `look.export_html`, such as fps.
+        frame: keyword arguments of `look.export_png`, such as width and height.
     """
 
     title: str
@@ -57,6 +60,9 @@ class Job:
     end: float
     text: str
     write: Callable[[Trajectory, Path], tuple[Path, ...]] = lambda trajectory, folder: ()
+    view: bool = False
+    animation: Mapping[str, Any] = field(default_factory=dict)
+    frame: Mapping[str, Any] = field(default_factory=dict)
 
 
 def prepare(scene: Scene) -> tuple[Simulation, float]:
@@ -166,14 +172,14 @@ def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
     return True
 
 
-def write_html(trajectory: Trajectory, where: Path, name: str = "run.html") -> Path:
-    """Write an offline page."""
-    return look.export_html(trajectory, where / name)
+def write_html(trajectory: Trajectory, where: Path, name: str = "run.html", **options: Any) -> Path:
+    """Write an offline page; options as for the viewer."""
+    return look.export_html(trajectory, where / name, **options)
 
 
-def write_png(trajectory: Trajectory, where: Path, name: str = "run.png") -> Path:
-    """Write a picture."""
-    return look.export_png(trajectory, where / name)
+def write_png(trajectory: Trajectory, where: Path, name: str = "run.png", **options: Any) -> Path:
+    """Write a picture; options as for the viewer."""
+    return look.export_png(trajectory, where / name, **options)
 
 
 def demand_plots(system: HybridSystem) -> None:
@@ -214,9 +220,9 @@ def drawable(trajectory: Trajectory) -> Trajectory:
     return trajectory
 
 
-def show(trajectory: Trajectory) -> None:
-    """Play the run in the browser until Ctrl-C."""
-    look.view(trajectory)
+def show(trajectory: Trajectory, **options: Any) -> None:
+    """Play the run in the browser until Ctrl-C; options as for the viewer."""
+    look.view(trajectory, **options)
 
 
 # --- what is printed --------------------------------------------------------------------------------------------

@@ -207,6 +207,7 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
         "contactsim_version": __version__,
         "status": trajectory.status.name,
         "message": trajectory.message,
+        "notes": json.dumps(trajectory.notes),
         "record_period": np.nan if period is None else period,
         "evaluations": trajectory.evaluations,
         "system": json.dumps(_describe(trajectory.system)),
@@ -606,6 +607,7 @@ def _assemble(
         str(header["message"]),
         None if np.isnan(period) else period,
         int(header["evaluations"]),
+        tuple(json.loads(header.get("notes", "[]"))),
     )
 
 

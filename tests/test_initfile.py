@@ -254,8 +254,26 @@ def test_progress_and_messages(tmp_path: Path) -> None:
     assert times[-1] == 1.0 and len(times) > 100
     assert [float(sentence.split()[2]) // 0.25 for sentence in said] == [1.0, 2.0, 3.0, 4.0]
     initfile.run_initfile(file, tmp_path)
-    initfile.run_initfile(written(tmp_path, 'systemName = "slip"; useGeomview = 1;'), tmp_path, say=said.append)
-    assert "useGeomview" in said[-1]
+    initfile.run_initfile(written(tmp_path, 'systemName = "slip"; rkPower = 0.5;'), tmp_path, say=said.append)
+    assert said[-1] == "rkPower = 0.5 changes nothing: the method adapts its step by its own order"
+
+
+def test_symbols_without_effect_are_told_where_they_are_set(tmp_path: Path) -> None:
+    assert initfile.read(written(tmp_path, FIGURE_1)).notes == ()  # as by default
+    text = 'systemName = "slip"; stopPrecision = 1e-6; maxStopIter = 7; power = 0.5; useGeomview = 1; framerate = 10;'
+    notes = initfile.read(written(tmp_path, text)).notes
+    assert [note.split(":")[0] for note in notes] == [
+        "stopPrecision = 1e-06 changes nothing",
+        "maxStopIterations = 7 changes nothing",
+        "rkPower = 0.5 changes nothing",
+    ]
+
+
+def test_frame_rate_and_size_of_pictures() -> None:
+    slip = initfile.named("slip")
+    assert slip.framerate == slip.model.parameter("framerate") == 120.0 and slip.frame == {}
+    hexapod = initfile.named("compliant-hexapod", ["framerate=25", "frame_width=320"])
+    assert hexapod.framerate == 25.0 and hexapod.frame == {"width": 320, "height": 480}
 
 
 def test_a_run_that_stops_early_keeps_its_files(tmp_path: Path) -> None:

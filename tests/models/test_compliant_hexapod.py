@@ -276,6 +276,7 @@ def test_stored_run_comes_back(tight_run: cs.Trajectory, tmp_path) -> None:
     model = CompliantHexapod()
     again = cs.Trajectory.load(tight_run.save(tmp_path / "run.nc"), system=model)
     np.testing.assert_allclose(again.final_x, tight_run.final_x, atol=1e-12)
+    assert again.notes == tight_run.notes and "more than its rest length" in again.notes[0]
     assert energy_ledger(again).residual == pytest.approx(energy_ledger(tight_run).residual, abs=1e-9)
     assert model.auxiliary(again)["chart"][0] == tight_run.mode_at(0.0).number
 
