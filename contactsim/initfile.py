@@ -40,6 +40,7 @@ UNUSED = {  # symbols that are read for the sake of old files, and what stands i
     "maxStopIterations": "boundaries are bracketed, and located in as many iterations as it takes",
     "rkPower": "the method adapts its step by its own order",
 }
+BASE_NAME = r"^[^/\\\s\"\x00-\x1f\x7f]+$"  # names a file, and can be said in the syntax
 SHOWN = 40  # symbols that are listed in a message
 TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*")
@@ -60,7 +61,7 @@ class InitSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     systemName: str = Field(DEFAULT_MODEL, description="name of the model")
-    dataBaseName: str = Field("SimSect", pattern=r"^[^/\\\s]+$", description="base name of the output files")
+    dataBaseName: str = Field("SimSect", pattern=BASE_NAME, description="base name of the output files")
     useGeomview: bool = Field(False, description="open the viewer behind the run, as --view does")
     stopPrecision: float = Field(1e-10, gt=0.0, description="precision of boundary functions, in their unit; not used")
     maxStopIterations: int = Field(128, gt=0, description="iterations that locate a boundary; not used")
@@ -272,15 +273,22 @@ def _read(path: Path) -> dict[str, Symbol]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is no TOML: {error}") from None
-    return {name: Symbol(_toml_value(name, value, path), str(path)) for name, value in table.items()}
+    places = {name: _toml_place(name, text, path) for name in table}
+    return {name: Symbol(_toml_value(name, value, places[name]), places[name]) for name, value in table.items()}
 
 
-def _toml_value(name: str, value: Any, path: Path) -> Value:
+def _toml_value(name: str, value: Any, place: str) -> Value:
     if isinstance(value, bool | int | float):
         return float(value)
     if isinstance(value, str):
         return value
-    raise InputError(f"{path}: '{name}' is {value!r}; give a number or a text")
+    raise InputError(f"{place}: '{name}' is {value!r}; give a number or a text")
+
+
+def _toml_place(name: str, text: str, path: Path) -> str:
+    """Where a key of a TOML file stands: its line, where it is written plainly or in quotes."""
+    found = re.search(rf"""^\s*(?:\[\s*)?(["']?){re.escape(name)}\1\s*[=\].]""", text, re.MULTILINE)
+    return f"{path}, line {text[: found.end()].count(chr(10)) + 1}" if found else str(path)
 
 
 def _changes(changes: Iterable[str]) -> dict[str, Symbol]:

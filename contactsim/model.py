@@ -151,9 +151,9 @@ class Model(HybridSystem):
 
     A model says what its `field`, its `boundaries` and its `reset` are; `start` finds the chart of a state, and
     `validate`, `record`, `jacobian`, `next_time`, `drawing` and `figures` may be added. Charts are any hashable values
-    and may have states of their own size. Continuous states come first; those named in `bookkeeping` follow them, have no rate,
-    and change in transitions only: `field` may leave them out. What a transition remembers in numbers belongs there,
-    not into the chart, which derivatives hold.
+    and may have states of their own size. Continuous states come first; those named in `bookkeeping` follow them, have
+    no rate, and change in transitions only: `field` may leave them out. What a transition remembers in numbers belongs
+    there, not into the chart, which derivatives hold.
 
     Args:
         parameters: values by name; what is not given has its default.
