@@ -40,7 +40,7 @@ class Code(IntEnum):
 @app.command()
 def run(
     target: Annotated[
-        str, typer.Argument(help="Name of a robot or model, FILE.urdf, FILE.xml (MJCF), SCENE.toml or FILE.rc.")
+        str, typer.Argument(help="Name of a robot, model or example; FILE.urdf, FILE.xml (MJCF), SCENE.toml, FILE.rc.")
     ],
     time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
     settings: Annotated[

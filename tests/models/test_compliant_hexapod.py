@@ -16,6 +16,7 @@ import contactsim as cs
 REFERENCE_TIME = 1e-9  # s, event times of an independent implementation
 REFERENCE_PLACE = 1e-9  # m, its positions
 REFERENCE_SPEED = 1e-5  # m/s, its mean speed, quoted with five decimals
+STOP_PRECISION = 1e-10  # N, m, rad: stopPrecision of the manual
 START_HEIGHT = 1e-12  # m, both implementations solve for it; the other quotes 5e-13 less
 DIFFERENCES = 1e-8  # relative, closed forms against central differences of fourth order
 BALANCE = 1e-12  # relative, forces and moments by two ways of summing
@@ -264,6 +265,30 @@ def test_ten_seconds() -> None:
     speed = (traj(5.0) - traj(10.0))[PLACE][1] / 5.0
     assert speed == pytest.approx(MEAN_SPEED, abs=REFERENCE_SPEED)
     np.testing.assert_allclose(traj(0.5)[PLACE], PLACE_AT_HALF, atol=REFERENCE_PLACE)
+
+
+def test_events_lie_where_their_boundary_is_crossed(tight_run: cs.Trajectory) -> None:
+    """Each guard that fired by crossing is zero there, far within the manual's stopPrecision of 1e-10."""
+    crossed = 0
+    for event in tight_run.all_events:
+        flow = tight_run.system.flow(event.mode_pre)
+        values = dict(zip(flow.guard_names, flow.guards(event.time, event.x_pre), strict=True))
+        for name in event.fired:
+            if not (name[0] == "liftoff" and abs(event.time - 0.3) < REFERENCE_TIME):  # those have jumped
+                assert abs(values[name]) < STOP_PRECISION
+                crossed += 1
+    assert crossed == 15  # three touch-downs, and the ends of 12 phases
+
+
+def test_error_and_cost_follow_the_tolerance(tight_run: cs.Trajectory) -> None:
+    """RK45: the error is in proportion to the tolerance, the cost to its power -1/5 in the limit."""
+    logs = np.log10([1e-4, 1e-5, 1e-6])
+    runs = [run(0.5, cs.Tolerances(rtol=10.0**log, atol=10.0**log), "RK45") for log in logs]
+    errors = [np.abs(traj.final_x[PLACE] - tight_run(0.5)[PLACE]).max() for traj in runs]
+    slopes = np.diff(np.log10(errors)) / np.diff(logs)
+    assert (slopes > 0.7).all() and (slopes < 1.3).all()
+    costs = np.diff(np.log10([traj.evaluations for traj in runs])) / np.diff(logs)
+    assert (costs > -0.22).all() and (costs < -0.12).all()
 
 
 def test_fixed_steps_of_the_stability_limit() -> None:
