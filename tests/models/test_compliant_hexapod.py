@@ -527,6 +527,29 @@ def test_printed_saturation_slides_along_its_jump() -> None:
         assert pulled[True] < 0.0 < pulled[False]
 
 
+def test_jump_of_the_printed_saturation_is_stored_and_linearized(tmp_path) -> None:
+    """The force jumps where leg 0 reaches rho_l: the derivative through it against runs from neighbouring states."""
+    model, exact = CompliantHexapod(K=10.0, rho_l=0.181, saturation="literal"), cs.Tolerances(rtol=1e-9, atol=1e-11)
+    x, space, span = model.initial_state(), model.space(None), (0.07, 0.09)
+    x = cs.simulate(model, x, (0.0, span[0]), tolerances=exact).final_x
+    traj = cs.simulate(model, x, span, tolerances=exact)
+    (jump,) = traj.events
+    assert jump.transitions == {"spring0": ("linear", "saturated")}
+    assert traj.arcs[-1].mode.saturated[0] and "saturated: 0" in str(traj.arcs[-1].mode)
+    again = cs.Trajectory.load(traj.save(tmp_path / "run.nc"))
+    assert LegChart.of(again.arcs[-1].mode) == traj.arcs[-1].mode
+    lin = cs.linearize(traj)
+    direction = np.concatenate([np.random.default_rng(6).normal(size=12), np.zeros(42)])
+    direction /= np.linalg.norm(direction)
+    h = 2e-5
+    ends = [
+        cs.simulate(model, space.integrate(x, s * h * direction), span, tolerances=exact).final_x for s in (1.0, -1.0)
+    ]
+    slope = (space.difference(traj.final_x, ends[0]) - space.difference(traj.final_x, ends[1])) / (2.0 * h)
+    assert np.abs(lin.events[0].saltation - np.eye(54)).max() > 1e-3
+    np.testing.assert_allclose(lin.matrix() @ direction, slope, rtol=0, atol=LINEARIZED * max(1.0, np.abs(slope).max()))
+
+
 def test_printed_sign_of_the_force_lifts_every_standing_leg() -> None:
     """With F_i of 5.1.2, the boundary -<n, F_i> of 5.3.3 is negative wherever a leg carries the body."""
     model = CompliantHexapod()

@@ -126,7 +126,8 @@ def test_orbit_of_the_neutral_policy() -> None:
     """
     slip = Slip()
     apex = cs.simulate(slip, slip.initial_state(), (0.0, 0.3), tolerances=TIGHT).events[1].x_post
-    guess = brought_back(cs.simulate(slip, apex, (0.0, 0.05), tolerances=TIGHT).final + [0, 1e-4, 0, 0, 0, 0, 0])
+    falling = cs.simulate(slip, apex, (0.0, 0.05), tolerances=TIGHT).final
+    guess = brought_back(falling + 1e-4 * np.eye(7)[1])
     orbit = cs.find_periodic_orbit(slip, guess, 0.532, symmetry=brought_back)
     assert orbit.residual < ORBIT
     assert np.abs(brought_back(orbit.trajectory.final) - orbit.x0).max() < ORBIT
