@@ -40,7 +40,7 @@ class Code(IntEnum):
 @app.command()
 def run(
     target: Annotated[
-        str, typer.Argument(help="Name of a robot or model, FILE.urdf, FILE.xml (MJCF), SCENE.toml or FILE.rc.")
+        str, typer.Argument(help="Name of a robot, model or example; FILE.urdf, FILE.xml (MJCF), SCENE.toml, FILE.rc.")
     ],
     time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
     settings: Annotated[
@@ -50,7 +50,10 @@ def run(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
-    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
+    plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
+    view: Annotated[
+        bool | None, typer.Option(help="Show the run in the browser; by default where FILE.rc has useGeomview = 1.")
+    ] = None,
     integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
@@ -67,6 +70,8 @@ def run(
 
     from . import job
 
+    if plots:
+        job.demand_plots(work.simulation.system)
     folder = job.folder(out, work.title)
     trajectory = job.simulate(work.simulation, work.end, work.title)
     file = job.save(trajectory, folder, work.text)
@@ -74,11 +79,13 @@ def run(
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
-    for wanted, export in ((html, job.write_html), (png, job.write_png)):
+    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame)):
         if wanted:
-            job.wrote(export(trajectory, folder))
-    if view:
-        job.show(trajectory)
+            job.wrote(export(trajectory, folder, **looks))
+    for path in job.write_plots(trajectory, folder) if plots else ():
+        job.wrote(path)
+    if work.view if view is None else view:
+        job.show(trajectory, **work.animation)
     return Code.OK if trajectory.status.complete and whole else Code.STOPPED
 
 
@@ -161,13 +168,20 @@ def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) 
         raise InputError(f"{target} is a model with laws of its own; leave --law out, or run a robot")
     keys = {"time": "finalTime", "integrator": "integrator", "rtol": "tolerance"}
     changes = [*settings, *(f"{keys[key]}={value}" for key, value in options.items())]
-    if Path(target).suffix and not Path(target).expanduser().is_file():
-        raise InputError(f"there is no file {target}; check the path")
     file = initfile.read(target, changes=changes) if Path(target).suffix else initfile.named(target, changes)
     for note in file.notes:
         _note(note)
     simulation = initfile.begin(file)
-    return job.Job(file.title, simulation, file.settings.finalTime, "", partial(initfile.write, file))
+    return job.Job(
+        file.title,
+        simulation,
+        file.settings.finalTime,
+        "",
+        partial(initfile.write, file),
+        file.settings.useGeomview,
+        {"fps": file.framerate},
+        file.frame,
+    )
 
 
 def scene_of(target: str, settings: Sequence[str]) -> Scene:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from .errors import PluginError
@@ -61,6 +63,23 @@ def load(group: str, name: str) -> Any:
         raise PluginError(
             f"the plugin '{name}' ({where}) fails on import with {reason}; mend or uninstall it"
         ) from error
+
+
+def homes(group: str) -> list[Path]:
+    """Folders in which the modules of a group's plugins lie; of a package, the folder it lies in.
+
+    The modules themselves are not imported; those that cannot be found are left out.
+    """
+    found: dict[Path, None] = {}
+    for entry in _entries(group):
+        try:
+            spec = find_spec(entry.module)
+        except (ImportError, ValueError):  # a parent package fails
+            continue
+        if spec is not None and spec.origin:
+            file = Path(spec.origin)
+            found[file.parent.parent if spec.submodule_search_locations else file.parent] = None
+    return list(found)
 
 
 def survey() -> list[PluginInfo]:

@@ -17,7 +17,7 @@ from . import registry
 from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
-from .multibody.controllers import PD
+from .multibody.controllers import PD, Controller, Sampled, as_controller
 from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
 from .multibody.system import ContactSystem, State
 from .multibody.terrain import Flat, Slope, Terrain
@@ -140,6 +140,8 @@ class LawTable(Table):
 
 class ControllerTable(Table):
     """[controller]: none, joint PD about a reference, or the demonstration's; period is that of zero-order hold [s].
+
+    A demonstration may have a controller of its own, without gains; joint PD then takes its place by kind = "pd".
 
     A gain is one number, an array (nv,), or a table of single joints, where the others keep what they have without it.
     """
@@ -345,7 +347,8 @@ def build(scene: Scene) -> Built:
     run = scene.run
     given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
-    system = ContactSystem(robot, terrain, law, controller, scene.gravity, scene.joint_limits, tolerances=tolerances)
+    gravity = _gravity(scene, demo)
+    system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, tolerances=tolerances)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"law.{name} is {value!r}; give a number")
@@ -413,15 +416,36 @@ def _law(table: LawTable) -> tuple[ContactLaw, dict[str, Any]]:
     return law(**given), {name: value for name, value in table.parameters.items() if name not in own}
 
 
-def _controller(table: ControllerTable, robot: Robot, demo: Any) -> PD | None:
+def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
+    """Gravity of the scene, or where it says nothing that of the demonstration [m/s^2]."""
+    own = getattr(demo, "gravity", None)
+    return scene.gravity if own is None or "gravity" in scene.model_fields_set else (0.0, 0.0, -own)
+
+
+def _controller(table: ControllerTable, robot: Robot, demo: Any) -> Controller | None:
+    own = getattr(demo, "controller", None)
+    gains = (table.kp, table.kd, table.kp_scale, table.kd_scale)
+    wanted = "pd" if any(value is not None for value in (*gains, table.reference, table.period)) else "none"
+    asked = table.kind == "demo" or (table.kind is None and table.reference is None)
+    if own is not None and asked and table.reference in (None, "demo"):
+        if any(value is not None for value in gains):
+            raise InputError(
+                f"the demonstration of '{robot.name}' has a controller of its own, without gains; give"
+                " controller.kind = 'pd' for joint control with gains"
+            )
+        return as_controller(own) if table.period is None else Sampled(own, table.period, robot.nv)
     moved = demo is not None and demo.reference is not None
-    settings = (table.kp, table.kd, table.kp_scale, table.kd_scale, table.reference, table.period)
-    wanted = "pd" if any(value is not None for value in settings) else "none"
     kind = table.kind or ("demo" if moved and table.reference is None else wanted)
     if kind == "none":
         if wanted != "none":
             raise InputError("controller.kind is 'none', and gains, reference or period are given; leave one out")
         return None
+    return _joint_control(table, kind, robot, demo)
+
+
+def _joint_control(table: ControllerTable, kind: str, robot: Robot, demo: Any) -> PD:
+    """Joint PD control about the reference of the table or of the demonstration."""
+    moved = demo is not None and demo.reference is not None
     if not moved and "demo" in (kind, table.reference):
         raise InputError(f"the robot '{robot.name}' has no demonstration with motors; give controller.kind = 'pd'")
     if kind == "demo" and table.reference not in (None, "demo"):

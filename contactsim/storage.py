@@ -208,6 +208,7 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
         "contactsim_version": __version__,
         "status": trajectory.status.name,
         "message": trajectory.message,
+        "notes": json.dumps(trajectory.notes),
         "record_period": np.nan if period is None else period,
         "evaluations": trajectory.evaluations,
         "system": json.dumps(_describe(trajectory.system)),
@@ -609,7 +610,8 @@ def _assemble(
         str(header["message"]),
         None if np.isnan(period) else period,
         int(header["evaluations"]),
-        settings=_read_settings(header),
+        tuple(json.loads(header.get("notes", "[]"))),
+        _read_settings(header),
     )
 
 

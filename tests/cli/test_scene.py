@@ -9,6 +9,7 @@ import pytest
 
 import contactsim as cs
 from contactsim import scene
+from contactsim.multibody.controllers import FunctionController, Sampled
 from contactsim.multibody.robot import robot_entries
 
 BOX = """
@@ -128,6 +129,24 @@ def test_contact_points_by_hand_and_free_joints() -> None:
     assert [point.name for point in made.system.robot.contacts] == ["one"]
     assert made.system.controller is None
     assert made.state.q[2] == 1.0
+
+
+TWIN = 'robot = {name = "compliant-hexapod-twin"}\n'
+
+
+def test_a_demonstration_may_have_a_controller_and_a_gravity_of_its_own() -> None:
+    own = built(TWIN).system
+    assert isinstance(own.controller, FunctionController) and own.gravity.tolist() == [0.0, 0.0, -10.0]
+    asked = built(TWIN, "controller.kind=demo", "controller.reference=demo").system.controller
+    assert repr(asked) == repr(own.controller)
+    assert built(TWIN, "gravity=3").system.gravity.tolist() == [0.0, 0.0, -3.0]
+    assert built(TWIN, "controller.kind=none").system.controller is None
+    held = built(TWIN, "controller.period=0.01").system.controller
+    assert isinstance(held, Sampled) and held.period == 0.01
+    joint = built(TWIN, "controller.kind=pd", "controller.reference=demo", "controller.kp_scale=2").system
+    assert isinstance(joint.controller, cs.PD) and joint.controller.parameters()["kp_scale"] == 2.0
+    assert "controller of its own, without gains; give controller.kind = 'pd'" in refused(TWIN, "controller.kp=20")
+    assert "'demo' has its own reference" in refused(TWIN, "controller.kind=demo", "controller.reference=nominal")
 
 
 @pytest.mark.parametrize(

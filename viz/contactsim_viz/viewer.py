@@ -38,16 +38,17 @@ def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: floa
     return file
 
 
-def view(traj: TrajectoryLike, open_browser: bool = True) -> None:
+def view(traj: TrajectoryLike, open_browser: bool = True, *, fps: float = 60.0) -> None:
     """Play the trajectory in the browser in real time, until Ctrl-C.
 
     Args:
         traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
         open_browser: False only prints the address.
+        fps: frames a second on the screen.
     """
     from . import serve
 
-    serve.show(_page(traj, 60.0, 1.0), open_browser)
+    serve.show(_page(traj, fps, 1.0), open_browser)
 
 
 def export_png(
