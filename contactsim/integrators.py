@@ -220,7 +220,7 @@ class Stepper:
         return self.space.chart_rate(dx, self.flow.field(t, self.space.integrate(self._base, dx)))
 
     def _jacobian(self, t: float, dx: Array) -> Array:
-        """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at its origin, as Newton needs it."""
+        """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""
         x = self.space.integrate(self._base, dx)
         matrix = np.asarray(self.flow.jacobian(t, x), dtype=float)
         bracket = self.space.bracket(self.flow.field(t, x))

@@ -52,6 +52,16 @@ def read(system: ContactSystem, name: str) -> float:
     return float(chosen[0])
 
 
+def scale(system: ContactSystem, name: str) -> float:
+    """Change of a parameter that counts as large: its size, and for all but those of the law at least one."""
+    group, _, rest = name.partition(".")
+    value, fields = abs(read(system, name)), type(system.law.parameters).model_fields
+    if group != "law" or rest not in fields:
+        return max(1.0, value)
+    default = fields[rest].default
+    return value or (abs(float(default)) if _is_number(default) else 0.0) or 1.0
+
+
 def changes(system: ContactSystem, name: str, value: float) -> dict[str, Any]:
     """Attributes of the system that another value of a parameter gives: a new law, robot, controller, gravity, ...
 

@@ -407,6 +407,10 @@ class ContactSystem(HybridSystem):
         """
         return parameters.read(self, name)
 
+    def parameter_scale(self, name: str) -> float:
+        """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
+        return parameters.scale(self, name)
+
     def parameters(self) -> dict[str, float]:
         """All parameters with their values, those of single contacts, bodies and joints."""
         return {name: parameters.read(self, name) for name in parameters.names(self)}

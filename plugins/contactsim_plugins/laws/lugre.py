@@ -95,7 +95,8 @@ class LuGre(CompliantLaw):
         """Friction over normal force (d_t,), along the slip."""
         p = self.parameters
         bend = point.memory[: len(bristles.slip)]
-        return p.bristle_stiffness * bend + p.bristle_damping * bristles.share * bristles.rate + p.viscous * bristles.slip
+        damped = bristles.share * bristles.rate
+        return p.bristle_stiffness * bend + p.bristle_damping * damped + p.viscous * bristles.slip
 
     def _bristles(self, point: CompliantPoint) -> _Bristles:
         p, slip = self.parameters, point.velocity[1:]
@@ -109,4 +110,5 @@ class LuGre(CompliantLaw):
         share = float(np.tanh(x)) / x if x > LINEAR else 1.0 - x**2 / 3.0
         steep = (1.0 - float(np.tanh(x)) ** 2 - share) / x if x > LINEAR else -2.0 * x / 3.0
         rate = slip - p.bristle_stiffness * ratio * point.memory[: len(slip)]
-        return _Bristles(slip, ratio, ratio_slope, share, steep * p.bristle_damping / p.damping_limit * ratio_slope, rate)
+        share_slope = steep * p.bristle_damping / p.damping_limit * ratio_slope
+        return _Bristles(slip, ratio, ratio_slope, share, share_slope, rate)
