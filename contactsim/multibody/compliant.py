@@ -12,7 +12,7 @@ import numpy as np
 
 from ..contracts import CompliantLaw, CompliantPoint
 from ..differences import derivative, tangent_derivative
-from ..errors import InputError, PluginError, SingularError
+from ..errors import PluginError, SingularError
 from ..hybrid import Array, Flow, Transition
 from .algebra import solve_mass
 from .mechanism import Terms
@@ -49,7 +49,7 @@ class CompliantFlow(Flow):
     A contact touches where its gap falls through zero, and is open again where its gap rises through zero. Under a law
     that does not pull it is released before that where its margin (by default the normal force) falls through zero; a
     released contact whose margin rises again closes. Contacts with an `enabled` function touch only where that is
-    positive; "enable" is its guard.
+    positive, and from above: one that is enabled inside the ground has to come out first. "enable" is its guard.
     """
 
     def __init__(self, system: ContactSystem, mode: SystemMode) -> None:
@@ -71,7 +71,7 @@ class CompliantFlow(Flow):
             return "clear", "return"
         if state.closed:
             return ("clear",) if self._law.pulls else ("clear", "release")
-        gap = ("gap",) if state.enabled else ()
+        gap = ("clear",) if state.phase is Phase.BURIED else ("gap",) if state.enabled else ()
         return gap if self._mechanism.enabled[i] is None else (*gap, "enable")
 
     def contact_forces(self, t: float, x: Array) -> dict[int, Array]:
@@ -423,11 +423,7 @@ class CompliantContacts:
             return ContactState(Mode.CLOSED)
         if kind != "enable":
             return ContactState(Mode.OPEN, Phase.RELEASED) if kind == "release" else ContactState()
-        gap = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i])
-        if not state.enabled and gap < 0.0:
-            name = self._system.mechanism.all_names[i]
-            raise InputError(
-                f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
-                " 'enabled' margin rise only above ground"
-            )
-        return replace(state, enabled=not state.enabled)
+        if state.enabled:
+            return ContactState(enabled=False)
+        inside = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i]) < 0.0
+        return ContactState(phase=Phase.BURIED if inside else Phase.NONE)

@@ -388,9 +388,22 @@ def test_a_contact_closes_only_where_it_is_enabled() -> None:
     assert np.isfinite(lin.matrix()).all()
 
 
-def test_a_contact_that_is_enabled_inside_the_ground_is_an_error() -> None:
-    with pytest.raises(cs.InputError, match=r"'point' is enabled at t = 0\.2.* inside the ground"):
-        gated(0.3)
+def test_a_contact_that_is_enabled_inside_the_ground_has_to_come_out_first() -> None:
+    """It dips below the level at 0.14 s, is enabled there at 0.2 s, is pulled out by a force, and lands from above."""
+    robot = cs.Robot(point_mass().model, [cs.ContactPoint("mass", name="point", enabled=above_the_gate)])
+    state = cs.State([0.3, 0, 0.1], [1.0, 0, 0])
+
+    def lift(t: float, q: Array, v: Array) -> Array:
+        return np.array([0.0, 0.0, 100.0 if 0.2 < t < 0.26 else 0.0])
+
+    system = cs.ContactSystem(robot, law="conservative", controller=lift)
+    traj = cs.simulate(system, state, (0.0, 1.1), tolerances=cs.Tolerances(max_step=0.01))
+    kinds = [kind for event in traj.all_events for kind, _ in event.fired]
+    assert kinds[:3] == ["enable", "clear", "gap"]
+    assert traj.all_events[0].state_post.q[2] < -0.05
+    assert not traj.forces(0.25)["point"].any()
+    landing = traj.all_events[2]
+    assert landing.state_pre.v[2] < 0.0 and landing.transitions == {"point": (Mode.OPEN, Mode.CLOSED)}
 
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8, 1e10])

@@ -326,5 +326,5 @@ def test_enabled_margin_over_the_limit_cycle(biped_model: pin.Model) -> None:
     opening = np.flatnonzero((margin[:-1] <= 0.0) & (margin[1:] > 0.0))
     assert gap.min() < -0.003, "the foot scuffs"
     assert opening.size == 1 and gap[opening[0]] > 0.005
-    assert (margin[:opening[0]] < 0.0).all() and (margin[opening[0] + 1:] > 0.0).all()
-    assert (gap[opening[0]:-1] > 0.0).all()
+    assert (margin[: opening[0]] < 0.0).all() and (margin[opening[0] + 1 :] > 0.0).all()
+    assert (gap[opening[0] : -1] > 0.0).all()
