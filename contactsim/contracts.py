@@ -69,6 +69,7 @@ class CompliantPoint(NamedTuple):
         memory: internal state (memory,).
         friction: kinetic coefficient of the contact.
         touching: contacts that carry a force in this mode, this one included (a joint at its limit counts).
+        static_friction: static coefficient of the contact; where it is below the kinetic one, that one holds.
     """
 
     gap: float
@@ -76,6 +77,7 @@ class CompliantPoint(NamedTuple):
     memory: Array = np.empty(0)
     friction: float = 0.0
     touching: int = 1
+    static_friction: float = 0.0
 
 
 class CompliantLaw(ContactLaw):
@@ -83,15 +85,18 @@ class CompliantLaw(ContactLaw):
 
     The engine asks for the force where the contact touches, and a little beyond: where a step runs over an event, and
     by 2e-8 m where the law is differenced. The force must be smooth there; what switches is an event of the engine's.
+    The memory of a contact is zero where it touches down; it keeps its value while the contact is open, unused.
 
     Attributes:
         memory: numbers of internal state per contact.
-        pulls: False: a contact only pushes; it is released where its normal force falls through zero, and takes hold
-            again where the force rises through zero. True: the force acts exactly while the gap is negative.
+        pulls: False: a contact only pushes; it is released where its margin falls through zero, and takes hold again
+            where the margin rises through zero. True: the force acts exactly while the gap is negative.
+        integrator: method of runs whose user names none, such as "LSODA" for a stiff law; None: that of `simulate`.
     """
 
     memory: int = 0
     pulls: bool = False
+    integrator: str | None = None
 
     @abstractmethod
     def force(self, point: CompliantPoint) -> tuple[Array, Array]:
@@ -103,7 +108,15 @@ class CompliantLaw(ContactLaw):
             [ dF/dgap   dF/dvelocity   dF/dmemory  ]      dF/dgap = D[:1 + d_t, 0] [N/m]
             [ dr/dgap   dr/dvelocity   dr/dmemory  ]      dF/dvelocity = D[:1 + d_t, 1:2 + d_t] [N s/m]
 
-        Rows are those of the force F and the rate r of the memory, columns those of gap, velocity and memory.
+        Rows are those of the force F and the rate r of the memory, columns those of gap, velocity and memory. A law
+        that is differenced is slower, and its derivative has about 10 digits; a warning says so.
+        """
+        return None
+
+    def margin(self, point: CompliantPoint) -> float | None:
+        """Positive while the contact pushes, smooth, and zero where it would begin to pull; None: the normal force.
+
+        A law whose normal force vanishes tangentially, as a power of the depth does, gives a factor that does not.
         """
         return None
 

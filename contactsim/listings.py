@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from . import registry
 from .errors import PluginError
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
     from rich.console import Console
+    from rich.table import Table
+
+    from .contracts import ContactLaw
 
 
 def terminal(error: bool = False) -> Console:
@@ -88,7 +93,60 @@ def plugins() -> int:
         table.add_row(plugin.group, escape(plugin.name), plugin.distribution, escape(plugin.target), state)
     console = terminal()
     console.print(table)
+    laws = [plugin.name for plugin in found if plugin.group == "contact_laws" and not plugin.error]
+    console.print(parameter_table(laws))
     for plugin in found:
         if plugin.error:
             console.print(escape(plugin.error), style="red", soft_wrap=True)
     return 0
+
+
+class ParameterRow(NamedTuple):
+    """A parameter of a contact law as it is listed: name, default, unit, range and description."""
+
+    name: str
+    default: str
+    unit: str
+    range: str
+    description: str
+
+
+UNIT = re.compile(r"\s*\[([^\]]*)\]\s*$")
+BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+
+
+def law_parameters(law: type[ContactLaw]) -> list[ParameterRow]:
+    """The parameters of a contact law; the unit is what its description ends with in brackets."""
+    rows = []
+    for name, field in law.Parameters.model_fields.items():
+        text = field.description or ""
+        unit = UNIT.search(text)
+        bounds = ", ".join(f"{BOUNDS[kind]} {value:g}" for item in field.metadata for kind, value in _bounds(item))
+        plain = text[: unit.start()] if unit else text
+        rows.append(ParameterRow(name, _default(field), unit[1] if unit else "", bounds, plain))
+    return rows
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    number = isinstance(field.default, (int, float)) and not isinstance(field.default, bool)
+    return f"{field.default:g}" if number else str(field.default)
+
+
+def _bounds(item: Any) -> list[tuple[str, float]]:
+    return [(kind, value) for kind in BOUNDS if (value := getattr(item, kind, None)) is not None]
+
+
+def parameter_table(laws: list[str]) -> Table:
+    """The parameters of registered contact laws by name, as `--set law.NAME=VALUE` takes them."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("law", "parameter", "default", "unit", "range", "description")
+    for law in laws:
+        found = registry.load("contact_laws", law)
+        schema = getattr(found, "Parameters", None)
+        for k, row in enumerate(law_parameters(found) if schema is not None else ()):
+            table.add_row(*(escape(text) for text in (law if k == 0 else "", *row)))
+    return table

@@ -176,7 +176,7 @@ class RunTable(Table):
     time: float | None = Field(default=None, gt=0.0)
     rtol: float | None = Field(default=None, gt=0.0)
     atol: float | None = Field(default=None, gt=0.0)
-    integrator: str = "DOP853"
+    integrator: str | None = None
     record_period: float | None = Field(default=None, gt=0.0)
     max_events: int = Field(default=100_000, gt=0)
     accumulation: Literal["pass", "stop"] = "pass"

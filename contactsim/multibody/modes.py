@@ -25,7 +25,8 @@ class Phase(Enum):
 
     FREE: it is the direction of the slip velocity. DIRECTED: it is held (always so in the plane, and in space while a
     contact comes to rest). INCIPIENT: it is the direction of the slip acceleration, the limit of the slip direction
-    just after break-away. RELEASED: compliant ground that has not sprung back yet. NONE: nothing to say.
+    just after break-away. RELEASED: compliant ground that has not sprung back yet. BURIED: inside compliant ground
+    without touching it, where the contact was enabled; it has to come out first. NONE: nothing to say.
     """
 
     NONE = 0
@@ -33,6 +34,7 @@ class Phase(Enum):
     DIRECTED = 2
     INCIPIENT = 3
     RELEASED = 4
+    BURIED = 5
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..contracts import RigidLaw
 from ..errors import InputError
 from ..hybrid import Array
 
@@ -50,6 +51,22 @@ def read(system: ContactSystem, name: str) -> float:
     if len(set(chosen.tolist())) != 1:
         raise InputError(f"the contacts differ in '{kind}'; name one of them: contact.NAME.{kind}")
     return float(chosen[0])
+
+
+def scale(system: ContactSystem, name: str) -> float:
+    """Change of a parameter that counts as large: its size, and for all but those of the law at least one.
+
+    Raises:
+        InputError: a coefficient of friction is zero under a rigid law, whose modes are others than with friction.
+    """
+    group, _, rest = name.partition(".")
+    value, fields = abs(read(system, name)), type(system.law.parameters).model_fields
+    if group != "law" or rest not in fields:
+        if isinstance(system.law, RigidLaw) and name.endswith("friction") and value == 0.0:
+            raise InputError(f"'{name}' is zero, and runs with friction have other modes; give it a positive value")
+        return max(1.0, value)
+    default = fields[rest].default
+    return value or (abs(float(default)) if _is_number(default) else 0.0) or 1.0
 
 
 def changes(system: ContactSystem, name: str, value: float) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -151,10 +150,6 @@ class ContactSystem(HybridSystem):
             raise InputError(f"the terrain is a {type(terrain).__name__}; give a Terrain such as terrain.Flat()")
         self.mechanism: ContactMechanism = robot.bind(self.terrain, self.gravity, joint_limits)
         self.law = _law(law)
-        if isinstance(self.law, CompliantLaw) and any(self.mechanism.enabled):
-            warnings.warn(
-                "a compliant law does not look at the contacts' 'enabled' margins; use a rigid one", stacklevel=2
-            )
         self.controller = as_controller(controller)
         self.pushes: tuple[Push, ...] = ()
         self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
@@ -345,6 +340,11 @@ class ContactSystem(HybridSystem):
         return AppliedJacobian(force, memory)
 
     @property
+    def preferred_integrator(self) -> str | None:
+        """The integrator for runs whose user names none: that which a compliant law asks for."""
+        return self.law.integrator if isinstance(self.law, CompliantLaw) else None
+
+    @property
     def actuated(self) -> Array:
         """Which velocities (nv,) a controller drives: the inputs of the system."""
         return np.asarray(getattr(self.robot, "actuated", np.ones(self.nv, dtype=bool)))
@@ -406,6 +406,10 @@ class ContactSystem(HybridSystem):
             InputError: no such parameter, or the contacts differ in it.
         """
         return parameters.read(self, name)
+
+    def parameter_scale(self, name: str) -> float:
+        """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
+        return parameters.scale(self, name)
 
     def parameters(self) -> dict[str, float]:
         """All parameters with their values, those of single contacts, bodies and joints."""

@@ -358,6 +358,8 @@ def test_plugins(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     for name in ("coulomb", "frictionless", "spring-damper", "meshcat"):
         assert re.search(rf"{name} +│ contactsim .*loads", out)
+    assert re.search(r"lugre +│ stiffness +│ 20000 +│ N/m +│ > 0 +│ normal stiffness", out)
+    assert re.search(r"bristle_damping +│ 10 +│ s/m +│ >= 0 +│ damping of the bristles", out)
 
 
 def test_a_broken_plugin_is_listed_with_its_reason(
