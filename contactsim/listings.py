@@ -33,6 +33,8 @@ def entries() -> tuple[dict[str, Any], list[str]]:
             found.update(registry.load("robots", name)())
         except PluginError as error:
             faults.append(str(error))
+        except Exception as error:
+            faults.append(f"the catalogue '{name}' of contactsim.robots fails with {type(error).__name__}: {error}")
     return found, faults
 
 

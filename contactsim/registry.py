@@ -6,6 +6,8 @@ Groups: ``contactsim.contact_laws``, ``contactsim.event_derivatives``, ``contact
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -44,7 +46,7 @@ def load(group: str, name: str) -> Any:
 
     Raises:
         PluginError: the name is unknown (the known ones are listed), belongs to two plugins (both are named),
-            or its import fails (with the reason).
+            its import fails (with the reason), or it breaks the contract of its group.
     """
     found = [entry for entry in _entries(group) if entry.name == name]
     if not found:
@@ -53,14 +55,26 @@ def load(group: str, name: str) -> Any:
     if len(found) > 1:
         both = " and ".join(f"{entry.value} ({_distribution(entry)})" for entry in found)
         raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")
+    where = f"the plugin '{name}' ({found[0].value} of {_distribution(found[0])})"
     try:
-        return found[0].load()
-    except Exception as error:
-        where = f"{found[0].value} of {_distribution(found[0])}"
+        plugin = found[0].load()
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise PluginError(
-            f"the plugin '{name}' ({where}) fails on import with {reason}; mend or uninstall it"
-        ) from error
+        raise PluginError(f"{where} fails on import with {reason}; mend or uninstall it") from error
+    from .admission import breach
+
+    if reason := breach(group, plugin):
+        raise PluginError(f"{where} {reason}")
+    return plugin
+
+
+def load_all(group: str) -> Iterator[tuple[str, Any]]:
+    """(name, plugin) of every plugin of a group that loads; of each one that does not, its reason is a warning."""
+    for name in names(group):
+        try:
+            yield name, load(group, name)
+        except PluginError as error:
+            warnings.warn(str(error), stacklevel=3)
 
 
 def survey() -> list[PluginInfo]:
@@ -78,4 +92,4 @@ def survey() -> list[PluginInfo]:
 
 
 def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "unknown distribution"
+    return (entry.dist.name if entry.dist is not None else "") or "an unknown distribution"

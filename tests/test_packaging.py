@@ -25,12 +25,12 @@ PACKAGES = {
 # Modules of the engine from the ground up: each may import those of its own floor and of the floors below.
 FLOORS = (
     {"errors", "threads"},
-    {"registry", "tolerances", "hybrid", "config"},
-    {"contracts", "integrators", "differences", "formulas", "collocation", "model"},
+    {"tolerances", "hybrid", "config"},
+    {"registry", "admission", "contracts", "integrators", "differences", "formulas", "collocation", "model"},
     {"events", "crossings", "words", "multibody"},
-    {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
+    {"trajectory", "simulation", "variation", "linearization", "analysis"},
     {"look", "storage", "progress", "scene", "initfile"},
-    {"listings", "doctor", "job"},
+    {"listings", "doctor", "job", "scaffold", "conformance"},
     {"cli", "__main__"},
 )
 # Conveniences that a lower floor offers by calling upwards, from inside a function: (module, what it imports).
