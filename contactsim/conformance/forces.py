@@ -32,16 +32,17 @@ TURNS = (37.0, 90.0)  # degrees by which tangential axes are turned
 
 def _finite(probe: Probe) -> Property:
     def reason(state: State) -> str:
+        size, empty = 1 + int(state["tangents"]), np.zeros(probe.law.memory)
         try:
-            force, rate = probe.answer(state)
+            for memory in (empty, None):  # without a history, whose solution needs the shapes to be right, and with it
+                force, rate = probe.answer(state, memory)
+                if force.shape != (size,) or rate.shape != empty.shape:
+                    return (
+                        f"returns shapes {force.shape} and {rate.shape} where force and memory rate need ({size},) and"
+                        f" {empty.shape}"
+                    )
         except Exception as error:
             return f"raises {type(error).__name__} ({error})"
-        size = 1 + int(state["tangents"])
-        if force.shape != (size,) or rate.shape != (probe.law.memory,):
-            return (
-                f"returns shapes {force.shape} and {rate.shape} where force and memory rate need ({size},) and"
-                f" ({probe.law.memory},)"
-            )
         good = np.isfinite(force).all() and np.isfinite(rate).all()
         return "" if good else f"returns the force {spelled(force)} N and the memory rate {spelled(rate)}"
 
@@ -79,6 +80,12 @@ def _deterministic(probe: Probe) -> Property:
 
 
 def _above_ground(probe: Probe) -> Property:
+    def push(state: State) -> float:
+        try:
+            return float(probe.force(state)[0]) if probe.margin(state) >= 0.0 else nan  # else it was let go before
+        except ANYTHING:
+            return nan
+
     def sentence(state: State) -> str:
         return (
             f"the contact pushes with {probe.force(state)[0]:.3g} N at {{where}}, so that its guard 'release' does not"
@@ -86,9 +93,8 @@ def _above_ground(probe: Probe) -> Property:
         )
 
     domain = probe.domain(gap=HEIGHTS, **{"normal velocity": tuple(v for v in SPEEDS if v >= 0.0)})
-    measure = lambda state: float(probe.force(state)[0])  # noqa: E731
     return Property(
-        "no force at positive gap", domain, measure, ROUNDING * probe.scale, "N", sentence, probe.count(300)
+        "no force at positive gap", domain, push, ROUNDING * probe.scale, "N", sentence, probe.count(300)
     )
 
 
