@@ -7,7 +7,7 @@ Groups: ``contactsim.contact_laws``, ``contactsim.event_derivatives``, ``contact
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -30,15 +30,20 @@ class PluginInfo:
 
 
 @cache
-def _entries(group: str) -> tuple[EntryPoint, ...]:
-    # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
-    unique = {(entry.name, entry.value): entry for entry in entry_points(group=f"contactsim.{group}")}
-    return tuple(sorted(unique.values(), key=lambda entry: entry.name))
+def _entries() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """{group: its entry points by name}; the environment is read once, when a plugin is first asked for."""
+    everything = entry_points()
+    found = {}
+    for group in GROUPS:
+        # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
+        unique = {(entry.name, entry.value): entry for entry in everything.select(group=f"contactsim.{group}")}
+        found[group] = tuple(sorted(unique.values(), key=lambda entry: entry.name))
+    return found
 
 
 def names(group: str) -> list[str]:
     """Names registered in a group, sorted; nothing is imported."""
-    return sorted({entry.name for entry in _entries(group)})
+    return sorted({entry.name for entry in _entries().get(group, ())})
 
 
 def load(group: str, name: str) -> Any:
@@ -48,7 +53,7 @@ def load(group: str, name: str) -> Any:
         PluginError: the name is unknown (the known ones are listed), belongs to two plugins (both are named),
             its import fails (with the reason), or it breaks the contract of its group.
     """
-    found = [entry for entry in _entries(group) if entry.name == name]
+    found = [entry for entry in _entries().get(group, ()) if entry.name == name]
     if not found:
         known = ", ".join(names(group)) or "none"
         raise PluginError(f"no plugin '{name}' in contactsim.{group}; registered there: {known}")
@@ -81,7 +86,7 @@ def survey() -> list[PluginInfo]:
     """Every registered plugin, each loaded once on its own; a broken one is listed with its reason."""
     result = []
     for group in GROUPS:
-        for entry in _entries(group):
+        for entry in _entries().get(group, ()):
             try:
                 load(group, entry.name)
                 error = ""

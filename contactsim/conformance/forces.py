@@ -93,9 +93,7 @@ def _above_ground(probe: Probe) -> Property:
         )
 
     domain = probe.domain(gap=HEIGHTS, **{"normal velocity": tuple(v for v in SPEEDS if v >= 0.0)})
-    return Property(
-        "no force at positive gap", domain, push, ROUNDING * probe.scale, "N", sentence, probe.count(300)
-    )
+    return Property("no force at positive gap", domain, push, ROUNDING * probe.scale, "N", sentence, probe.count(300))
 
 
 def _no_pulling(probe: Probe) -> Property:

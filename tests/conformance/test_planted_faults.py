@@ -108,9 +108,7 @@ class Unbounded(SpringDamper):
 
 class Unchecked(SpringDamper):
     def __init__(self, stiffness: float = 2e4, damping: float = 2e2, **others: Any) -> None:
-        self.parameters = SpringDamper.Parameters.model_construct(
-            stiffness=stiffness, damping=damping, slip_speed=1e-3
-        )
+        self.parameters = SpringDamper.Parameters.model_construct(stiffness=stiffness, damping=damping, slip_speed=1e-3)
 
 
 class Random(SpringDamper):
@@ -183,7 +181,12 @@ FAULTS: Mapping[str, tuple[Any, str, str, Mapping[str, float]]] = {
         "pushes with 20 N at gap 0 m.*'release' does not fire",
         {"gap": 0.0, "normal velocity": 0.0},
     ),
-    "margin that never fires": (WrongMargin, "margin agrees with force", "the margin is 1 where the normal force is -", {}),
+    "margin that never fires": (
+        WrongMargin,
+        "margin agrees with force",
+        "the margin is 1 where the normal force is -",
+        {},
+    ),
     "a force that jumps": (Jumps, "no jumps", "jumps by .* N where the slip velocity varies", {"slip": 0.0}),
     "a damper that drives": (Drives, "press and release", "pressing .* gains", {"depth": 1e-3, "friction": 0.5}),
     "cone violated": (LeavesTheCone, "cone respected", "leaves the cone of 0.5 x", {"gap": -1e-6, "friction": 0.5}),
@@ -193,7 +196,12 @@ FAULTS: Mapping[str, tuple[Any, str, str, Mapping[str, float]]] = {
     "parameter without bound": (Unbounded, "parameters bounded", "'stiffness' = -20000 is accepted.*pulls", {}),
     "parameter not validated": (Unchecked, "parameters validated", "unknown parameter", {}),
     "number outside the schema": (hidden, "made again from parameters", "keep everything in the schema", {}),
-    "non-determinism": (Random, "same force twice", "answers differently when asked twice", {"gap": -1e-6, "slip": 0.0}),
+    "non-determinism": (
+        Random,
+        "same force twice",
+        "answers differently when asked twice",
+        {"gap": -1e-6, "slip": 0.0},
+    ),
     "not a number": (NotANumber, "finite answers", r"returns the force \[nan", {"gap": 1e-9, "slip": 0.0}),
     "exception at zero slip": (DividesByZero, "finite answers", "raises ZeroDivisionError", {"slip": 0.0}),
 }
@@ -275,7 +283,12 @@ class Fails(Coulomb):
 
 
 RIGID_FAULTS: Mapping[str, tuple[Any, str, str, Mapping[str, float]]] = {
-    "ignores Signorini": (HalfTheImpact, "Signorini at impacts", "Signorini's condition .* is missed by 0.5", {"contacts": 1.0}),
+    "ignores Signorini": (
+        HalfTheImpact,
+        "Signorini at impacts",
+        "Signorini's condition .* is missed by 0.5",
+        {"contacts": 1.0},
+    ),
     "uncalled impulse": (Eager, "no impulse uncalled for", "although no contact approaches", {"contacts": 1.0}),
     "cone violated": (WideCone, "cone at impacts", "leaves the cone", {"contacts": 1.0, "coupling": 0.0}),
     "restitution above one": (Bouncy, "impacts never gain energy", "the impact gains 0.6", {"restitution": 1.0}),
