@@ -113,11 +113,13 @@ def robots() -> int:
 
 
 @app.command()
-def plugins() -> int:
-    """List the plugins, and what is wrong with a broken one."""
+def plugins(
+    name: Annotated[str | None, typer.Argument(help="A plugin whose parameters are to be listed.")] = None,
+) -> int:
+    """List the plugins, and what is wrong with a broken one; or the parameters of one."""
     from . import listings
 
-    return listings.plugins()
+    return listings.plugins() if name is None else listings.parameters(name)
 
 
 @app.command()

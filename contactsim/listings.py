@@ -94,3 +94,25 @@ def plugins() -> int:
         if plugin.error:
             console.print(escape(plugin.error), style="red", soft_wrap=True)
     return 0
+
+
+def parameters(name: str) -> int:
+    """Print the parameters of the plugins of one name: what they are called, their defaults and what they mean.
+
+    Raises:
+        PluginError: no plugin has this name, or it does not load.
+    """
+    from rich.markup import escape
+    from rich.table import Table
+
+    groups = [group for group in registry.GROUPS if name in registry.names(group)]
+    if not groups:
+        raise PluginError(f"no plugin '{name}'; `contactsim plugins` lists them")
+    for group in groups:
+        schema = getattr(registry.load(group, name), "Parameters", None)
+        fields = schema.model_fields if schema is not None else {}
+        table = Table("parameter", "default", "what it is", title=f"{group}: {escape(name)}", title_justify="left")
+        for key, field in fields.items():
+            table.add_row(escape(key), escape(str(field.default)), escape(field.description or ""))
+        terminal().print(table if fields else f"{group}: {escape(name)} has no parameters")
+    return 0

@@ -145,3 +145,13 @@ def test_a_law_of_others_runs(foreign: Install) -> None:
     run = cs.simulate(cs.ContactSystem(point_mass(), law="good"), cs.State([0, 0, 0.01], [0, 0, -1.0]), (0.0, 0.05))
     assert run.status.complete and run.events
     assert not any(plugin.error for plugin in registry.survey())
+
+
+def test_parameters_of_a_plugin_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.execute(["plugins", "spring-damper"]) == 0
+    out = capsys.readouterr().out
+    assert "stiffness" in out and "20000.0" in out and "normal stiffness [N/m]" in out
+    assert cli.execute(["plugins", "coulomb"]) == 0
+    assert "contact_laws: coulomb has no parameters" in capsys.readouterr().out
+    assert cli.execute(["plugins", "glue"]) == 2
+    assert "no plugin 'glue'; `contactsim plugins` lists them" in capsys.readouterr().err
