@@ -34,7 +34,7 @@ class Code(IntEnum):
     OK = 0
     BROKEN = 1  # `doctor` found something without which nothing runs
     MISTAKE = 2  # of the user: one sentence said what
-    STOPPED = 3  # a run ended before its time; what was computed is kept
+    STOPPED = 3  # a run ended before its time, what was computed is kept; or `check` found a property violated
 
 
 @app.command()
@@ -120,11 +120,13 @@ def robots() -> int:
 
 
 @app.command()
-def plugins() -> int:
-    """List the plugins, and what is wrong with a broken one."""
+def plugins(
+    name: Annotated[str | None, typer.Argument(help="A plugin whose parameters are to be listed.")] = None,
+) -> int:
+    """List the plugins, and what is wrong with a broken one; or the parameters of one."""
     from . import listings
 
-    return listings.plugins()
+    return listings.plugins() if name is None else listings.parameters(name)
 
 
 @app.command()
@@ -133,6 +135,36 @@ def doctor() -> int:
     from . import doctor
 
     return doctor.examine()
+
+
+@app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="Name of a contact law or a model; `contactsim plugins` lists them.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of it: stiffness=1e5.")
+    ] = None,
+    robots: Annotated[
+        list[str] | None, typer.Option("--robot", metavar="NAME", help="A robot that is to run under the law, too.")
+    ] = None,
+) -> int:
+    """Hold a contact law or a model to its contract, property by property."""
+    _one_thread()
+
+    from .conformance import show
+
+    return Code.OK if show.check(name, settings or [], robots or []) else Code.STOPPED
+
+
+@app.command("new-plugin")
+def new_plugin(
+    name: Annotated[str, typer.Argument(help="Name of the plugin and of its package, such as my_law.")],
+    kind: Annotated[str, typer.Option(help="compliant, rigid or model.")] = "compliant",
+) -> int:
+    """Write a package of your own with a plugin, its test and a README."""
+    from . import scaffold
+
+    scaffold.announce(scaffold.write(name, kind, Path.cwd()))
+    return Code.OK
 
 
 def is_model(target: str) -> bool:

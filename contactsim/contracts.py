@@ -19,7 +19,7 @@ Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which
 class LawParameters(BaseModel):
     """Parameters of a contact law: a schema with defaults, checked when a law is made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantLaw

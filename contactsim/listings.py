@@ -12,11 +12,10 @@ from . import registry
 from .errors import PluginError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from pydantic.fields import FieldInfo
     from rich.console import Console
     from rich.table import Table
-
-    from .contracts import ContactLaw
 
 
 def terminal(error: bool = False) -> Console:
@@ -38,6 +37,8 @@ def entries() -> tuple[dict[str, Any], list[str]]:
             found.update(registry.load("robots", name)())
         except PluginError as error:
             faults.append(str(error))
+        except Exception as error:
+            faults.append(f"the catalogue '{name}' of contactsim.robots fails with {type(error).__name__}: {error}")
     return found, faults
 
 
@@ -102,7 +103,7 @@ def plugins() -> int:
 
 
 class ParameterRow(NamedTuple):
-    """A parameter of a contact law as it is listed: name, default, unit, range and description."""
+    """A parameter of a plugin as it is listed: name, default, unit, range and description."""
 
     name: str
     default: str
@@ -115,10 +116,10 @@ UNIT = re.compile(r"\s*\[([^\]]*)\]\s*$")
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
 
-def law_parameters(law: type[ContactLaw]) -> list[ParameterRow]:
-    """The parameters of a contact law; the unit is what its description ends with in brackets."""
+def parameter_rows(schema: type[BaseModel]) -> list[ParameterRow]:
+    """The parameters of a schema; the unit is what a description ends with in brackets."""
     rows = []
-    for name, field in law.Parameters.model_fields.items():
+    for name, field in schema.model_fields.items():
         text = field.description or ""
         unit = UNIT.search(text)
         bounds = ", ".join(f"{BOUNDS[kind]} {value:g}" for item in field.metadata for kind, value in _bounds(item))
@@ -138,15 +139,30 @@ def _bounds(item: Any) -> list[tuple[str, float]]:
     return [(kind, value) for kind in BOUNDS if (value := getattr(item, kind, None)) is not None]
 
 
-def parameter_table(laws: list[str]) -> Table:
-    """The parameters of registered contact laws by name, as `--set law.NAME=VALUE` takes them."""
+def parameter_table(plugins: list[str], group: str = "contact_laws") -> Table:
+    """The parameters of plugins of a group by name; those of laws as `--set law.NAME=VALUE` takes them."""
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("law", "parameter", "default", "unit", "range", "description")
-    for law in laws:
-        found = registry.load("contact_laws", law)
-        schema = getattr(found, "Parameters", None)
-        for k, row in enumerate(law_parameters(found) if schema is not None else ()):
-            table.add_row(*(escape(text) for text in (law if k == 0 else "", *row)))
+    table = Table("plugin", "parameter", "default", "unit", "range", "description")
+    for name in plugins:
+        schema = getattr(registry.load(group, name), "Parameters", None)
+        for k, row in enumerate(parameter_rows(schema) if schema is not None else ()):
+            table.add_row(*(escape(text) for text in (name if k == 0 else "", *row)))
     return table
+
+
+def parameters(name: str) -> int:
+    """Print the parameters of the plugins of one name: what they are called, their defaults and what they mean.
+
+    Raises:
+        PluginError: no plugin has this name, or it does not load.
+    """
+    groups = [group for group in registry.GROUPS if name in registry.names(group)]
+    if not groups:
+        raise PluginError(f"no plugin '{name}'; `contactsim plugins` lists them")
+    for group in groups:
+        schema = getattr(registry.load(group, name), "Parameters", None)
+        some = schema is not None and schema.model_fields
+        terminal().print(parameter_table([name], group) if some else f"{group}: {name} has no parameters", markup=False)
+    return 0

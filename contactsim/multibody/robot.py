@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from .. import registry
 from ..config import unknown_robot
-from ..errors import InputError, PluginError
+from ..errors import InputError
 from ..hybrid import Array
 from .bound import BoundRobot
 from .geometry import automatic_contacts, load_geometry
@@ -334,11 +334,12 @@ def load_robot(name: str) -> Robot:
 def robot_entries() -> dict[str, Any]:
     """Entries of all registered catalogues by name."""
     entries: dict[str, Any] = {}
-    for catalogue in registry.names("robots"):
+    for name, catalogue in registry.load_all("robots"):
         try:
-            entries.update(registry.load("robots", catalogue)())
-        except PluginError as error:  # a broken catalogue does not stop the others
-            warnings.warn(str(error), stacklevel=3)
+            entries.update(catalogue())
+        except Exception as error:  # a broken catalogue does not stop the others
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
     return entries
 
 

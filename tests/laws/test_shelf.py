@@ -103,7 +103,7 @@ def test_runs_are_differentiable_by_parameters(name: str, parameter: str) -> Non
 
 @pytest.mark.parametrize("law", LAWS)
 def test_every_parameter_is_listed_with_default_unit_and_meaning(law: str) -> None:
-    for row in listings.law_parameters(registry.load("contact_laws", law)):
+    for row in listings.parameter_rows(registry.load("contact_laws", law).Parameters):
         assert row.unit and row.description and row.range, row
         assert float(row.default) >= 0.0
 
