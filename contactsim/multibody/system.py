@@ -415,7 +415,7 @@ class ContactSystem(HybridSystem):
         """A copy with one parameter changed.
 
         Names: contact[.NAME].(friction|static_friction|restitution), law.PARAMETER, body.NAME.(mass|inertia_scale),
-        controller.PARAMETER as the controller declares them, and gravity [m/s^2], a magnitude. The inertia of a body
+        controller.PARAMETER and terrain.PARAMETER as controller and ground declare them, and gravity [m/s^2], a magnitude. The inertia of a body
         grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
@@ -434,7 +434,7 @@ class ContactSystem(HybridSystem):
         coefficients = attributes.pop("_own_coefficients", (*self._own_friction, self.restitution))
         for name, value in attributes.items():
             setattr(changed, name, value)
-        if not attributes.keys().isdisjoint({"robot", "gravity"}):
+        if not attributes.keys().isdisjoint({"robot", "terrain", "gravity"}):
             changed.mechanism = changed.robot.bind(self.terrain, changed.gravity, self.joint_limits)
         changed._set_coefficients(*coefficients)
         return changed
