@@ -13,7 +13,7 @@ whose rates are, with n' = n_t + H c' and e' = (De) n',
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from .derivatives import EPS, PlaneDerivatives, skew
 from .surface import Surface, Terrain
 from .terrain import DOWN, level_axes, rise
 
+EYE = np.eye(3)
 ASIDE = 1e-9  # component of a normal out of the plane in which a robot moves that counts as none
 
 
@@ -33,12 +34,12 @@ class Turned(NamedTuple):
     Attributes:
         axes: tangents e (k, d, 3).
         first: De (k, d, 3, 3) along the last index.
-        second: D2 e (k, d, 3, 3, 3) along the last two.
+        second: () -> D2 e (k, d, 3, 3, 3) along the last two.
     """
 
     axes: Array
     first: Array
-    second: Array
+    second: Callable[[], Array]
 
 
 class Tangents(ABC):
@@ -60,7 +61,7 @@ class Held(Tangents):
     def at(self, normals: Array) -> Turned:
         """The same ones."""
         shape = (len(normals), self.count, 3)
-        return Turned(np.broadcast_to(self._axes, shape), np.zeros((*shape, 3)), np.zeros((*shape, 3, 3)))
+        return Turned(np.broadcast_to(self._axes, shape), np.zeros((*shape, 3)), lambda: np.zeros((*shape, 3, 3)))
 
 
 class InPlane(Tangents):
@@ -83,10 +84,9 @@ class InPlane(Tangents):
                 "the robot moves in a vertical plane, and the ground is inclined across it; give a ground that only"
                 " rises and falls along the robot's plane"
             )
-        first = np.tile(skew(self._across[None]), (len(normals), 1, 1))
-        return Turned(
-            (first @ normals[:, :, None]).reshape(-1, 1, 3), first[:, None], np.zeros((len(normals), 1, 3, 3, 3))
-        )
+        k, first = len(normals), skew(self._across[None])
+        turned = np.broadcast_to(first[:, None], (k, 1, 3, 3))
+        return Turned((normals @ first[0].T)[:, None], turned, lambda: np.zeros((k, 1, 3, 3, 3)))
 
 
 class Level(Tangents):
@@ -103,19 +103,21 @@ class Level(Tangents):
         up = rise(normals)
         if np.any(up <= DOWN):
             raise SingularError("the ground's normal points straight down: the tangents there are not defined")
-        eye, k = np.eye(3), len(normals)
         b = 1.0 / up[:, None]
         a = normals[:, :2] * b
-        middle = normals + eye[2]
-        a1 = eye[:2] * b[:, :, None] - a[:, :, None] * b[:, :, None] * eye[2]  # (k, 2, 3)
-        mixed = eye[:2, :, None] * eye[2]
-        a2 = -(mixed + np.swapaxes(mixed, 1, 2)) * b[:, :, None, None] ** 2
-        a2 = a2 + 2.0 * (a * b**2)[:, :, None, None] * np.outer(eye[2], eye[2])
-        axes = eye[:2] - a[:, :, None] * middle[:, None]
-        first = -middle[:, None, :, None] * a1[:, :, None] - a[:, :, None, None] * eye
-        cross = a1[:, :, None, :, None] * eye[:, None]  # e_j along b, a along a
-        second = -middle[:, None, :, None, None] * a2[:, :, None] - cross - np.swapaxes(cross, 3, 4)
-        return Turned(axes, first, second.reshape(k, 2, 3, 3, 3))
+        middle = normals + EYE[2]
+        change = b[:, :, None] * (EYE[:2] - a[:, :, None] * EYE[2])  # of a
+        axes = EYE[:2] - a[:, :, None] * middle[:, None]
+        first = -middle[:, None, :, None] * change[:, :, None] - a[:, :, None, None] * EYE
+
+        def second() -> Array:
+            mixed = EYE[:2, :, None] * EYE[2]
+            bend = -(mixed + mixed.swapaxes(1, 2)) * b[:, :, None, None] ** 2
+            bend = bend + 2.0 * (a * b**2)[:, :, None, None] * np.outer(EYE[2], EYE[2])
+            cross = change[:, :, None, :, None] * EYE[:, None]
+            return -middle[:, None, :, None, None] * bend[:, :, None] - cross - cross.swapaxes(3, 4)
+
+        return Turned(axes, first, second)
 
 
 def tangents_of(terrain: Terrain, basis: Array, motions: Array) -> Tangents:
@@ -161,29 +163,32 @@ def rows(
     n_rate = _normal_rate(ground, motion)
     point = jacobians[:, :3] + r[:, :, None] * (skew(n) @ jacobians[:, 3:])
     frame = np.concatenate([n[:, None], turned.axes], axis=1)
-    rates = np.einsum("kdi,ki->kd", frame, slip)
-    rates[:, 0] = np.einsum("ki,ki->k", n, motion.speed) + ground.distance_rate
-    bias = np.einsum("kdi,ki->kd", frame, slip_rate)
-    bias[:, 0] = np.einsum("ki,ki->k", n, motion.change) + ground.distance_acceleration
-    bias[:, 0] += np.einsum("ki,ki->k", n_rate + ground.normal_rate, motion.speed)
-    bias[:, 1:] += np.einsum("kdia,ka,ki->kd", turned.first, n_rate, slip)
+    rates, bias = _apply(frame, slip), _apply(frame, slip_rate)
+    rates[:, 0] = (n * motion.speed).sum(axis=1) + ground.distance_rate
+    bias[:, 0] = (n * motion.change + (n_rate + ground.normal_rate) * motion.speed).sum(axis=1)
+    bias[:, 0] += ground.distance_acceleration
+    bias[:, 1:] += _apply(_apply(turned.first.reshape(k, -1, 3), n_rate).reshape(k, -1, 3), slip)
     return (frame @ point).reshape(k * frame.shape[1], -1), rates.ravel(), bias.ravel()
 
 
 def _normal_rate(ground: Surface, motion: Motion) -> Array:
     """n' (k, 3) at the moving centres."""
-    return ground.normal_rate + np.einsum("kij,kj->ki", ground.hessian, motion.speed)
+    return ground.normal_rate + _apply(ground.hessian, motion.speed)
 
 
 def _slip(ground: Surface, r: Array, motion: Motion) -> tuple[Array, Array]:
     """Velocity s (k, 3) of the contact points' material against the ground, and its rate."""
-    n, n_rate = ground.normal, _normal_rate(ground, motion)
-    slip = motion.speed + r * np.cross(n, motion.spin) - ground.velocity
+    turn, turn_rate = r[:, :, None] * skew(ground.normal), r[:, :, None] * skew(_normal_rate(ground, motion))
+    slip = motion.speed - ground.velocity + _apply(turn, motion.spin)
     drift = ground.acceleration
     if ground.velocity_gradient is not None:
-        drift = drift + np.einsum("kij,kj->ki", ground.velocity_gradient, motion.speed)
-    change = motion.change + r * (np.cross(n, motion.spin_rate) + np.cross(n_rate, motion.spin)) - drift
-    return slip, change
+        drift = drift + _apply(ground.velocity_gradient, motion.speed)
+    return slip, motion.change - drift + _apply(turn, motion.spin_rate) + _apply(turn_rate, motion.spin)
+
+
+def _apply(matrices: Array, vectors: Array) -> Array:
+    """Products (k, i) of matrices (k, i, j) and vectors (k, j)."""
+    return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
 
 
 class CurvedDerivatives(PlaneDerivatives):
@@ -282,7 +287,7 @@ class CurvedDerivatives(PlaneDerivatives):
         roll, roll_rate = r * (e @ skew(n)), r * (e @ skew(n_rate) + e_rate @ skew(n))
         by_rate = by_slip - r * (e @ skew(motion.spin))  # what stands before dn'
         by_normal = np.einsum("kdia,ki->kda", turned.first, slip_rate)
-        by_normal += np.einsum("kdiab,kb,ki->kda", turned.second, n_rate, slip)
+        by_normal += np.einsum("kdiab,kb,ki->kda", turned.second(), n_rate, slip)
         by_normal -= r * (e @ skew(motion.spin_rate) + e_rate @ skew(motion.spin))
         place = by_normal @ hessian + by_rate @ hessian_rate - e @ drift_rate - e_rate @ drift
 

@@ -18,9 +18,9 @@ from ..contracts import ContactLaw
 from ..errors import InputError, PluginError
 from ..tolerances import Tolerances
 from .controllers import Array, Controller
+from .moving import Given
 from .robot import ContactPoint, Robot, _GeometryFile
 from .system import ContactSystem
-from .moving import Given
 from .terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
 Description = dict[str, Any]

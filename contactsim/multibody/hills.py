@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
 from math import inf
 from typing import Any
@@ -31,7 +32,8 @@ from .surface import Array, Surface, Terrain, Third, finite, unknown_parameter
 
 REACH = 0.4  # height above ground, in radii of curvature less that of the sphere, up to which gaps are distances
 ITERATIONS = 40  # of Newton's method for the nearest point; from within the reach it needs about five
-CONVERGED = 1e-12  # step of Newton's method after which the next one would be rounding, relative to the place or 1 m
+CONVERGED = 1e-9  # step of Newton's method after which the next would be rounding, in radii of curvature, at most 1 m
+RELATIVE = 1e-13  # step that is rounding, relative to the place
 LONGEST = 0.5  # step of Newton's method, in radii of curvature
 ASIDE = 1e-9  # slope across a plane that counts as none: a robot's plane is known to rounding
 CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
@@ -168,13 +170,17 @@ class Hills(Terrain):
 
     def _newton(self, equation: Callable[[Array], tuple[Array, Array]], start: Array) -> Array:
         longest = LONGEST / self.curvature if self.curvature > 0.0 else inf
+        small = CONVERGED * min(longest, 1.0)
         xi = start.copy()
         for _ in range(ITERATIONS):
             value, matrix = equation(xi)
-            step = _solve(matrix, -value)
-            size = np.sqrt((step**2).sum(axis=1, keepdims=True))
-            xi += step * np.minimum(1.0, longest / np.where(size > 0.0, size, 1.0))
-            if np.all(size <= CONVERGED * np.maximum(1.0, np.abs(xi).max(axis=1, keepdims=True))):
+            step = -np.matmul(_inverse(matrix), value[:, :, None])[:, :, 0]
+            size = np.sqrt((step * step).sum(axis=1, keepdims=True))
+            if size.max() <= longest:
+                xi += step
+            else:
+                xi += step * np.minimum(1.0, longest / np.maximum(size, longest))
+            if size.max() <= max(small, RELATIVE * float(np.abs(xi).max())):
                 return xi
         place = ", ".join(f"{c:.4g}" for c in xi[int(np.argmax(size))])
         raise SingularError(
@@ -183,17 +189,21 @@ class Hills(Terrain):
         )
 
     def _derive(self, t: float, centres: Array, radii: Array, order: int) -> _Distances:
-        feet, clearance, _ = self._standing(t, centres, radii)
-        far = np.abs(clearance) > self.reach(radii)
+        start = centres[:, :2]
+        if radii.any():
+            start = start - radii[:, None] * _normals(self.jet(t, start, 1)[1])[:, :2]
+        found = _Distances(self, t, centres, self._nearest(t, centres, start), order)
+        high = found.distance - radii
+        far = np.abs(high) > self.reach(radii)
         if far.any():
             k = int(np.argmax(far))
             place = ", ".join(f"{c:.4g}" for c in centres[k])
             raise SingularError(
-                f"a contact at ({place}) m is {abs(clearance[k]):.3g} m {'inside' if clearance[k] < 0 else 'above'} the"
-                f" ground, where only up to {float(self.reach(radii)[k]):.3g} m the nearest point of hills that bend by"
+                f"a contact at ({place}) m is {abs(high[k]):.3g} m {'inside' if high[k] < 0 else 'above'} the ground,"
+                f" where only up to {float(self.reach(radii)[k]):.3g} m the nearest point of hills that bend by"
                 f" {self.curvature:.4g}/m is unique; make the contact stiffer or the hills smoother"
             )
-        return _Distances(self, t, centres, self._nearest(t, centres, feet), order)
+        return found
 
     def _velocities(self, jet: list[Array]) -> list[Array]:
         """Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y)."""
@@ -215,7 +225,7 @@ class _Distances:
         matrix = np.eye(2) + phi * n1[:, 1:3, 1:]
         right = np.eye(4)[1:3] - n[:, 1:3, None] * n[:, None, :]
         right[:, :, 0] -= phi[:, :, 0] * n1[:, 1:3, 0]
-        along[:, 1:] = np.linalg.solve(matrix, right)
+        along[:, 1:] = _inverse(matrix) @ right
         self.curvature = n1 @ along
         drift = ground._velocities(jet)
         self.velocity = np.concatenate([np.tile(ground._drift[1:], (k, 1)), drift[0][:, None]], axis=1)
@@ -232,7 +242,7 @@ class _Distances:
         phi = self.distance[:, None, None, None]
         cross = n[:, None, :, None] * turn[:, 1:3, None, :]  # phi_y n_y
         right = -(n[:, 1:3, None, None] * turn[:, None] + cross + np.swapaxes(cross, 2, 3) + phi * bent[:, 1:3])
-        bends = np.linalg.solve(matrix, right.reshape(k, 2, 16)).reshape(k, 2, 4, 4)
+        bends = (_inverse(matrix) @ right.reshape(k, 2, 16)).reshape(k, 2, 4, 4)
         distance = bent + np.einsum("kia,kayz->kiyz", n1[:, :, 1:], bends)
         velocity = np.zeros((k, 3, 4, 4))
         velocity[:, 2] = np.einsum("kab,kay,kbz->kyz", drift[2], along, along)
@@ -240,14 +250,13 @@ class _Distances:
         return Third(distance, velocity)
 
 
-def _solve(matrix: Array, right: Array) -> Array:
-    """Solutions (k, 2) of small systems (k, 2, 2)."""
-    (a, b), (c, d) = matrix[:, 0].T, matrix[:, 1].T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.array([d * right[:, 0] - b * right[:, 1], a * right[:, 1] - c * right[:, 0]]) / (a * d - b * c)
-    if not np.isfinite(x).all():
+def _inverse(matrix: Array) -> Array:
+    """Inverses of small matrices (k, 2, 2)."""
+    a, b, c, d = matrix.reshape(-1, 4).T
+    determinant = a * d - b * c
+    if not np.all(determinant > 0.0):
         raise SingularError("the point of the ground nearest to a contact is not unique; make the ground smoother")
-    return x.T
+    return (np.array([d, -b, -c, a]) / determinant).T.reshape(-1, 2, 2)
 
 
 def _normals(slopes: Array) -> Array:
@@ -532,6 +541,7 @@ def static_jet(derivative_at: Callable[[int, int], Array], k: int, order: int) -
     return jet
 
 
+@cache
 def _orders(n: int, j: int) -> list[tuple[int, ...]]:
     """All index tuples of n derivatives of which j are by y (2) and the others by x (1)."""
     return [axes for axes in product((1, 2), repeat=n) if axes.count(2) == j]

@@ -415,8 +415,8 @@ class ContactSystem(HybridSystem):
         """A copy with one parameter changed.
 
         Names: contact[.NAME].(friction|static_friction|restitution), law.PARAMETER, body.NAME.(mass|inertia_scale),
-        controller.PARAMETER and terrain.PARAMETER as controller and ground declare them, and gravity [m/s^2], a magnitude. The inertia of a body
-        grows with its mass; see `Robot.with_body_parameter`.
+        controller.PARAMETER and terrain.PARAMETER as controller and ground declare them, and gravity [m/s^2], a
+        magnitude. The inertia of a body grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.

@@ -124,8 +124,10 @@ class Slope(Plane):
 
 def rise(normal: Array) -> Array:
     """1 + n_z (...,) of unit normals (..., 3), without cancellation where they point down."""
-    x, y, z = np.moveaxis(normal, -1, 0)
-    return np.where(z > 0.0, 1.0 + z, (x * x + y * y) / (1.0 - np.minimum(z, 0.0)))
+    z = normal[..., 2]
+    if np.all(z > 0.0):
+        return 1.0 + z
+    return np.where(z > 0.0, 1.0 + z, (normal[..., :2] ** 2).sum(axis=-1) / (1.0 - np.minimum(z, 0.0)))
 
 
 def level_axes(normal: Array) -> Array:

@@ -228,7 +228,7 @@ def test_derivatives_of_the_tangents() -> None:
     first = (at(h, 0).axes - at(-h, 0).axes) / (2 * h)
     np.testing.assert_allclose(here.first @ d, first, atol=1e-7)
     second = (at(0, h).first @ d - at(0, -h).first @ d) / (2 * h)
-    np.testing.assert_allclose(here.second @ e @ d, second, atol=1e-7)
+    np.testing.assert_allclose(here.second() @ e @ d, second, atol=1e-7)
 
 
 # --- errors -----------------------------------------------------------------------------------------------------
