@@ -172,7 +172,7 @@ CASES: dict[str, tuple[cs.Robot, Terrain, list, list, float, set[str]]] = {
 
 
 def differences(end: Callable[[float], Array], h: float) -> Array:
-    return (8 * (end(h) - end(-h)) - (end(2 * h) - end(-2 * h))) / (12 * h)
+    return (end(h) - end(-h)) / (2 * h)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -193,9 +193,9 @@ def test_derivatives_of_runs(name: str) -> None:
 
     lin = cs.linearize(traj, tolerances=cs.Tolerances(rtol=1e-10, atol=1e-12))
     rng = np.random.default_rng(0)
-    for direction in rng.normal(size=(2, space.dim)):
-        expected = differences(lambda h, d=direction: end(d, h), 1e-5)  # type: ignore[misc]
-        np.testing.assert_allclose(lin(direction), expected, atol=FLOW * max(1.0, float(np.abs(expected).max())))
+    direction = rng.normal(size=space.dim)
+    expected = differences(lambda h: end(direction, h), 1e-5)
+    np.testing.assert_allclose(lin(direction), expected, atol=FLOW * max(1.0, float(np.abs(expected).max())))
 
 
 @pytest.mark.parametrize(

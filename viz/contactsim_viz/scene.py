@@ -30,7 +30,7 @@ from .commands import (
 from .motion import MODES, Motion
 from .reads import Array, ContactLike, RobotLike
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
-from .stage import Frame, Plane, follow, ground_plane, round_number, stage
+from .stage import Frame, Heights, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
 FORCE_COLOUR = "#d6336c"
@@ -60,7 +60,7 @@ def build(traj: Any, motion: Motion) -> Scene:
     robot = traj.system.robot
     frame = _frame(robot, traj.system.terrain, motion)
     force_scale = _force_scale(motion, frame.size)
-    commands = [*stage(frame), *ground_plane(frame), *_robot(robot, frame.size)]
+    commands = [*stage(frame), *ground_plane(frame), *_hills(traj, frame, motion), *_robot(robot, frame.size)]
     commands += [command for contact in robot.contacts for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
@@ -71,6 +71,16 @@ def build(traj: Any, motion: Motion) -> Scene:
     if not robot.contacts:
         return Scene(commands)
     return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
+
+
+def _hills(traj: Any, frame: Frame, motion: Motion) -> list[Command]:
+    """Ground that is no fixed plane, as it is at the start, where it says how high it is."""
+    start = float(traj.t[0])
+    heights: Any = getattr(traj.system.terrain, "heights", None)
+    if frame.ground is not None or heights is None or heights(start, frame.target[:1, :2]) is None:
+        return []
+    below: Heights = lambda points: heights(start, points)  # noqa: E731
+    return [ground_surface(frame, below)]
 
 
 # --- measures -------------------------------------------------------------------------------------
