@@ -395,6 +395,10 @@ class HeightField(Hills):
         bends = self.jet(0.0, places, 2)[2]
         return float(np.abs(np.linalg.eigvalsh(bends[:, 1:, 1:])).max())
 
+    def heights(self, t: float, points: Array) -> Array:
+        """Heights (...,) below points (..., 2), to draw them: beyond the grid those of its edge."""
+        return super().heights(t, np.clip(points, self._low, self._high))
+
     def jet(self, t: float, places: Array, order: int) -> list[Array]:
         """Derivatives of the spline.
 

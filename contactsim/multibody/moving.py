@@ -202,6 +202,10 @@ class Moving(Terrain):
         below = self.ground.heights(t, points - place[:2])
         return None if below is None else below + place[2]
 
+    def displacement(self, t: float) -> Array:
+        """That of the motion, and that of the ground."""
+        return self.motion.at(t)[0] + self.ground.displacement(t)
+
     def parameters(self) -> dict[str, float]:
         """Those of the ground, and those of the motion."""
         return self.ground.parameters() | self.motion.parameters()

@@ -135,6 +135,10 @@ class Terrain(ABC):
         """Heights (...,) of the ground below points (..., 2) [m], to draw it; None where it cannot say."""
         return None
 
+    def displacement(self, t: float) -> Array:
+        """How far (3,) the ground has moved as a whole [m], to draw it."""
+        return np.zeros(3)
+
     def parameters(self) -> dict[str, float]:
         """Numbers of the ground by name that may be changed; see `with_parameter`."""
         return {}
