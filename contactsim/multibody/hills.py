@@ -51,6 +51,7 @@ class Hills(Terrain):
     def __init__(self, curvature: float, velocity: tuple[float, float] = (0.0, 0.0), moving: bool = False) -> None:
         self._drift = np.concatenate([[1.0], finite("the velocity of the ground", velocity, (2,))])
         self.curvature, self.moving = float(curvature), moving
+        self._last: tuple[tuple[float, bytes, bytes], _Distances] | None = None  # field and derivatives ask alike
 
     @abstractmethod
     def jet(self, t: float, places: Array, order: int) -> list[Array]:
@@ -189,10 +190,27 @@ class Hills(Terrain):
         )
 
     def _derive(self, t: float, centres: Array, radii: Array, order: int) -> _Distances:
+        key = (t, centres.tobytes(), radii.tobytes())
+        known = self._last[1] if self._last is not None and self._last[0] == key else None
+        if known is not None and known.order >= order:
+            return known
+        if known is not None:
+            found = _Distances(self, t, centres, known.feet, order)
+        else:
+            found = _Distances(self, t, centres, self._feet(t, centres, radii), order)
+            self._demand_near(centres, radii, found)
+        self._last = key, found
+        return found
+
+    def _feet(self, t: float, centres: Array, radii: Array) -> Array:
+        """Places (k, 2) of the points of the surface nearest to spheres that touch it."""
         start = centres[:, :2]
         if radii.any():
             start = start - radii[:, None] * _normals(self.jet(t, start, 1)[1])[:, :2]
-        found = _Distances(self, t, centres, self._nearest(t, centres, start), order)
+        return self._nearest(t, centres, start)
+
+    def _demand_near(self, centres: Array, radii: Array, found: _Distances) -> None:
+        """Raise SingularError where a sphere is out of reach."""
         high = found.distance - radii
         far = np.abs(high) > self.reach(radii)
         if far.any():
@@ -203,7 +221,6 @@ class Hills(Terrain):
                 f" where only up to {float(self.reach(radii)[k]):.3g} m the nearest point of hills that bend by"
                 f" {self.curvature:.4g}/m is unique; make the contact stiffer or the hills smoother"
             )
-        return found
 
     def _velocities(self, jet: list[Array]) -> list[Array]:
         """Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y)."""
@@ -214,6 +231,7 @@ class _Distances:
     """The distances of some points from a surface, with their derivatives by (t, x, y, z)."""
 
     def __init__(self, ground: Hills, t: float, centres: Array, feet: Array, order: int) -> None:
+        self.feet, self.order = feet, order
         jet = ground.jet(t, feet, order)
         n, n1, n2 = _normal_jet(jet)
         self.distance = _along_normal(centres, feet, jet[0], jet[1])
