@@ -83,7 +83,7 @@ class RobotTable(Table):
     name: str | None = None
     file: str | None = None
     root: Literal["free_flyer", "fixed", "planar"] | None = None
-    package_dirs: list[str] = []
+    package_dirs: list[str] = Field(default_factory=list)
     contacts: Literal["auto"] | list[PointTable] | None = None
 
     @model_validator(mode="after")
@@ -158,7 +158,7 @@ class Scene(Table):
     controller: ControllerTable = ControllerTable()
     start: StartTable = StartTable()
     run: RunTable = RunTable()
-    body: dict[str, BodyTable] = {}
+    body: dict[str, BodyTable] = Field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
 
