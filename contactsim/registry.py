@@ -90,7 +90,7 @@ def homes(group: str) -> list[Path]:
     The modules themselves are not imported; those that cannot be found are left out.
     """
     found: dict[Path, None] = {}
-    for entry in _entries(group):
+    for entry in _entries().get(group, ()):
         try:
             spec = find_spec(entry.module)
         except (ImportError, ValueError):  # a parent package fails

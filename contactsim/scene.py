@@ -8,32 +8,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
+from scipy.optimize import brentq
 
 from . import registry
 from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
+from .grounds import GROUNDS, Ground, Table
 from .multibody.controllers import PD, Controller, Sampled, as_controller
 from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
 from .multibody.system import ContactSystem, State
-from .multibody.terrain import Flat, Slope, Terrain
+from .multibody.terrain import Flat, Slope
 from .tolerances import Tolerances
 
 Array = np.ndarray
 Gain = float | list[float] | dict[str, float]
 
 DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
+PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 TIME = 2.0  # duration of a run without a demonstration [s]
-
-
-class Table(BaseModel):
-    """A table of a scene file: unknown keys, NaN and infinity are mistakes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Coefficients(Table):
@@ -86,7 +83,7 @@ class RobotTable(Table):
     name: str | None = None
     file: str | None = None
     root: Literal["free_flyer", "fixed", "planar"] | None = None
-    package_dirs: list[str] = []
+    package_dirs: list[str] = Field(default_factory=list)
     contacts: Literal["auto"] | list[PointTable] | None = None
 
     @model_validator(mode="after")
@@ -96,34 +93,6 @@ class RobotTable(Table):
         if self.name is not None and (self.root or self.package_dirs or self.contacts == "auto"):
             raise ValueError("root, package_dirs and contacts = 'auto' go with a file; a robot by name has its own")
         return self
-
-
-class FlatTable(Table):
-    """[terrain] kind = "flat"."""
-
-    kind: Literal["flat"] = "flat"
-    height: float = 0.0
-    velocity: tuple[float, float] = (0.0, 0.0)
-
-    def build(self) -> Terrain:
-        """The ground."""
-        return Flat(self.height, self.velocity)
-
-
-class SlopeTable(Table):
-    """[terrain] kind = "slope": angle [rad]."""
-
-    kind: Literal["slope"] = "slope"
-    angle: float
-    downhill: tuple[float, float] = (1.0, 0.0)
-
-    def build(self) -> Terrain:
-        """The ground."""
-        return Slope(self.angle, self.downhill)
-
-
-GROUNDS = (FlatTable, SlopeTable)
-Ground = Annotated[FlatTable | SlopeTable, Field(discriminator="kind")]
 
 
 class LawTable(Table):
@@ -192,7 +161,7 @@ class Scene(Table):
     controller: ControllerTable = ControllerTable()
     start: StartTable = StartTable()
     run: RunTable = RunTable()
-    body: dict[str, BodyTable] = {}
+    body: dict[str, BodyTable] = Field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
 
@@ -276,6 +245,11 @@ def assemble(
             robot["file"] = str(folder / Path(robot["file"]).expanduser())
         if isinstance(robot.get("package_dirs"), list):
             robot["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in robot["package_dirs"]]
+    ground = tables.get("terrain")
+    while folder is not None and isinstance(ground, dict):
+        if isinstance(ground.get("file"), str):
+            ground["file"] = str(folder / Path(ground["file"]).expanduser())
+        ground = ground.get("ground")
     return validated(Scene, tables, where)
 
 
@@ -511,9 +485,33 @@ def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
     if index is None:
         name = system.robot.name
         raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
-    gap, raised = _clearance(system, q), q.copy()
-    raised[index] += 1.0
-    raised[index] = q[index] + (height - gap) / (_clearance(system, raised) - gap)
+    raised = q.copy()
+    if system.terrain.constant_normal() is not None:
+        gap = _clearance(system, raised)
+        raised[index] += 1.0
+        raised[index] = q[index] + (height - gap) / (_clearance(system, raised) - gap)
+        return raised
+    return _let_down(system, raised, index, height)
+
+
+def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Array:
+    """`q` at a height above hills: from clear above all of them down to the first place that is as low as that."""
+
+    def at(z: float) -> float:
+        moved = q.copy()
+        moved[index] = z
+        return _clearance(system, moved) - height
+
+    high = q[index] + height
+    while at(high) < 0.0:  # a contact is in the ground: it is above when as far up again
+        high += 1.0 - at(high)
+    low = high
+    while at(low) > 0.0:
+        high, low = low, low - at(low)
+        if high - low < PLACED:
+            break
+    raised = q.copy()
+    raised[index] = high if at(low) > 0.0 else brentq(at, low, high, xtol=PLACED)
     return raised
 
 

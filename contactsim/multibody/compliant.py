@@ -79,9 +79,12 @@ class CompliantFlow(Flow):
         return self._evaluate(t, x).forces
 
     def field(self, t: float, x: Array) -> Array:
-        """Rate (v, a, z') of the state."""
+        """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
         system, nq, nv = self._system, self._system.nq, self._system.nv
-        found = self._evaluate(t, x)
+        try:
+            found = self._evaluate(t, x)
+        except SingularError:  # a trial step went too deep into hills
+            return np.full(system.tangent_size, np.nan)
         memory = system.memory_rate(t, x)
         if found.rates.size:
             memory[-found.rates.size :] = found.rates.ravel()

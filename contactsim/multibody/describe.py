@@ -18,15 +18,26 @@ from ..contracts import ContactLaw
 from ..errors import InputError, PluginError
 from ..tolerances import Tolerances
 from .controllers import Array, Controller
+from .moving import Given
 from .robot import ContactPoint, Robot, _GeometryFile
 from .system import ContactSystem
-from .terrain import Flat, Slope, Terrain
+from .terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
 Description = dict[str, Any]
 
 GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
     Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
     Slope: ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
+    Sinusoid: ("sinusoid", lambda ground: {**ground.parameters(), "velocity": list(ground.velocity)}),
+    HeightField: (
+        "height-field",
+        lambda ground: {
+            "x": ground.x.tolist(),
+            "y": ground.y.tolist(),
+            "heights": ground.field.tolist(),
+            "velocity": list(ground.velocity),
+        },
+    ),
 }
 COEFFICIENTS = ("friction", "static_friction", "restitution")
 
@@ -163,6 +174,14 @@ class StoredGeometry:
 
 
 def _describe_terrain(terrain: Terrain) -> Description:
+    if type(terrain) is Moving:
+        if isinstance(terrain.motion, Oscillation):
+            motion = asdict(terrain.motion) | {"amplitude": list(terrain.motion.amplitude)}
+            return {"kind": "moving", "ground": _describe_terrain(terrain.ground), "motion": motion}
+        given = terrain.motion.functions[0] if isinstance(terrain.motion, Given) else terrain.motion
+        return {"kind": None, "class": "Moving", "function": _name_of(given)}
+    if type(terrain) is Function:
+        return {"kind": None, "class": "Function", "function": _name_of(terrain.height)}
     if type(terrain) not in GROUNDS:
         return {"kind": None, "class": type(terrain).__name__}
     kind, parameters = GROUNDS[type(terrain)]
@@ -170,10 +189,13 @@ def _describe_terrain(terrain: Terrain) -> Description:
 
 
 def _rebuild_terrain(data: Description) -> Terrain:
+    if data["kind"] == "moving":
+        return Moving(_rebuild_terrain(data["ground"]), Oscillation(**data["motion"]))
     for ground, (kind, _) in GROUNDS.items():
         if data["kind"] == kind:
             return ground(**{name: value for name, value in data.items() if name != "kind"})
-    raise InputError(f"its terrain {data.get('class', data['kind'])} is not stored")
+    function = f" with the function {data['function']}" if "function" in data else ""
+    raise InputError(f"its terrain {data.get('class', data['kind'])}{function} is not stored")
 
 
 def _describe_controller(controller: Controller) -> Description:

@@ -4,6 +4,7 @@ contact.KIND, contact.NAME.KIND    coefficient of all contacts, or of one: frict
 law.NAME                           parameter of the contact law
 body.NAME.mass                     mass of a body of a Robot [kg]; see Robot.with_body_parameter
 body.NAME.inertia_scale            factor on its rotational inertia
+terrain.NAME                       parameter that the ground declares: a1, a2, a3 of Sinusoid, angle of Slope, ...
 controller.NAME                    parameter that the controller declares: kp, kd, kp.JOINT, kp_scale, ... of PD
 gravity                            magnitude of gravity [m/s^2], whose direction is kept
 """
@@ -38,6 +39,8 @@ def read(system: ContactSystem, name: str) -> float:
         return _gravity(system)
     if group == "law" and rest in type(system.law.parameters).model_fields:
         return float(getattr(system.law.parameters, rest))
+    if group == "terrain" and rest in _ground(system):
+        return float(_ground(system)[rest])
     if group == "body":
         body, kind = _body(system, name)
         return float(system.robot.body_parameter(body, kind))
@@ -83,6 +86,8 @@ def changes(system: ContactSystem, name: str, value: float) -> dict[str, Any]:
         return {"gravity": value / before * system.gravity}
     if group == "law" and rest in type(system.law.parameters).model_fields:
         return {"law": type(system.law)(**system.law.parameters.model_dump() | {rest: value})}
+    if group == "terrain" and rest in _ground(system):
+        return {"terrain": system.terrain.with_parameter(rest, value)}
     if group == "body":
         body, kind = _body(system, name)
         return {"robot": system.robot.with_body_parameter(body, kind, value)}
@@ -99,7 +104,13 @@ def names(system: ContactSystem) -> list[str]:
     bodies = getattr(system.robot, "bodies", {})
     found += [f"body.{body}.{kind}" for kind in BODY for body in bodies]
     found += [f"controller.{name}" for name in (system.controller.parameters() if system.controller else {})]
+    found += [f"terrain.{name}" for name in _ground(system)]
     return found + (["gravity"] if bodies and system.gravity.any() else [])
+
+
+def _ground(system: ContactSystem) -> dict[str, float]:
+    """Parameters of the ground of a Robot; the functions of a Mechanism hold their own."""
+    return system.terrain.parameters() if hasattr(system.robot, "bodies") else {}
 
 
 def _is_number(value: Any) -> bool:
@@ -163,6 +174,7 @@ def _refuse(system: ContactSystem, name: str) -> NoReturn:
     bodies = list(getattr(system.robot, "bodies", {}))
     if bodies:
         known += [f"body.NAME.{kind}" for kind in BODY] + ["gravity"]
+    known += [f"terrain.{p}" for p in _ground(system)]
     own = [f"controller.{p}" for p in (system.controller.parameters() if system.controller else {})]
     known += own[:LISTED] + ["..."] * (len(own) > LISTED)
     where = f" (NAME of a body: {', '.join(bodies)})" if bodies and name.startswith("body") else ""

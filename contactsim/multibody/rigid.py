@@ -501,7 +501,8 @@ class RigidContacts:
     ) -> Array:
         """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what comes to rest.
 
-        Gaps that close with others, without an impact of their own, end with no variation. A capture in space ends with
+        Gaps that close with others, without an impact of their own, end with no variation; the gap of one contact that
+        lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with
         both tangential variations zero: what is left of the one across the slip when the held direction takes over is
         removed by the impulse of friction that would have removed it. What was held before is left as it is: where
         nothing comes to rest, the derivative is the identity.
@@ -512,7 +513,9 @@ class RigidContacts:
             jacobian[nv : 2 * nv, : 2 * nv] = self._impact_jacobian(t, x, impact)
         terms, where = self._closed_terms(t, x_post, after.closed)
         closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
-        if closing.any():
+        if closing.any() and not self._lands_alone(
+            t, x, impact, [i for i in after.closed if not mode.contacts[i].closed]
+        ):
             normals = terms.rows[[where[i].start for i in after.closed]]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
         rows = self._resting_rows(after, where)
@@ -528,6 +531,13 @@ class RigidContacts:
             settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
             jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
         return jacobian
+
+    def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
+        """Whether one contact closes, by an impact of its own."""
+        if impact is None or len(closing) != 1:
+            return False
+        terms, _ = self._closed_terms(t, x, (closing[0],))
+        return bool(terms.rates[0] < -self._system.tolerances.speed)
 
     def _friction_directions(
         self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]

@@ -419,8 +419,8 @@ class ContactSystem(HybridSystem):
         """A copy with one parameter changed.
 
         Names: contact[.NAME].(friction|static_friction|restitution), law.PARAMETER, body.NAME.(mass|inertia_scale),
-        controller.PARAMETER as the controller declares them, and gravity [m/s^2], a magnitude. The inertia of a body
-        grows with its mass; see `Robot.with_body_parameter`.
+        controller.PARAMETER and terrain.PARAMETER as controller and ground declare them, and gravity [m/s^2], a
+        magnitude. The inertia of a body grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.
@@ -438,7 +438,7 @@ class ContactSystem(HybridSystem):
         coefficients = attributes.pop("_own_coefficients", (*self._own_friction, self.restitution))
         for name, value in attributes.items():
             setattr(changed, name, value)
-        if not attributes.keys().isdisjoint({"robot", "gravity"}):
+        if not attributes.keys().isdisjoint({"robot", "terrain", "gravity"}):
             changed.mechanism = changed.robot.bind(self.terrain, changed.gravity, self.joint_limits)
         changed._set_coefficients(*coefficients)
         return changed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from .commands import (
 from .motion import MODES, Motion
 from .reads import Array, ContactLike, RobotLike
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
-from .stage import Frame, Plane, follow, ground_plane, round_number, stage
+from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
 FORCE_COLOUR = "#d6336c"
@@ -60,10 +61,13 @@ def build(traj: Any, motion: Motion) -> Scene:
     robot = traj.system.robot
     frame = _frame(robot, traj.system.terrain, motion)
     force_scale = _force_scale(motion, frame.size)
-    commands = [*stage(frame), *ground_plane(frame), *_robot(robot, frame.size)]
+    hills = _hills(traj, frame)
+    commands = [*stage(frame), *ground_plane(frame), *hills, *_robot(robot, frame.size)]
     commands += [command for contact in robot.contacts for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
+    if hills:
+        tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
     for index, contact in enumerate(robot.contacts):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
@@ -71,6 +75,28 @@ def build(traj: Any, motion: Motion) -> Scene:
     if not robot.contacts:
         return Scene(commands)
     return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
+
+
+def _hills(traj: Any, frame: Frame) -> list[Command]:
+    """Ground that is no fixed plane, as it is at the start, where it says how high it is."""
+    heights: Any = getattr(traj.system.terrain, "heights", None)
+    if frame.ground is not None or heights is None:
+        return []
+    start = float(traj.t[0])
+    if heights(start, frame.target[:1, :2]) is None:
+        return []
+    return [ground_surface(frame, partial(heights, start))]
+
+
+def _ground_tracks(terrain: Any, motion: Motion, start: float) -> dict[str, list[Json]]:
+    """The way of a ground that moves as a whole."""
+    displacement: Any = getattr(terrain, "displacement", None)
+    if displacement is None:
+        return {}
+    ways = np.array([displacement(start + t) for t in motion.time])
+    if not np.ptp(ways, axis=0).any():
+        return {}
+    return {"/world/ground": [track("position", "vector3", motion.time, ways - ways[0])]}
 
 
 # --- measures -------------------------------------------------------------------------------------
