@@ -18,7 +18,8 @@ from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Status, Trajectory
 
 EVENTS_AT_ONE_INSTANT = 100
-EVENTS_AT_ONCE = 50  # in a row between the same two modes, each without its guard having risen since the one before
+EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
+NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
@@ -108,7 +109,7 @@ class Simulation:
         self._segments: list[Segment] = []
         self._notes: dict[str, str] = {}
         self._evaluations, self._step_size = settings.evaluations, settings.first_step
-        self._at_one_instant, self._at_once = settings.at_one_instant, settings.at_once
+        self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
         self._between: frozenset[Hashable] = frozenset()
 
     # --- what a user reads ------------------------------------------------------------------------------------
@@ -230,7 +231,7 @@ class Simulation:
         self._enter(transition.mode, transition.x)
         at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
         self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
-        self._arc_start |= {"at_one_instant": self._at_one_instant, "at_once": self._at_once}
+        self._arc_start |= {"at_one_instant": self._at_one_instant, "to_and_fro": self._to_and_fro}
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
@@ -244,25 +245,37 @@ class Simulation:
             self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
 
     def _look_for_an_end(self, event: Event) -> None:
-        """Stop where events between two modes follow each other at once: the run would go on for ever and not get on.
+        """Stop where events lead to and fro between two modes: the run would go on for ever and not get on.
 
-        The guard that leads back has not risen when it fires: both fields point at the surface between the modes, or
-        what bounces off it does so by less than rounding.
+        Such a run slides along the surface between the modes, since both fields point at it, or bounces off it by less
+        than rounding. Its events follow at once, the guard that leads back not having risen; or, where the fields only
+        bend towards the surface, after arcs far shorter than the steps that their motion would allow.
         """
         modes = frozenset({event.mode_pre, event.mode_post})
-        alike = self._watch.at_once and len(self._between | modes) <= 2
-        self._at_once = self._at_once + 1 if alike else 0
-        self._between = self._between | modes if alike else modes
-        if self._at_once < EVENTS_AT_ONCE:
+        if not (self._follows_closely(event) and len(self._between | modes) <= 2):
+            self._to_and_fro, self._between = 0, modes
+            return
+        self._to_and_fro, self._between = self._to_and_fro + 1, self._between | modes
+        if self._to_and_fro < EVENTS_TO_AND_FRO:
             return
         names = " and ".join(sorted(f"'{mode}'" for mode in self._between))
         guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
         where = f"at t = {self.t:.12g} s by {guards}"
         if np.array_equal(event.x_pre, event.x_post):
-            what = f"the fields of the modes {names} point at each other {where}; cs.Filippov(system) slides there"
+            what = f"the modes {names} lead to each other {where}, and the run slides between them"
+            what += "; cs.Filippov(system) follows that where their fields point at each other"
         else:
             what = f"ever smaller events in {names} accumulate {where}"
         self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
+
+    def _follows_closely(self, event: Event) -> bool:
+        """Whether an event leads back over the surface of the one before, with no way between them to speak of."""
+        if self._watch.at_once:
+            return True
+        if not (self._watch.from_zero and self._segments and np.array_equal(event.x_pre, event.x_post)):
+            return False
+        natural = self._stepper.step_size
+        return natural is not None and event.time - self._segments[0].t0 < NO_TIME * natural
 
     def _is_valid(self) -> bool:
         """Whether the run may go on from the present state; what its mode only warns of is noted once."""

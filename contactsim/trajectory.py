@@ -182,7 +182,7 @@ class Settings:
         integrator, tolerances, max_events, accumulation: as given to `simulate`.
         first_step: first step of the last arc [s]; None: the integrator's own choice.
         evaluations: field evaluations before the last arc.
-        at_one_instant, at_once: events in a row, at the last arc's begin, that would end the run if they went on.
+        at_one_instant, to_and_fro: events in a row, at the last arc's begin, that would end the run if they went on.
     """
 
     integrator: str
@@ -192,7 +192,7 @@ class Settings:
     first_step: float | None = None
     evaluations: int = 0
     at_one_instant: int = 0
-    at_once: int = 0
+    to_and_fro: int = 0
 
 
 @dataclass(frozen=True)
