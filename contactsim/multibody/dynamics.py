@@ -17,7 +17,7 @@ from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .sensitivity import ModeEquations, Turn, across, loose_forces, turned
+from .sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
 
 if TYPE_CHECKING:
     from .system import ContactSystem
@@ -28,8 +28,6 @@ STRAIGHT = 1e-12
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 LEAVE = 2.0
-# Forces that are the smallest ones are so but for this, relative to the largest of them.
-SMALLEST = 1e-8
 
 
 @dataclass
