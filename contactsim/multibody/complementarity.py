@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgecon, dgesv, dgetrs
 
 from ..errors import NoAdmissibleModeError
 from .algebra import RANK
@@ -37,9 +38,12 @@ Direction = Array | None
 
 TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
 NEWTON_STEPS = 40
+QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
+FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
 COMPASS = 12  # directions tried in such a turn
 PROPOSALS = 100
+REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
 CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative
 EXHAUSTIVE = 6  # with at most this many contacts all modes are tried before giving up
 
@@ -141,7 +145,10 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
     if not problem.dims:
         return ContactSolution((), np.empty(0), np.empty(0), (), True, {})
     first = guess or problem.guess or _plain_guess(problem)
-    solution = _pivot(problem, first, problem.directions) or _pivot(*_propose(problem))
+    solution = _pivot(problem, first, problem.directions, quick=True)
+    if solution is None:
+        proposed = _propose(problem)
+        solution = _pivot(*proposed, quick=True) or _pivot(problem, first, problem.directions) or _pivot(*proposed)
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
         solution = next((found for tried, found in candidates if not _violations(tried, found)), None)
@@ -173,9 +180,15 @@ def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSol
 
 
 def solve_modes(
-    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...] | None = None
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    directions: tuple[Direction, ...] | None = None,
+    quick: bool = False,
 ) -> ContactSolution:
-    """Forces in given modes, admissible or not: a linear system, and Newton's method for unknown slip directions."""
+    """Forces in given modes, admissible or not: a linear system, and Newton's method for unknown slip directions.
+
+    Where that fails, directions are looked for one by one, unless it is to be `quick`: the modes may be wrong.
+    """
     slips = list(directions or problem.directions or (None,) * len(modes))
     for i, mode in enumerate(modes):
         if mode is not Mode.SLIP or problem.dims[i] == 1:
@@ -187,7 +200,9 @@ def solve_modes(
     unknown = [i for i, s in enumerate(slips) if s is not None and problem.sliding[i] is None]
     forces, unique = _linear(problem, modes, slips)
     if unknown:
-        forces, unique = _turn(problem, modes, slips, unknown, forces, unique)
+        forces, unique = _turn(problem, modes, slips, unknown, forces, unique, quick)
+    if not unique and _least_margin(problem, modes, forces) < 0.0:
+        forces = _admissible(problem, modes, forces, *_basis(problem, modes, slips))
     motion = problem.delassus @ forces + problem.free
     return ContactSolution(
         modes,
@@ -243,15 +258,20 @@ def _linear(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direct
     known = _known_forces(problem, slips)
     if not rows:
         return np.zeros(len(problem.free)) if known is None else known, True
-    matrix = problem.delassus[rows] @ basis
     right = -problem.free[rows] if known is None else -(problem.free + problem.delassus @ known)[rows]
+    unknowns, unique = _solved(problem.delassus[rows] @ basis, right)
+    return basis @ unknowns if known is None else known + basis @ unknowns, unique
+
+
+def _solved(matrix: Array, right: Array) -> tuple[Array, bool]:
+    """Solution of A x = b, refined once, and whether it is the only one; else the smallest in least squares."""
+    lu, pivots, unknowns, info = dgesv(matrix, right)
+    if not info and dgecon(lu, float(np.abs(matrix).sum(axis=0).max()))[0] > REGULAR:
+        return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], True
     unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=RANK)
-    forces = basis @ unknowns if known is None else known + basis @ unknowns
-    if rank == len(rows):
-        return forces + basis @ np.linalg.solve(matrix, right - matrix @ unknowns), True  # one refinement
-    if _least_margin(problem, modes, forces) < 0.0:
-        forces = _admissible(problem, modes, forces, basis, rows)
-    return forces, False
+    if rank == len(matrix):
+        return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), True
+    return unknowns, False
 
 
 def _turn(
@@ -261,6 +281,7 @@ def _turn(
     unknown: list[int],
     forces: Array,
     unique: bool,
+    quick: bool,
 ) -> tuple[Array, bool]:
     """Turn the unknown slip directions until each is that of its own motion: w_t = kappa s with kappa >= 0."""
     planar = [i for i in unknown if problem.dims[i] == 2]
@@ -272,7 +293,15 @@ def _turn(
     spatial = [i for i in unknown if problem.dims[i] == 3]
     if not spatial:
         return forces, unique
+    if quick:
+        return _newton(problem, modes, slips, spatial, QUICK_STEPS)[:2]
+    start = [slips[i] for i in spatial]
     forces, unique, converged = _newton(problem, modes, slips, spatial)
+    if not converged or not _slips_forward(problem, forces, slips, spatial):
+        for i, slip in zip(spatial, start, strict=True):
+            slips[i] = slip
+        _follow(problem, modes, slips, spatial)
+        forces, unique, converged = _newton(problem, modes, slips, spatial)
     if not converged or not _slips_forward(problem, forces, slips, spatial):
         for _ in range(ALIGNMENTS):
             for i in spatial:
@@ -284,6 +313,17 @@ def _turn(
 def _slips_forward(problem: ContactProblem, forces: Array, slips: list[Direction], spatial: list[int]) -> bool:
     motion = problem.delassus @ forces + problem.free
     return all(float(motion[problem.tangent(i)] @ slips[i]) >= -_scale(motion) for i in spatial)  # type: ignore[operator]
+
+
+def _follow(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]) -> None:
+    """Turn all slip directions some times to those of their motion, which leads to where contacts move along them."""
+    for _ in range(FOLLOWED):
+        motion = problem.delassus @ _linear(problem, modes, slips)[0] + problem.free
+        for i in spatial:
+            slip = motion[problem.tangent(i)]
+            size = float(np.linalg.norm(slip))
+            if size > 0.0:
+                slips[i] = slip / size
 
 
 def _align(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], i: int) -> None:
@@ -306,28 +346,26 @@ def _align(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Directi
 
 
 def _newton(
-    problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    slips: list[Direction],
+    spatial: list[int],
+    steps: int = NEWTON_STEPS,
 ) -> tuple[Array, bool, bool]:
     """Newton's method on the angles of the unknown slip directions."""
     forces, unique = _linear(problem, modes, slips)
-    for _ in range(NEWTON_STEPS):
+    floor = 1e-14 * problem.speed
+    for _ in range(steps):
         motion = problem.delassus @ forces + problem.free
-        across = np.array([motion[problem.tangent(i)] @ _normal_to(slips[i]) for i in spatial])
-        floor = 1e-14 * problem.speed
+        aside, pull = _asides(problem, slips, spatial, forces)
+        across = aside.T @ motion
         if np.abs(across).max() <= floor:
             return forces, unique, True
         basis, rows = _basis(problem, modes, slips)
-        matrix = problem.delassus[rows] @ basis
-        jacobian = np.empty((len(spatial), len(spatial)))
-        for column, j in enumerate(spatial):
-            direct = np.zeros(len(forces))
-            direct[problem.tangent(j)] = -problem.friction[j] * forces[problem.normal(j)] * _normal_to(slips[j])
-            if rows:
-                direct += basis @ np.linalg.lstsq(matrix, -(problem.delassus[rows] @ direct), rcond=RANK)[0]
-            d_motion = problem.delassus @ direct
-            for row, i in enumerate(spatial):
-                jacobian[row, column] = d_motion[problem.tangent(i)] @ _normal_to(slips[i])
-            jacobian[column, column] -= motion[problem.tangent(j)] @ slips[j]  # type: ignore[operator]
+        if rows:
+            pull += basis @ _solved(problem.delassus[rows] @ basis, -(problem.delassus[rows] @ pull))[0]
+        along = [float(motion[problem.tangent(i)] @ slips[i]) for i in spatial]  # type: ignore[operator]
+        jacobian = aside.T @ (problem.delassus @ pull) - np.diag(along)
         turn = np.linalg.lstsq(jacobian, -across, rcond=1e-14)[0]
         turn *= min(1.0, 0.7 / max(float(np.abs(turn).max()), 1e-300))
         for angle, i in zip(turn, spatial, strict=True):
@@ -336,8 +374,16 @@ def _newton(
         if np.abs(turn).max() < 1e-15:
             return forces, unique, True
     motion = problem.delassus @ forces + problem.free
-    across = np.array([motion[problem.tangent(i)] @ _normal_to(slips[i]) for i in spatial])
+    across = _asides(problem, slips, spatial, forces)[0].T @ motion
     return forces, unique, bool(np.abs(across).max() <= _scale(motion))
+
+
+def _asides(problem: ContactProblem, slips: list[Direction], spatial: list[int], forces: Array) -> tuple[Array, Array]:
+    """Unit vectors (m, p) across the slip directions, and the forces (m, p) that a turn of each adds."""
+    aside = np.zeros((len(forces), len(spatial)))
+    for column, i in enumerate(spatial):
+        aside[problem.tangent(i), column] = _normal_to(slips[i])
+    return aside, aside * np.array([-problem.friction[i] * forces[problem.normal(i)] for i in spatial])
 
 
 def _free_direction(problem: ContactProblem, i: int) -> Array:
@@ -458,13 +504,16 @@ def _plain_guess(problem: ContactProblem) -> tuple[Mode, ...]:
 
 
 def _pivot(
-    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...] | None = None
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    directions: tuple[Direction, ...] | None = None,
+    quick: bool = False,
 ) -> ContactSolution | None:
     """Correct the modes of violated contacts, all at once at first and then one at a time, until none is left."""
     seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
     one_at_a_time = False
     for _ in range(8 * len(modes) + 8):
-        solution = solve_modes(problem, modes, directions)
+        solution = solve_modes(problem, modes, directions, quick)
         violations = _violations(problem, solution)
         if not violations:
             return solution

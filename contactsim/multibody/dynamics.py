@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from ..errors import SingularError
-from ..hybrid import Array, Flow
+from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
@@ -193,6 +193,15 @@ class RigidFlow(Flow):
             for k, kind, i in self._other_guards:
                 values[k] = self._guard(kind, i, t, q, v, motion, rates)
         return values
+
+    def validate(self, t: float, x: Array) -> Sequence[Finding]:
+        """Notes that the contact forces of the mode are not unique, and the motion perhaps neither."""
+        if not self._mode.redundant:
+            return ()
+        names = ", ".join(self._mechanism.all_names[i] for i in self._closed)
+        motion = ", and where contacts slip the motion need not be either" if self._slips else ""
+        chosen = "the smallest ones act, or those with the largest margin"
+        return (Finding(f"the forces of {names} are not unique{motion}; {chosen}"),)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""
