@@ -431,14 +431,16 @@ def _admissible(
     Where none of them is admissible, all forces that keep the constrained rows still: contacts that slip redundantly
     leave the motion a choice, too.
     """
+    best = None
     for image in (problem.delassus @ basis, problem.delassus[rows] @ basis):
         _, values, directions = np.linalg.svd(image)
         free = directions[np.sum(values > RANK * values[0]) :].T
         if free.shape[1]:
             found = largest_margin(problem, modes, forces, basis @ free)
-            if _least_margin(problem, modes, found) >= 0.0:
+            best = found if best is None else best
+            if _least_margin(problem, modes, found) >= -_scale(found):
                 return found
-    return forces
+    return forces if best is None else best
 
 
 def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array:
