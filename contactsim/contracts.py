@@ -10,6 +10,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
+    from .multibody.complementarity import ContactProblem, ContactSolution
+    from .multibody.impacts import ImpactSolution
     from .words import EventData
 
 Array = np.ndarray
@@ -44,16 +46,17 @@ class RigidLaw(ContactLaw):
     """
 
     @abstractmethod
-    def impact(self, problem: Any, restitution: Array) -> Any:
-        """Solve the impact: a ContactProblem whose `free` holds the velocities before it -> ContactSolution.
+    def impact(self, problem: ContactProblem, restitution: Array) -> ImpactSolution:
+        """Solve an impact, in one or several stages that are linear once their modes are known.
 
-        `restitution` (n,) holds the coefficient of each contact. The `motion` of the solution is the velocity after
-        the impact, less the rebound e max(0, -z_n(-)) in the normal rows.
+        `problem.free` holds the velocities before it, `restitution` (n,) the coefficient of each contact. The stages
+        are made by `newton`, `compression` and `expansion` of `contactsim.multibody.impacts`, or by hand. The engine
+        applies the sum of their impulses, and differentiates each stage with its modes held.
         """
 
     @abstractmethod
-    def select(self, problem: Any) -> Any:
-        """Choose the modes of touching contacts: a ContactProblem of accelerations -> ContactSolution."""
+    def select(self, problem: ContactProblem) -> ContactSolution:
+        """Choose the modes of touching contacts: a problem of accelerations."""
 
     def friction(self, kinetic: Array, static: Array) -> tuple[Array, Array]:
         """Coefficients (n,) that hold under this law, from those of the contact points."""

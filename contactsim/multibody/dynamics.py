@@ -12,12 +12,12 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from ..errors import SingularError
-from ..hybrid import Array, Flow
+from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .sensitivity import ModeEquations, Turn, across, loose_forces, turned
+from .sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
 
 if TYPE_CHECKING:
     from .system import ContactSystem
@@ -28,8 +28,6 @@ STRAIGHT = 1e-12
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 LEAVE = 2.0
-# Forces that are the smallest ones are so but for this, relative to the largest of them.
-SMALLEST = 1e-8
 
 
 @dataclass
@@ -196,6 +194,15 @@ class RigidFlow(Flow):
             for k, kind, i in self._other_guards:
                 values[k] = self._guard(kind, i, t, q, v, motion, rates)
         return values
+
+    def validate(self, t: float, x: Array) -> Sequence[Finding]:
+        """Notes that the contact forces of the mode are not unique, and the motion perhaps neither."""
+        if not self._mode.redundant:
+            return ()
+        names = ", ".join(self._mechanism.all_names[i] for i in self._closed)
+        motion = ", and where contacts slip the motion need not be either" if self._slips else ""
+        chosen = "the smallest ones act, or those with the largest margin"
+        return (Finding(f"the forces of {names} are not unique{motion}; {chosen}"),)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or the next end of bounces."""

@@ -13,11 +13,12 @@ from ..errors import InputError
 from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
-from .complementarity import ContactProblem, ContactSolution
+from .complementarity import ContactProblem
 from .dynamics import RigidFlow, contact_problem
+from .impact_sensitivity import ImpactSensitivity
+from .impacts import ImpactSolution
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .sensitivity import ModeEquations, Turn, across, loose_forces
 
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
@@ -32,11 +33,10 @@ SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals 
 
 @dataclass(frozen=True)
 class Impact:
-    """An impact as it came out: the touching contacts, modes and impulses, and the velocity (nv,) after it."""
+    """An impact as it came out: the touching contacts, and the stages of it."""
 
     contacts: tuple[int, ...]
-    solution: ContactSolution
-    v_post: Array
+    solution: ImpactSolution
 
 
 class RigidContacts:
@@ -228,8 +228,8 @@ class RigidContacts:
         before, impact = x, None
         if approaching:
             x, solution, impulses = self._impact(t, x, touching, terms, where)
-            impact = Impact(touching, solution, x[self._system.nq : self._system.nq + self._system.nv])
-            gain = self._gain(terms.mass, before, x)
+            impact = Impact(touching, solution)
+            gain = self._gain(terms.mass, before, solution)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
             terms, where = self._closed_terms(t, x, touching)
             at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
@@ -261,15 +261,24 @@ class RigidContacts:
         still, notes = mechanism.autonomous, gain + notes
         return Transition(x, after, changes, impulses, residuals, notes, derivative, still, unmoved=impact is None)
 
-    def _gain(self, mass: Array, before: Array, after: Array) -> tuple[str, ...]:
-        """A sentence where the impact gains energy, which Newton's law does not exclude with friction."""
-        nq, nv = self._system.nq, self._system.nv
-        v_pre, v_post = before[nq : nq + nv], after[nq : nq + nv]
-        gained = 0.5 * float((v_post + v_pre) @ mass @ (v_post - v_pre))
-        had = 0.5 * float(v_pre @ mass @ v_pre)
-        if gained <= GAIN * had:
-            return ()
-        return (f"the impact gains {gained:.3g} J of energy under Newton's law; lower the restitution or the friction",)
+    def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
+        """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
+
+        Work is counted relative to the ground, which may move.
+        """
+        v_pre = before[self._system.nq : self._system.nq + self._system.nv]
+        notes: tuple[str, ...] = ()
+        if solution.work > GAIN * max(0.5 * float(v_pre @ mass @ v_pre), solution.turnover):
+            law = type(self._law).__name__
+            notes += (
+                f"the impact gains {solution.work:.3g} J of energy under the law {law}, which does not exclude that;"
+                " lower the restitution or the friction, or take law='energetic'",
+            )
+        if not all(stage.solution.unique for stage in solution.stages):
+            notes += (
+                "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
+            )
+        return notes
 
     def _stopping(self, mode: SystemMode, kinds: Mapping[int, str]) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.
@@ -335,7 +344,7 @@ class RigidContacts:
 
     def _impact(
         self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice]
-    ) -> tuple[Array, ContactSolution, dict[str, Array]]:
+    ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
         system, nq, nv = self._system, self._system.nq, self._system.nv
         chosen, kept = list(touching), self._system.kept_rows(touching)
@@ -352,9 +361,9 @@ class RigidContacts:
         )
         solution = self._law.impact(problem, system.restitution[chosen])
         x = x.copy()
-        x[nq : nq + nv] += solved @ solution.forces
+        x[nq : nq + nv] += solved @ solution.impulses
         along = np.zeros(len(terms.rates))
-        along[kept] = solution.forces
+        along[kept] = solution.impulses
         q = x[:nq]
         impulses = {
             system.mechanism.all_names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
@@ -559,8 +568,9 @@ class RigidContacts:
         if impact is None:
             states = {i: mode.contacts[i].mode for i in where}
         else:
-            states = dict(zip(impact.contacts, impact.solution.modes, strict=True))
-            states |= {i: Mode.OPEN for i in impact.contacts if self._system.restitution[i] > 0.0}
+            last = impact.solution.stages[-1]
+            resting = [mode if last.ends_at_rest(k) else Mode.OPEN for k, mode in enumerate(last.solution.modes)]
+            states = dict(zip(impact.contacts, resting, strict=True))
         rows: set[int] = set()
         for i, part in where.items():
             if states[i] is not Mode.OPEN:
@@ -568,64 +578,11 @@ class RigidContacts:
         return rows
 
     def _impact_jacobian(self, t: float, x: Array, impact: Impact) -> Array:
-        """D v_post (nv, 2 nv) of M (v+ - v-) = J^T Lam, z_n+ = -e z_n-, z_t+ = 0 or Lam_t = -mu Lam_n z_t+ / |z_t+|."""
-        system, mechanism = self._system, self._system.mechanism
-        nq, nv = system.nq, system.nv
-        q, v_pre, v_post = x[:nq], x[nq : nq + nv], impact.v_post
+        """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
+        nq, nv = self._system.nq, self._system.nv
         terms, where = self._closed_terms(t, x, impact.contacts)
-        impulses = np.zeros(len(terms.rates))
-        impulses[system.kept_rows(impact.contacts)] = impact.solution.forces
-        force = np.zeros((nv, 2 * nv))
-        force[:, :nv] = -mechanism.impulse_derivatives(t, q, v_post - v_pre, impact.contacts, impulses)
-        motion = np.hstack([mechanism.rate_derivatives(t, q, v_post, impact.contacts), terms.rows])
-        before = np.hstack([mechanism.rate_derivatives(t, q, v_pre, impact.contacts), terms.rows])
-        rates_post = terms.rates + terms.rows @ (v_post - v_pre)
-        for i in impact.contacts:
-            n = where[i].start
-            if terms.rates[n] < 0.0:
-                motion[n] += system.restitution[i] * before[n]
-        equations = self._impact_equations(impact, terms, where, impulses, rates_post)
-        loose = (
-            partial(self._loose_impulses, t, q, impact.contacts, equations, impulses) if equations.redundant else None
-        )
-        change, _ = equations.solve(force, motion, loose)
-        change[:, nv:] += np.eye(nv)
-        return change
-
-    def _loose_impulses(
-        self, t: float, q: Array, contacts: tuple[int, ...], equations: ModeEquations, impulses: Array, inverse: Array
-    ) -> tuple[Array, Array]:
-        """How the smallest impulses change within the null space."""
-        unknowns = impulses[equations.constrained]
-        by_q, by_turns, _ = loose_forces(self._system.mechanism, t, q, contacts, equations, unknowns, inverse)
-        return np.hstack([by_q, np.zeros_like(by_q)]), by_turns
-
-    def _impact_equations(
-        self, impact: Impact, terms: Terms, where: Mapping[int, slice], impulses: Array, rates: Array
-    ) -> ModeEquations:
-        """The linear equations of an impact whose modes are known; `rates` are the velocities after it."""
-        constrained: list[int] = []
-        directions: list[Array] = []
-        turns = []
-        solution = impact.solution
-        for i, mode, slip in zip(impact.contacts, solution.modes, solution.directions, strict=True):
-            if mode is Mode.OPEN:
-                continue
-            n, part = where[i].start, slice(where[i].start + 1, where[i].stop)
-            rows = [n, *range(n + 1, n + 1 + self._system.tangent_rows(i))] if mode is Mode.STICK else [n]
-            unknown = len(constrained)
-            constrained += rows
-            directions += list(np.eye(len(rates))[rows])
-            if mode is Mode.SLIP and slip is not None:
-                mu = self._system.friction[i]
-                directions[-1][part] = -mu * slip
-                if len(slip) == 2:
-                    speed = float(slip @ rates[part])
-                    turns.append(Turn(part, across(slip), unknown, mu, -mu * impulses[n], speed))
-        combine = np.array(directions).reshape(len(constrained), len(rates))
-        return ModeEquations(
-            terms.mass, terms.rows, np.array(constrained, dtype=int), combine, tuple(turns), not solution.unique
-        )
+        sensitivity = ImpactSensitivity(self._system, t, x[:nq], impact.contacts, terms, where)
+        return sensitivity.by_state(x[nq : nq + nv], impact.solution)
 
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
