@@ -1,0 +1,206 @@
+"""Solid shapes against which points and spheres press: their distance functions, smooth within a region each.
+
+A distance phi(p) is taken at points p (..., 3) in axes of the shape, with n = grad phi of unit length. All functions but
+`region` are analytic in p, so that a complex step through them gives their derivatives to rounding.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array
+
+Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them
+
+SHAPES = ("sphere", "box", "half_space")
+NUMBERS = {"sphere": ("its radius", 1), "box": ("its three sides", 3), "half_space": ("nothing", 0)}
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A shape fixed to a frame of a robot, against which contact points of other bodies press.
+
+    Attributes:
+        frame: frame of the model it is fixed to.
+        kind: "sphere", "box" or "half_space" (all below the plane z = 0 of its own axes).
+        size: (radius,) of a sphere, the three sides of a box [m], nothing of a half-space.
+        position: its centre (of a half-space, a point of its plane) in the frame [m].
+        quaternion: its axes in the frame (x, y, z, w).
+        name: by default that of the frame.
+        friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
+    """
+
+    frame: str
+    kind: str
+    size: tuple[float, ...] = ()
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    name: str = ""
+    friction: float | None = None
+    static_friction: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.frame)
+        if self.kind not in SHAPES:
+            raise InputError(f"solid '{self.name}' is a '{self.kind}'; give one of {', '.join(SHAPES)}")
+        what, count = NUMBERS[self.kind]
+        if len(self.size) != count or not all(np.isfinite(s) and s > 0.0 for s in self.size):
+            raise InputError(f"solid '{self.name}' has size {self.size}; give {what}, positive numbers in metres")
+
+    @property
+    def shape(self) -> Shape:
+        """Its distance function."""
+        if self.kind == "sphere":
+            return Ball(self.size[0])
+        return Block(self.size) if self.kind == "box" else HalfSpace()
+
+
+class Shape(ABC):
+    """A distance function in axes of its own."""
+
+    def region(self, p: Array) -> Region:
+        """Where the point (3,) is, among the regions in which the distance is smooth; () where there is one only."""
+        return ()
+
+    @abstractmethod
+    def distance(self, p: Array, region: Region) -> Array:
+        """phi (...) at p (..., 3), negative inside [m]."""
+
+    @abstractmethod
+    def normal(self, p: Array, region: Region) -> Array:
+        """n = grad phi (..., 3)."""
+
+    @abstractmethod
+    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
+        """n' (..., 3) as p moves at `rate`: the Hessian of phi on it."""
+
+    def margins(self, p: Array, region: Region) -> tuple[Array, Array]:
+        """How far (k,) p (3,) is from leaving each side of its region, positive within, and their gradients (k, 3)."""
+        return np.zeros(0), np.zeros((0, 3))
+
+    def beyond(self, region: Region, side: int) -> Region:
+        """The region behind a side."""
+        return region
+
+
+@dataclass(frozen=True)
+class HalfSpace(Shape):
+    """All below z = 0."""
+
+    def distance(self, p: Array, region: Region) -> Array:
+        """z."""
+        return p[..., 2]
+
+    def normal(self, p: Array, region: Region) -> Array:
+        """Upwards."""
+        return np.broadcast_to(np.array([0.0, 0.0, 1.0]), p.shape)
+
+    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
+        """Zero."""
+        return np.zeros_like(rate)
+
+
+@dataclass(frozen=True)
+class Ball(Shape):
+    """A sphere around the origin."""
+
+    radius: float
+
+    def distance(self, p: Array, region: Region) -> Array:
+        """|p| - r."""
+        return _length(p)[..., 0] - self.radius
+
+    def normal(self, p: Array, region: Region) -> Array:
+        """p / |p|."""
+        return p / _length(p)
+
+    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
+        """(1 - n n^T) p' / |p|."""
+        return _turning(p, rate)
+
+
+@dataclass(frozen=True)
+class Block(Shape):
+    """A box around the origin: the distance to its nearest face, edge or corner; inside, to the face that is nearest.
+
+    Its second derivative jumps where the nearest point passes from a face to an edge, or from an edge to a corner.
+    """
+
+    sides: tuple[float, ...]
+
+    @property
+    def half(self) -> Array:
+        """Half of its sides (3,)."""
+        return 0.5 * np.array(self.sides)
+
+    def region(self, p: Array) -> Region:
+        """The signs of those coordinates in which p lies beyond a face; at least one."""
+        beyond = np.abs(p) - self.half
+        outside = beyond > 0.0
+        if not outside.any():
+            outside[int(np.argmax(beyond))] = True
+        return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
+
+    def distance(self, p: Array, region: Region) -> Array:
+        """Beyond one face: s p_i - h_i; beyond several: the distance to their edge or corner."""
+        signs, face = np.array(region), _face(region)
+        if face is not None:
+            return signs[face] * p[..., face] - self.half[face]
+        return _length(self._offset(p, signs))[..., 0]
+
+    def normal(self, p: Array, region: Region) -> Array:
+        """That of the face, or away from the edge or corner."""
+        signs = np.array(region)
+        if _face(region) is not None:
+            return np.broadcast_to(signs.astype(float), p.shape)
+        offset = self._offset(p, signs)
+        return offset / _length(offset)
+
+    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
+        """Zero on a face; about an edge or corner like that of a sphere."""
+        signs = np.array(region)
+        if _face(region) is not None:
+            return np.zeros_like(rate)
+        return _turning(self._offset(p, signs), np.abs(signs) * rate)
+
+    def _offset(self, p: Array, signs: Array) -> Array:
+        """From the edge or corner to p."""
+        return np.abs(signs) * p - signs * self.half
+
+    def margins(self, p: Array, region: Region) -> tuple[Array, Array]:
+        """Of each coordinate: beyond a face s p_i - h_i, between two faces h_i - |p_i|; a single face is never left."""
+        signs, side = np.array(region), np.where(p < 0.0, -1.0, 1.0)
+        slopes = np.where(signs != 0, signs, -side)
+        values = np.where(signs != 0, signs * p - self.half, self.half - np.abs(p))
+        if (face := _face(region)) is not None:
+            values[face], slopes[face] = 1.0, 0.0
+        return values, np.diag(slopes)
+
+    def beyond(self, region: Region, side: int) -> Region:
+        """The region on the other side of coordinate |side| - 1, entered in the direction of its sign."""
+        axis = abs(side) - 1
+        new = list(region)
+        new[axis] = 0 if region[axis] else (1 if side > 0 else -1)
+        return tuple(new)
+
+
+def _face(region: Region) -> int | None:
+    """The coordinate of a face; None at edges and corners."""
+    beyond = [k for k, sign in enumerate(region) if sign]
+    return beyond[0] if len(beyond) == 1 else None
+
+
+def _length(p: Array) -> Array:
+    """|p| (..., 1), analytic."""
+    return np.sqrt((p * p).sum(axis=-1, keepdims=True))
+
+
+def _turning(p: Array, rate: Array) -> Array:
+    length = _length(p)
+    n = p / length
+    return (rate - n * (n * rate).sum(axis=-1, keepdims=True)) / length
