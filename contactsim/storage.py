@@ -460,7 +460,10 @@ def _coded(value: Any) -> str:
 def _encode(value: Any) -> Any:
     """Modes, guard names and changes as JSON; tuples are lists there, and what JSON lacks carries a tag."""
     if isinstance(value, SystemMode):
-        contacts = [[s.mode.value, s.phase.name, list(s.direction), s.enabled] for s in value.contacts]
+        contacts = [
+            [s.mode.value, s.phase.name, list(s.direction), s.enabled, *([list(s.region)] if s.region else [])]
+            for s in value.contacts
+        ]
         return {"@mode": contacts, "redundant": value.redundant}
     if isinstance(value, Mode):
         return {"@": value.name}
@@ -481,7 +484,9 @@ def _decode(value: Any) -> Any:
     if "@" in value:
         return Mode[value["@"]]
     if "@mode" in value:
-        states = (ContactState(Mode(m), Phase[p], tuple(d), e) for m, p, d, e in value["@mode"])
+        states = (
+            ContactState(Mode(m), Phase[p], tuple(d), e, tuple(*region)) for m, p, d, e, *region in value["@mode"]
+        )
         return SystemMode(tuple(states), value["redundant"])
     return {key: _decode(item) for key, item in value.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
@@ -156,6 +156,28 @@ class ContactMechanism(ABC):
     def _along_q(self, function: Callable[[Array], Array], q: Array) -> Array:
         """Derivative (., n) of a function of the configuration along its tangent directions."""
         return tangent_derivative(function, self.space, q, SPREAD)
+
+    # --- contacts whose distance is smooth by regions: a ball passes from the face of a box to its edge ---------
+
+    def region(self, q: Array, contact: int) -> tuple[int, ...]:
+        """The region in which a contact touches; () where its distance is smooth everywhere."""
+        return ()
+
+    def within(self, regions: Mapping[int, tuple[int, ...]]) -> ContactMechanism:
+        """The mechanism with the regions of some contacts held, beyond their ends as well."""
+        return self
+
+    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return ()
+
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
+        """How far from leaving a region on a side, and the gradient (nv,)."""
+        raise NotImplementedError
+
+    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
+        """The region behind a side; None where the contact ends there."""
+        raise NotImplementedError
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """A faster way (q, v, tau) -> (a, forces) to move in this mode; None where there is none."""

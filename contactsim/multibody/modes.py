@@ -37,12 +37,16 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class ContactState:
-    """Mode of one contact with its data: the phase, a unit slip direction (d_t numbers), and whether it may close."""
+    """Mode of one contact with its data: the phase, a unit slip direction (d_t numbers), and whether it may close.
+
+    `region` is where on the other body a closed contact touches: on which face, edge or corner of a box.
+    """
 
     mode: Mode = Mode.OPEN
     phase: Phase = Phase.NONE
     direction: tuple[float, ...] = ()
     enabled: bool = True
+    region: tuple[int, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -64,6 +68,11 @@ class SystemMode:
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
         return tuple(i for i, state in enumerate(self.contacts) if state.closed)
+
+    @property
+    def regions(self) -> dict[int, tuple[int, ...]]:
+        """{contact: region} of the closed contacts that have one."""
+        return {i: state.region for i, state in enumerate(self.contacts) if state.closed and state.region}
 
     def __str__(self) -> str:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"

@@ -211,14 +211,14 @@ class PairKinematics:
         pin.forwardKinematics(self._model, self._data, q)
         return self.pairs[k].shape.region(self._inside(k))
 
-    def margins(self, q: Array, k: int, region: Region) -> tuple[Array, Array]:
-        """How far from leaving a region on each side, and the gradients (sides, nv) by q."""
+    def margin(self, q: Array, k: int, region: Region, side: int) -> tuple[float, Array]:
+        """How far pair `k` is from leaving a region on a side [m], and the gradient (nv,) by q."""
         pair = self.pairs[k]
         jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv)
         c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))
-        values, slopes = pair.shape.margins(R.T @ (c - o), region)
+        value, slope = pair.shape.margin(R.T @ (c - o), region, side)
         relative = jacobian * (self._supports[pair.joint_a] - self._supports[pair.joint_b])
-        return values, slopes @ R.T @ (relative[:3] + np.cross(relative[3:].T, c).T)
+        return value, slope @ R.T @ (relative[:3] + np.cross(relative[3:].T, c).T)
 
     # --- rows -------------------------------------------------------------------------------------------------
 

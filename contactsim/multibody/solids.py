@@ -79,13 +79,17 @@ class Shape(ABC):
     def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
         """n' (..., 3) as p moves at `rate`: the Hessian of phi on it."""
 
-    def margins(self, p: Array, region: Region) -> tuple[Array, Array]:
-        """How far (k,) p (3,) is from leaving each side of its region, positive within, and their gradients (k, 3)."""
-        return np.zeros(0), np.zeros((0, 3))
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """The sides on which a region can be left: 1, 2, 3 along x, y, z, with the sign of the motion or of the face."""
+        return ()
+
+    def margin(self, p: Array, region: Region, side: int) -> tuple[float, Array]:
+        """How far p (3,) is from leaving its region on a side, positive within, and the gradient (3,)."""
+        raise NotImplementedError
 
     def beyond(self, region: Region, side: int) -> Region:
         """The region behind a side."""
-        return region
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -131,12 +135,12 @@ class Block(Shape):
     Its second derivative jumps where the nearest point passes from a face to an edge, or from an edge to a corner.
     """
 
-    sides: tuple[float, ...]
+    lengths: tuple[float, ...]
 
     @property
     def half(self) -> Array:
-        """Half of its sides (3,)."""
-        return 0.5 * np.array(self.sides)
+        """Half of the lengths of its sides (3,)."""
+        return 0.5 * np.array(self.lengths)
 
     def region(self, p: Array) -> Region:
         """The signs of those coordinates in which p lies beyond a face; at least one."""
@@ -172,21 +176,28 @@ class Block(Shape):
         """From the edge or corner to p."""
         return np.abs(signs) * p - signs * self.half
 
-    def margins(self, p: Array, region: Region) -> tuple[Array, Array]:
-        """Of each coordinate: beyond a face s p_i - h_i, between two faces h_i - |p_i|; a single face is never left."""
-        signs, side = np.array(region), np.where(p < 0.0, -1.0, 1.0)
-        slopes = np.where(signs != 0, signs, -side)
-        values = np.where(signs != 0, signs * p - self.half, self.half - np.abs(p))
-        if (face := _face(region)) is not None:
-            values[face], slopes[face] = 1.0, 0.0
-        return values, np.diag(slopes)
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Between two faces both; beyond a face back to it, unless it is the only one, which is never left."""
+        found: list[int] = []
+        for axis, sign in enumerate(region, 1):
+            if not sign:
+                found += [-axis, axis]
+            elif _face(region) is None:
+                found.append(sign * axis)
+        return tuple(found)
+
+    def margin(self, p: Array, region: Region, side: int) -> tuple[float, Array]:
+        """h_i - s p_i between two faces, s p_i - h_i beyond one."""
+        axis, sign = abs(side) - 1, 1.0 if side > 0 else -1.0
+        sense = 1.0 if region[axis] else -1.0
+        gradient = np.zeros(3)
+        gradient[axis] = sense * sign
+        return float(sense * (sign * p[axis] - self.half[axis])), gradient
 
     def beyond(self, region: Region, side: int) -> Region:
-        """The region on the other side of coordinate |side| - 1, entered in the direction of its sign."""
-        axis = abs(side) - 1
-        new = list(region)
-        new[axis] = 0 if region[axis] else (1 if side > 0 else -1)
-        return tuple(new)
+        """Beyond the face of the side, or between it and the opposite one."""
+        axis, sign = abs(side) - 1, 1 if side > 0 else -1
+        return tuple((0 if region[k] else sign) if k == axis else old for k, old in enumerate(region))
 
 
 def _face(region: Region) -> int | None:

@@ -57,20 +57,24 @@ class BoundWorld(ContactMechanism):
     def within(self, regions: Mapping[int, Region]) -> BoundWorld:
         """The same with the regions of some contacts held, in which their distance goes on smoothly beyond its end."""
         held = copy.copy(self)
-        held._regions = {i - self._first: region for i, region in regions.items() if i >= self._first}
+        held._regions = {i - self._first: region for i, region in regions.items()}
         return held
 
     def region(self, q: Array, contact: int) -> Region:
-        """The region of a pair's solid in which it touches; () on the ground."""
+        """Where on the solid of a pair its point is; () where that makes no difference."""
         is_pair = self._first <= contact < self._behind
         return self._pairs.region(q, contact - self._first) if is_pair else ()
 
-    def region_margins(self, q: Array, contact: int, region: Region) -> tuple[Array, Array]:
-        """How far a contact is from leaving its region on each side, and the gradients (sides, nv)."""
-        return self._pairs.margins(q, contact - self._first, region)
+    def region_sides(self, contact: int, region: Region) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return self._pairs.pairs[contact - self._first].shape.sides(region)
 
-    def region_beyond(self, q: Array, contact: int, region: Region, side: int) -> Region | None:
-        """The region behind a side; None where a point runs off the edge of a face."""
+    def region_margin(self, q: Array, contact: int, region: Region, side: int) -> tuple[float, Array]:
+        """How far from leaving a region on a side [m], and the gradient (nv,)."""
+        return self._pairs.margin(q, contact - self._first, region, side)
+
+    def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:
+        """The region behind a side; None where a point without radius runs off the edge of a face."""
         pair = self._pairs.pairs[contact - self._first]
         return pair.shape.beyond(region, side) if pair.radius > 0.0 else None
 
