@@ -27,7 +27,7 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
-from .derivatives import simple_model
+from .derivatives import EPS, simple_model
 from .solids import Region, Shape
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
@@ -87,7 +87,7 @@ class Touch(NamedTuple):
 
 def cross(a: Array, b: Array) -> Array:
     """a x b along the last axis."""
-    return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+    return ((a @ EPS).reshape(*a.shape, 3) @ b[..., None])[..., 0]
 
 
 def motion_cross(a: Array, b: Array) -> Array:
