@@ -254,7 +254,14 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
 
 
 def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
-    return description | {"robot": {k: v for k, v in description["robot"].items() if k != "geometry"}}
+    return description | {"robot": _without_geometry(description["robot"])}
+
+
+def _without_geometry(robot: dict[str, Any]) -> dict[str, Any]:
+    bare = {key: value for key, value in robot.items() if key != "geometry"}
+    if "parts" in bare:
+        bare["parts"] = [part | {"robot": _without_geometry(part["robot"])} for part in bare["parts"]]
+    return bare
 
 
 def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:

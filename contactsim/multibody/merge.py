@@ -11,8 +11,8 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array, Manifold
-from .controllers import Controller, as_controller
-from .pairs import ContactPair, automatic, expanded, warn_of_other_shapes
+from .controllers import Controller, as_controller, name_of
+from .pairs import ContactPair, automatic, warn_of_other_shapes
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -115,7 +115,7 @@ class PartMargin:
         return self.function(t, q[self.q], v[self.v])
 
     def __repr__(self) -> str:
-        return repr(self.function)
+        return name_of(self.function)
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,11 @@ class ContactPair:
         """Name of the contact: FIRST+SECOND."""
         return f"{self.first}+{self.second}"
 
+    @property
+    def radius(self) -> float:
+        """Of its mark in a picture [m]: none of its own."""
+        return 0.0
+
 
 class Tip(NamedTuple):
     """What touches solids: a contact point, or a spherical solid of a body without contact points."""

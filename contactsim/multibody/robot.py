@@ -297,6 +297,22 @@ class Robot:
         """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
         return self._level.lowest_points(np.asarray(q, dtype=float))
 
+    @property
+    def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
+        """Contact points, then the contacts between bodies: what a picture marks."""
+        return (*self.contacts, *self.pairs)
+
+    def mark_positions(self, q: Array) -> Array:
+        """Where contacts touch, or would (nc + pairs, 3), world frame [m]: points of the ground contacts, then of pairs."""
+        own = self.contact_positions(q) if self.contacts else np.zeros((0, 3))
+        return np.concatenate([own, self._paired.touch_points(np.asarray(q, dtype=float))]) if self.pairs else own
+
+    @cached_property
+    def _paired(self) -> BoundWorld:
+        from .terrain import Flat
+
+        return BoundWorld(self, Flat(), np.array([0.0, 0.0, -9.81]), joint_limits=False)
+
     @cached_property
     def _level(self) -> BoundRobot:
         from .terrain import Flat
@@ -330,13 +346,14 @@ class Robot:
             InputError: a pair names nothing that can touch.
         """
         changed = copy.copy(self)
+        changed.__dict__.pop("_paired", None)
         changed.pairs = expanded(self, pairs)
         return changed
 
     def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
         """A copy with other contact points."""
         changed = copy.copy(self)
-        for cached in ("_level", "nominal"):
+        for cached in ("_level", "_paired", "nominal"):
             changed.__dict__.pop(cached, None)
         changed.contacts = tuple(contacts)
         unique_names([point.name for point in changed.contacts])
@@ -355,7 +372,8 @@ class Robot:
     def _remodelled(self, model: Any) -> Robot:
         """A copy with another model of the same joints and frames."""
         changed = copy.copy(self)
-        changed.__dict__.pop("_level", None)
+        for cached in ("_level", "_paired"):
+            changed.__dict__.pop(cached, None)
         changed.model = model
         return changed
 
