@@ -14,10 +14,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from . import registry
+from .cast import BodiesTable, Member, PairTable, shifted, start_of, world_of
 from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
-from .multibody.controllers import PD
+from .multibody.controllers import PD, Controller
+from .multibody.merge import JointControllers
 from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
 from .multibody.system import ContactSystem, State
 from .multibody.terrain import Flat, Slope, Terrain
@@ -96,6 +98,19 @@ class RobotTable(Table):
         if self.name is not None and (self.root or self.package_dirs or self.contacts == "auto"):
             raise ValueError("root, package_dirs and contacts = 'auto' go with a file; a robot by name has its own")
         return self
+
+
+class OtherRobotTable(RobotTable):
+    """[robots.NAME]: a further robot, moved by `shift` (x, y) [m], `height` [m] above ground in its nominal pose or q.
+
+    With `hold` a joint PD holds that pose, with gains that carry its weight.
+    """
+
+    shift: tuple[float, float] = (0.0, 0.0)
+    height: float | None = Field(default=None, ge=0.0)
+    q: list[float] | None = None
+    v: list[float] | None = None
+    hold: bool = True
 
 
 class FlatTable(Table):
@@ -182,7 +197,10 @@ class RunTable(Table):
 class Scene(Table):
     """A scene file."""
 
-    robot: RobotTable
+    robot: RobotTable | None = None
+    robots: dict[str, OtherRobotTable] = {}
+    bodies: list[BodiesTable] = []
+    pairs: list[PairTable] = []
     contact: ContactTable = ContactTable.model_validate({})
     terrain: Ground | None = None
     law: LawTable = LawTable()
@@ -218,10 +236,30 @@ class Scene(Table):
             raise ValueError("give a positive magnitude [m/s^2], or three numbers")
         return (0.0, 0.0, -value)
 
+    @model_validator(mode="after")
+    def _somebody(self) -> Scene:
+        if self.robot is None and not (self.robots or self.bodies):
+            raise ValueError("give a robot, or [[bodies]]")
+        if self.robot is None and (self.controller != ControllerTable() or self.start != StartTable()):
+            raise ValueError("controller and start go with [robot]; bodies and [robots.NAME] have their own")
+        if self.pairs and not self.is_world:
+            raise ValueError("pairs go with [[bodies]] or [robots.NAME]")
+        return self
+
+    @property
+    def is_world(self) -> bool:
+        """Whether there is more than one robot."""
+        return self.robot is None or bool(self.robots or self.bodies)
+
+    @property
+    def main(self) -> str:
+        """Name of the robot in [robot] or of its file; empty where there is none."""
+        return "" if self.robot is None else self.robot.name or Path(self.robot.file or "").stem
+
     @property
     def title(self) -> str:
-        """A short name: that of the robot or of its file."""
-        return self.robot.name or Path(self.robot.file or "").stem
+        """A short name: that of the robot or of its file, or of all others."""
+        return self.main or "+".join([*self.robots, *(body.name for body in self.bodies)])
 
     def text(self) -> str:
         """The scene as TOML; what was left to its default is left out."""
@@ -267,8 +305,11 @@ def assemble(
     """A scene from nested tables and settings "key=value", which replace what the tables say."""
     for setting in settings:
         _assign(tables, setting)
-    robot = tables.get("robot")
-    if folder is not None and isinstance(robot, dict):
+    others = tables.get("robots")
+    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
+    for robot in found if folder is not None else ():
+        if not isinstance(robot, dict):
+            continue
         if isinstance(robot.get("file"), str):
             robot["file"] = str(folder / Path(robot["file"]).expanduser())
         if isinstance(robot.get("package_dirs"), list):
@@ -336,14 +377,22 @@ def build(scene: Scene) -> Built:
     Raises:
         InputError: a file, a name or a value of the scene cannot be used.
     """
-    robot, demo = _robot(scene)
+    robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
     slope = demo.slope if demo is not None else 0.0
     terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
     law, left_over = _law(scene.law)
-    controller = _controller(scene.controller, robot, demo)
+    controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
     given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
+    start = None
+    if robot is not None:  # where it stands does not depend on what else is there
+        alone = ContactSystem(robot, terrain, law, None, scene.gravity, scene.joint_limits, tolerances=tolerances)
+        start = _start(scene.start, alone, demo)
+    if scene.is_world:
+        robot, controller, start = _world(scene, robot, controller, start, terrain)
+    assert robot is not None
+    assert start is not None
     system = ContactSystem(robot, terrain, law, controller, scene.gravity, scene.joint_limits, tolerances=tolerances)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -356,29 +405,74 @@ def build(scene: Scene) -> Built:
         "record_period": run.record_period,
         "max_events": run.max_events,
     }
-    return Built(system, _start(scene.start, system, demo), (0.0, time), options)
+    return Built(system, start, (0.0, time), options)
 
 
-def _robot(scene: Scene) -> tuple[Robot, Any]:
-    table = scene.robot
+def _world(
+    scene: Scene, robot: Robot | None, controller: Controller | None, start: State | None, terrain: Terrain
+) -> tuple[Robot, Controller | None, State]:
+    """All robots and bodies of a scene, what drives them, and where they start."""
+    shared = scene.contact.given()
+    members = [] if robot is None or start is None else [Member(scene.main, robot, start.q, start.v)]
+    driven = {} if controller is None else {scene.main: controller}
+    for name, table in scene.robots.items():
+        other = _other(scene, name, table, terrain)
+        members.append(other)
+        if table.hold and other.robot.actuated.any():
+            driven[name] = PD(other.robot, other.q, *_gains(other.robot))
+    members += [body.build(shared) for body in scene.bodies]
+    world = _changed(scene, world_of(members, scene.pairs), shared={})
+    controllers = {name: world.parts[name].drive(own) for name, own in driven.items()}
+    joint = JointControllers(controllers) if len(controllers) > 1 else next(iter(controllers.values()), None)
+    return world, joint, State(*start_of(world, members))
+
+
+def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) -> Member:
+    """A further robot with its start; its configuration is lifted to its height before it is moved aside."""
+    robot, _ = _named(table.name) if table.name is not None else (_from_file(table), None)
+    if isinstance(table.contacts, list):
+        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    robot = robot.with_contacts([replace(point, **scene.contact.given()) for point in robot.contacts])
+    where = StartTable(q=table.q, v=table.v, height=table.height)
+    alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
+    q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
+    _demand_size(f"robots.{name}.q", q, robot.nq)
+    shift = shifted(robot, q, table.shift, robot.contact_positions)
+    start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
+    height = DROP if table.height is None and table.q is None and _vertical(robot, q) is not None else None
+    return Member(name, robot, start.q if height is None else _lifted(alone, start.q, height), start.v)
+
+
+def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
     robot, demo = _named(table.name) if table.name is not None else (_from_file(table), None)
     if isinstance(table.contacts, list):
         robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    if scene.is_world:
+        return robot.with_contacts([replace(p, **scene.contact.given()) for p in robot.contacts]), demo
+    return _changed(scene, robot, scene.contact.given()), demo
+
+
+def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
+    """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts."""
     named = scene.contact.named
+    pairs = {pair.name: pair for pair in robot.pairs}
     known = [point.name for point in robot.contacts]
     for name in named:
-        if name not in known:
-            raise InputError(f"no contact '{name}'; there are {', '.join(known) or 'none'}")
+        if name not in known and name not in pairs:
+            raise InputError(f"no contact '{name}'; there are {', '.join([*known, *pairs]) or 'none'}")
     changes: dict[str, Any] = {
-        name: scene.contact.given() | (named[name].given() if name in named else {}) for name in known
+        name: shared | (named[name].given() if name in named else {}) for name in known
     }
     if any(changes.values()):
         robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
+    if any(name in pairs for name in named):
+        own = [replace(pair, **named[name].given()) if name in named else pair for name, pair in pairs.items()]
+        robot = robot.with_pairs(own)
     for body, values in scene.body.items():
         for kind in BodyTable.model_fields:
             if (value := getattr(values, kind)) is not None:
                 robot = robot.with_body_parameter(body, kind, value)
-    return robot, demo
+    return robot
 
 
 def _named(name: str) -> tuple[Robot, Any]:

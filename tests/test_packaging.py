@@ -29,7 +29,7 @@ FLOORS = (
     {"contracts", "integrators", "differences", "formulas", "collocation", "model"},
     {"events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
-    {"look", "storage", "progress", "scene", "initfile"},
+    {"look", "storage", "progress", "cast", "scene", "initfile"},
     {"listings", "doctor", "job"},
     {"cli", "__main__"},
 )

@@ -63,6 +63,7 @@ class ContactMechanism(ABC):
         space: manifold of the configurations.
         names: name of each contact.
         constraint_names: names of further unilateral constraints without friction, which follow the contacts.
+        pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
         dims: rows of each contact, 1 + d_t, then of each constraint.
         friction, static_friction, restitution: coefficients (nc,).
         enabled: for each contact a function (t, q, v) -> margin, or None.
@@ -75,6 +76,7 @@ class ContactMechanism(ABC):
     space: Manifold
     names: tuple[str, ...]
     constraint_names: tuple[str, ...] = ()
+    pair_names: tuple[str, ...] = ()
     dims: tuple[int, ...]
     friction: Array
     static_friction: Array

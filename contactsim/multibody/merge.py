@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array, Manifold
-from .controllers import Controller, as_controller, name_of
+from .controllers import Controller, as_controller, name_of, no_parameter
 from .pairs import ContactPair, automatic, warn_of_other_shapes
 
 if TYPE_CHECKING:
@@ -99,6 +99,80 @@ class PartController(Controller):
         result[:, part.v] = own[:, :size]
         result[:, nv + part.v.start : nv + part.v.stop] = own[:, size : 2 * size]
         result[:, 2 * nv :] = own[:, 2 * size :]
+        return result
+
+
+class JointControllers(Controller):
+    """Several controllers at once: their forces add up. Those that are sampled share one period.
+
+    Raises:
+        InputError: two have different periods.
+    """
+
+    def __init__(self, parts: Mapping[str, Controller]) -> None:
+        self._parts = dict(parts)
+        periods = {own.period for own in parts.values() if own.period is not None}
+        if len(periods) > 1:
+            raise InputError(f"controllers are sampled at periods of {sorted(periods)} s; give them one period")
+        self.period = next(iter(periods), None)
+        ends = np.cumsum([0, *(own.memory for own in parts.values())])
+        self.memory = int(ends[-1])
+        self._places = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    def __repr__(self) -> str:
+        return " and ".join(map(repr, self._parts.values()))
+
+    def parameters(self) -> dict[str, float]:
+        """Those of each part, as PART.NAME."""
+        return {f"{part}.{name}": x for part, own in self._parts.items() for name, x in own.parameters().items()}
+
+    def with_parameter(self, name: str, value: float) -> JointControllers:
+        """A copy with one parameter changed."""
+        part, _, rest = name.partition(".")
+        if part not in self._parts:
+            raise no_parameter(self, name)
+        return JointControllers(self._parts | {part: self._parts[part].with_parameter(rest, value)})
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The sum of all forces."""
+        return np.sum([own.torque(t, q, v, z[at]) for own, at in self._each()], axis=0)
+
+    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Rates of all memories."""
+        return np.concatenate([own.rate(t, q, v, z[at]) for own, at in self._each()])
+
+    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The samples of those that are sampled; the memory of the others stays."""
+        return np.concatenate([z[at] if own.period is None else own.sample(t, q, v, z[at]) for own, at in self._each()])
+
+    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """The sum of theirs, each in the columns of its own memory."""
+        total = np.zeros((len(v), 2 * len(v) + len(z)))
+        for own, at in self._each():
+            total += self._wide(own.torque_jacobian(t, q, v, z[at], space), at, len(v))
+        return total
+
+    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """Theirs below each other."""
+        return np.vstack([self._wide(o.rate_jacobian(t, q, v, z[at], space), at, len(v)) for o, at in self._each()])
+
+    def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """Theirs below each other; the identity for memory that stays."""
+        rows = []
+        for own, at in self._each():
+            still = np.hstack([np.zeros((own.memory, 2 * len(v))), np.eye(own.memory)])
+            sampled = still if own.period is None else own.sample_jacobian(t, q, v, z[at], space)
+            rows.append(self._wide(sampled, at, len(v)))
+        return np.vstack(rows)
+
+    def _each(self) -> list[tuple[Controller, slice]]:
+        return list(zip(self._parts.values(), self._places, strict=True))
+
+    def _wide(self, own: Array, at: slice, nv: int) -> Array:
+        """Columns (2 nv + own memory) in those of all."""
+        result = np.zeros((len(own), 2 * nv + self.memory))
+        result[:, : 2 * nv] = own[:, : 2 * nv]
+        result[:, 2 * nv + at.start : 2 * nv + at.stop] = own[:, 2 * nv :]
         return result
 
 
@@ -235,6 +309,11 @@ def _place(given: Any) -> Array:
     if place.shape != (3,) or not np.isfinite(place).all():
         raise InputError(f"a placement is {given!r}; give (x, y, z) in metres, a pinocchio SE3, or None")
     return place
+
+
+def placed(position: Sequence[float], quaternion: Sequence[float]) -> Any:
+    """A placement from a position [m] and a quaternion (x, y, z, w)."""
+    return pin.XYZQUATToSE3(np.array([*position, *quaternion], dtype=float))
 
 
 def _joined(robots: Sequence[Robot], names: Sequence[str], placements: Sequence[Any]) -> Merged:

@@ -71,7 +71,8 @@ class RigidContacts:
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._system.tolerances.start_depth:
-                raise InputError(_too_deep(mechanism.all_names[i], -float(gap)))
+                name = mechanism.all_names[i]
+                raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
         transition = self._resolve(t, x, before, touching, {})
@@ -600,6 +601,11 @@ def _parallel(way: Array, other: Array) -> bool:
     """Whether two gaps close alike: unit normals, followed by the rates along them."""
     alike = way[:-1] @ other[:-1] > 1.0 - PARALLEL
     return bool(alike and abs(way[-1] - other[-1]) <= SAME_RATE * max(abs(way[-1]), abs(other[-1])))
+
+
+def _overlap(name: str, depth: float) -> str:
+    first, _, second = name.partition("+")
+    return f"'{first}' starts {depth:.3g} m inside '{second}'; move one of the bodies away by as much"
 
 
 def _too_deep(name: str, depth: float) -> str:

@@ -34,7 +34,8 @@ class BoundWorld(ContactMechanism):
         ground, self._regions = self._ground, dict[int, Region]()
         self.nq, self.nv, self.space = ground.nq, ground.nv, ground.space
         self._first, self._behind = len(ground.names), len(ground.names) + len(pairs)
-        self.names = ground.names + tuple(pair.name for pair in pairs)
+        self.pair_names = tuple(pair.name for pair in pairs)
+        self.names = ground.names + self.pair_names
         self.constraint_names = ground.constraint_names
         first, dim = self._first, self._pairs.frame.rows
         self.dims = ground.dims[:first] + (dim,) * len(pairs) + ground.dims[first:]
