@@ -18,7 +18,7 @@ complex step, which has no difference to lose digits in: Im f(x + i h dx) / h wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -197,13 +197,14 @@ class PairKinematics:
         c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))
         return R.T @ (c - o)
 
-    def gaps(self, q: Array) -> Array:
-        """Distances (pairs,) [m]."""
+    def gaps(self, q: Array, regions: Mapping[int, Region]) -> Array:
+        """Distances (pairs,) [m]; those of the pairs in `regions` as they go on from there."""
         pin.forwardKinematics(self._model, self._data, q)
         found = np.empty(len(self.pairs))
         for k, pair in enumerate(self.pairs):
             p = self._inside(k)
-            found[k] = float(pair.shape.distance(p, pair.shape.region(p))) - pair.radius
+            region = regions[k] if k in regions else pair.shape.region(p)
+            found[k] = float(pair.shape.distance(p, region)) - pair.radius
         return found
 
     def region(self, q: Array, k: int) -> Region:

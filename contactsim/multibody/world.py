@@ -83,7 +83,7 @@ class BoundWorld(ContactMechanism):
 
     def gaps(self, t: float, q: Array) -> Array:
         """Distances to the ground, between bodies [m], then of the joints to their limits."""
-        return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q))
+        return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; those of pairs between those of the ground and those of the limits."""
