@@ -18,9 +18,10 @@ CONSERVED = 1e-10  # N s and N m s, jump of the momentum and of the moment of mo
 IMPACT = 1e-9  # m/s and rad/s, velocities after an impact against Newton's and Coulomb's laws
 ROLL = 1e-8  # m/s, rolling under constant force; and m
 ANGLE = 1e-8  # cosine of the angle at which a ball leaves another one
-STEEP = 1e-4  # the same for a very large, not an infinite, coefficient of friction
+STEEP = 5e-4  # the same for a large, not an infinite, coefficient of friction: it slips for the last millisecond
 BEADS = 1e-9  # s and m/s, published to 15 digits
 DERIVATIVE = 1e-6  # relative to the largest entry, against differences of the simulation
+FINE = cs.Tolerances(rtol=1e-10, atol=1e-11)
 DEEP = cs.terrain.Flat(-100.0)  # m, a ground that nothing reaches
 
 
@@ -159,7 +160,7 @@ def test_bead_column_of_siconos() -> None:
 
 # --- rolling --------------------------------------------------------------------------------------------------------
 def rolling_on_plank(friction: float = 0.8) -> tuple[cs.Robot, Callable[[float, Array, Array], Array]]:
-    """A ball on a plank that is pulled with 2 N over smooth ground."""
+    """A ball on a plank; a force on the plank, in its own axes, pulls it with 2 N over smooth ground."""
     plank = cs.Robot.box(3.0, (4.0, 1.0, 0.2), friction=0.0, name="plank")
     ball = cs.Robot.sphere(1.0, 0.1)
     world = cs.Robot.merge([plank, ball], pairs=[cs.ContactPair("ball", "plank", friction=friction)])
@@ -186,7 +187,7 @@ def ball_on_ball(friction: float, start: float = 0.1) -> tuple[cs.Trajectory, Ca
     above = cs.Robot.sphere(1.0, 0.25, friction=friction)
     world = cs.Robot.merge([below, above], names=["below", "above"])
     state = world.pack({"above": (pose(1.25 * np.sin(start), 0, 1.25 * np.cos(start)), np.zeros(6))})
-    run = cs.simulate(cs.ContactSystem(world, DEEP), state, (0.0, 1.6), tolerances=cs.Tolerances(**TIGHT))
+    run = cs.simulate(cs.ContactSystem(world, DEEP), state, (0.0, 1.6), tolerances=FINE)
     run.check()
     return run, lambda state: float(state.q[2] / np.linalg.norm(state.q[:3]))
 
@@ -200,7 +201,7 @@ def test_a_smooth_ball_leaves_a_ball_at_two_thirds() -> None:
 
 def test_a_rolling_ball_slips_and_leaves_a_ball() -> None:
     """N = m g (17 c - 10 c0) / 7 and T = 2/7 m g s; as friction grows it leaves at c = 10/17 c0."""
-    friction = 1e4
+    friction = 50.0
     run, cosine = ball_on_ball(friction)
     slipping, leaving = run.events[0], run.events[-1]
     c = cosine(slipping.state_pre)
@@ -285,12 +286,15 @@ def test_derivative_of_rolling_over_an_edge() -> None:
     check_derivative(cs.ContactSystem(world, cs.terrain.Flat(-1.0)), state, 0.6, directions)
 
 
-@pytest.mark.parametrize("friction", [0.8, 0.02])
+@pytest.mark.parametrize("friction", [0.8, 0.004])
 def test_derivative_on_a_moving_plank(friction: float) -> None:
-    """Ball thrown onto a plank: it rolls at once, or slips; the plank is held up by forces on level ground."""
-    world, pull = rolling_on_plank(friction)
-    floating = world.with_contacts([p for p in world.contacts if p.name.startswith("ball")])
-    system = cs.ContactSystem(floating, DEEP, controller=pull, gravity=(0, 0, 0))
+    """Ball thrown onto a plank that turns in the air, pushed up along its own axis: it rolls at once, or slips."""
+    world, _ = rolling_on_plank(friction)
+
+    def lift(t: float, q: Array, v: Array) -> Array:
+        return np.concatenate([[2.0, 0.0, 60.0], np.zeros(world.nv - 3)])
+
+    system = cs.ContactSystem(world, DEEP, controller=lift)
     start = {"plank": (pose(0, 0, 0), [0, 0, 0.1, 0.1, 0.05, 0.2]), "ball": (pose(0, 0.1, 0.3), [0.4, 0.2, -1, 0, 1, 3])}
     state = cs.State(*world.pack(start))
     run = cs.simulate(system, state, (0.0, 0.25))

@@ -172,7 +172,7 @@ class RigidFlow(Flow):
         out[:nv] = x[nq : nq + nv]
         try:
             out[nv : 2 * nv] = self.motion(t, x).acceleration
-        except SingularError:
+        except (SingularError, np.linalg.LinAlgError):
             out[nv : 2 * nv] = np.nan
         if system.memory:
             out[2 * nv :] = system.memory_rate(t, x)
@@ -552,6 +552,7 @@ class RigidFlow(Flow):
         rounding |= {kind: rounding["gap"] for kind in self._kinds if kind.startswith(SIDE)}
         rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
+        bands |= {kind: tolerances.start_depth for kind in self._kinds if kind.startswith(SIDE)}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
         self.guard_bands = np.array([bands.get(kind, tolerances.jump) for kind in self._kinds])
 

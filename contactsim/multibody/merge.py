@@ -324,6 +324,7 @@ def _joined(robots: Sequence[Robot], names: Sequence[str], placements: Sequence[
         q, v = model.nq, model.nv
         model = pin.appendModel(model, _prefixed(robot.model, name), 0, placement)
         parts.append(Part(name, robot, placement, slice(q, model.nq), slice(v, model.nv)))
+    model.armature = np.concatenate([robot.model.armature for robot in robots])  # which appendModel drops
     return Merged(model, tuple(parts))
 
 

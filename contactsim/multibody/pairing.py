@@ -226,14 +226,15 @@ class PairKinematics:
     def rows(self, q: Array, v: Array, chosen: Sequence[int], regions: Sequence[Region]) -> tuple[Array, Array, Array]:
         """Rows J (m, nv), velocities z and bias accelerations (m,) of the pairs `chosen`."""
         model, data = self._model, self._data
-        pin.computeJointJacobiansTimeVariation(model, data, q, v)
-        jacobian, rate = data.J.reshape(6, self.nv), data.dJ.reshape(6, self.nv)
+        jacobian = pin.computeJointJacobians(model, data, q).reshape(6, self.nv)
+        pin.forwardKinematics(model, data, q, v, self._still)
         blocks, rates, biases = [], [], []
         for k, region in zip(chosen, regions, strict=True):
             pair = self.pairs[k]
             a, b = self._supports[pair.joint_a], self._supports[pair.joint_b]
             c, R, o = self._place(data, pair, (pair.joint_a, pair.joint_b))
-            bodies = Bodies(c, R, o, jacobian @ (a * v), jacobian @ (b * v), rate @ (a * v), rate @ (b * v))
+            drifts = [data.oMi[joint].act(data.a[joint]).vector for joint in (pair.joint_a, pair.joint_b)]
+            bodies = Bodies(c, R, o, jacobian @ (a * v), jacobian @ (b * v), *drifts)
             found = touch(pair, self.frame, bodies, region)
             relative = jacobian * (a - b)
             blocks.append(found.E @ (relative[:3] + cross(relative[3:].T, found.x).T))
