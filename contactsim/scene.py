@@ -307,8 +307,8 @@ def assemble(
         _assign(tables, setting)
     others = tables.get("robots")
     found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
-    for robot in found if folder is not None else ():
-        if not isinstance(robot, dict):
+    for robot in found:
+        if folder is None or not isinstance(robot, dict):
             continue
         if isinstance(robot.get("file"), str):
             robot["file"] = str(folder / Path(robot["file"]).expanduser())
@@ -432,7 +432,7 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     robot, _ = _named(table.name) if table.name is not None else (_from_file(table), None)
     if isinstance(table.contacts, list):
         robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
-    robot = robot.with_contacts([replace(point, **scene.contact.given()) for point in robot.contacts])
+    robot = _sharing(robot, scene)
     where = StartTable(q=table.q, v=table.v, height=table.height)
     alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
     q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
@@ -448,8 +448,14 @@ def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
     if isinstance(table.contacts, list):
         robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
     if scene.is_world:
-        return robot.with_contacts([replace(p, **scene.contact.given()) for p in robot.contacts]), demo
+        return _sharing(robot, scene), demo
     return _changed(scene, robot, scene.contact.given()), demo
+
+
+def _sharing(robot: Robot, scene: Scene) -> Robot:
+    """The robot with the coefficients of all contacts."""
+    given: dict[str, Any] = dict(scene.contact.given())
+    return robot.with_contacts([replace(point, **given) for point in robot.contacts]) if given else robot
 
 
 def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
@@ -460,14 +466,12 @@ def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
     for name in named:
         if name not in known and name not in pairs:
             raise InputError(f"no contact '{name}'; there are {', '.join([*known, *pairs]) or 'none'}")
-    changes: dict[str, Any] = {
-        name: shared | (named[name].given() if name in named else {}) for name in known
-    }
+    changes: dict[str, Any] = {name: shared | (named[name].given() if name in named else {}) for name in known}
     if any(changes.values()):
         robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
-    if any(name in pairs for name in named):
-        own = [replace(pair, **named[name].given()) if name in named else pair for name, pair in pairs.items()]
-        robot = robot.with_pairs(own)
+    own: dict[str, dict[str, Any]] = {name: dict(table.given()) for name, table in named.items() if name in pairs}
+    if own:
+        robot = robot.with_pairs([replace(pair, **own.get(name, {})) for name, pair in pairs.items()])
     for body, values in scene.body.items():
         for kind in BodyTable.model_fields:
             if (value := getattr(values, kind)) is not None:

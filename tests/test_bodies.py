@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import G, TIGHT, impacts, unit
+from builders import TIGHT, G, impacts, unit
 
 import contactsim as cs
 from contactsim.differences import tangent_derivative
@@ -148,7 +149,7 @@ def test_bead_column_of_siconos() -> None:
     count, radius, drop = 10, 0.005, 0.05
     bead = cs.Robot.sphere(1.0, radius, friction=0.0, restitution=1.0)
     names = [f"bead{k}" for k in range(count)]
-    neighbours = [cs.ContactPair(above, below) for below, above in zip(names[:-1], names[1:], strict=True)]
+    neighbours = [cs.ContactPair(above, below) for below, above in pairwise(names)]
     world = cs.Robot.merge([bead] * count, names=names, pairs=neighbours)
     start = {name: (pose(0, 0, drop + radius * (2 * k + 1)), np.zeros(6)) for k, name in enumerate(names)}
     run = cs.simulate(cs.ContactSystem(world), world.pack(start), (0.0, 0.101))
@@ -295,7 +296,10 @@ def test_derivative_on_a_moving_plank(friction: float) -> None:
         return np.concatenate([[2.0, 0.0, 60.0], np.zeros(world.nv - 3)])
 
     system = cs.ContactSystem(world, DEEP, controller=lift)
-    start = {"plank": (pose(0, 0, 0), [0, 0, 0.1, 0.1, 0.05, 0.2]), "ball": (pose(0, 0.1, 0.3), [0.4, 0.2, -1, 0, 1, 3])}
+    start = {
+        "plank": (pose(0, 0, 0), [0, 0, 0.1, 0.1, 0.05, 0.2]),
+        "ball": (pose(0, 0.1, 0.3), [0.4, 0.2, -1, 0, 1, 3]),
+    }
     state = cs.State(*world.pack(start))
     run = cs.simulate(system, state, (0.0, 0.25))
     expected = cs.Mode.STICK if friction > 0.5 else cs.Mode.SLIP
@@ -314,5 +318,5 @@ def test_guard_of_a_region_has_its_gradient() -> None:
         sides = [name for name in flow.guard_names if str(name[0]).startswith("side")]
         assert sides
         rows = [flow.guard_names.index(name) for name in sides]
-        differenced = tangent_derivative(lambda x, f=flow, t=t: f.guards(t, x)[rows], space, arc(t))
+        differenced = tangent_derivative(lambda x, f=flow, t=t, r=rows: f.guards(t, x)[r], space, arc(t))
         assert np.allclose(flow.guard_jacobian(t, arc(t), sides), differenced, atol=1e-9)

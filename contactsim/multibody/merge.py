@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ class Part:
     v: slice
 
     def drive(self, controller: Any) -> Controller:
-        """A controller of the whole world from one of this part, or from a function (t, q, v) -> tau of its own q, v."""
+        """A controller of the whole world from one of this part, or from a function (t, q, v) -> tau of its own."""
         return PartController(self, as_controller(controller))
 
 
@@ -117,7 +118,7 @@ class JointControllers(Controller):
         self.period = next(iter(periods), None)
         ends = np.cumsum([0, *(own.memory for own in parts.values())])
         self.memory = int(ends[-1])
-        self._places = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._places = [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     def __repr__(self) -> str:
         return " and ".join(map(repr, self._parts.values()))

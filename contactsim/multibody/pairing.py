@@ -7,8 +7,9 @@ dV = V_A - V_B,
     gap g = phi(R^T (c - o)) - r,    x = c - r n,    u = dV_l + dV_w x x,    z = E u,
 
 where x is the point at which both bodies are touched, u the velocity there of the material of A relative to that of B,
-and E = (n, t1, t2). Since n . (w x n) = 0, the normal row is the exact gradient of the gap. Rows are E (dJ_l + dJ_w x x),
-so a force F on A at x meets -F on B at the same x: momentum and moment of momentum are kept to rounding. The rates are
+and E = (n, t1, t2). Since n . (w x n) = 0, the normal row is the exact gradient of the gap. Rows are
+E (dJ_l + dJ_w x x), so a force F on A at x meets -F on B at the same x: momentum and moment of momentum are kept to
+rounding. The rates are
 
     n' = w_B x n + R H R^T y,    y = dV_l + dV_w x c,    x' = l_A + w_A x c - r n',    z' = E' u + E u'.
 

@@ -1,9 +1,9 @@
 """Which bodies touch each other: pairs of a contact point and a solid, by name or from the geometry, and their rule.
 
-The coefficients of a pair follow from those of the two bodies unless it has its own: friction (static friction likewise)
-is the geometric mean sqrt(mu_a mu_b), so that a smooth body is smooth against anything; restitution is the smaller one,
-so that a soft body is soft against anything. A solid has its own coefficients, or those of the contact points of its
-body, or, where there are none, those of what it touches.
+The coefficients of a pair follow from those of the two bodies unless it has its own: friction (static friction
+likewise) is the geometric mean sqrt(mu_a mu_b), so that a smooth body is smooth against anything; restitution is the
+smaller one, so that a soft body is soft against anything. A solid has its own coefficients, or those of the contact
+points of its body, or, where there are none, those of what it touches.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ def solids_of(model: Any, geometry: Any) -> tuple[Solid, ...]:
 def _solid(model: Any, item: Any, kind: str) -> Solid:
     frame = model.frames[item.parentFrame]
     placement = frame.placement.actInv(item.placement)
-    shape, size = item.geometry, ()
+    shape = item.geometry
+    size: tuple[float, ...] = ()
     if kind == "sphere":
         size = (float(shape.radius),)
     elif kind == "box":
@@ -300,8 +301,12 @@ def _of_body(robot: Robot, name: str, frame: str) -> tuple[float, float, float] 
     own = [point for point in points if point.name == name]
     solids = [solid for solid in robot.solids if solid.name == name and solid.friction is not None]
     for found in (*own, *solids, *points):
-        return float(found.friction), float(static_of(found)), float(found.restitution or 0.0)  # type: ignore[arg-type]
+        return _numbers(found)
     return None
+
+
+def _numbers(found: Any) -> tuple[float, float, float]:
+    return float(found.friction), float(static_of(found)), float(found.restitution or 0.0)
 
 
 def _kinematics(robot: Robot, pair: ContactPair, point: Tip, solid: Solid) -> PairShape:

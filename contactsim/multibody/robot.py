@@ -256,7 +256,7 @@ class Robot:
 
     @property
     def solids(self) -> tuple[Solid, ...]:
-        """Shapes against which contact points of other bodies press: of the collision geometry, unless others are set."""
+        """Shapes against which contact points of other bodies press, read off the collision geometry."""
         if self._solids is None:
             self._solids = solids_of(self.model, self.collision_model)
         return self._solids
@@ -303,7 +303,7 @@ class Robot:
         return (*self.contacts, *self.pairs)
 
     def mark_positions(self, q: Array) -> Array:
-        """Where contacts touch, or would (nc + pairs, 3), world frame [m]: points of the ground contacts, then of pairs."""
+        """Where contacts touch, or would (nc + pairs, 3), world frame [m]: those of the ground, then pairs."""
         own = self.contact_positions(q) if self.contacts else np.zeros((0, 3))
         return np.concatenate([own, self._paired.touch_points(np.asarray(q, dtype=float))]) if self.pairs else own
 

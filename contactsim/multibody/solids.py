@@ -1,7 +1,7 @@
 """Solid shapes against which points and spheres press: their distance functions, smooth within a region each.
 
-A distance phi(p) is taken at points p (..., 3) in axes of the shape, with n = grad phi of unit length. All functions but
-`region` are analytic in p, so that a complex step through them gives their derivatives to rounding.
+A distance phi(p) is taken at points p (..., 3) in axes of the shape, with n = grad phi of unit length. Distances,
+normals and their rates are analytic in p, so that a complex step through them gives their derivatives to rounding.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Shape(ABC):
         """n' (..., 3) as p moves at `rate`: the Hessian of phi on it."""
 
     def sides(self, region: Region) -> tuple[int, ...]:
-        """The sides on which a region can be left: 1, 2, 3 along x, y, z, with the sign of the motion or of the face."""
+        """The sides on which a region can be left: 1, 2, 3 for x, y, z, with the sign of the motion or face."""
         return ()
 
     def margin(self, p: Array, region: Region, side: int) -> tuple[float, Array]:

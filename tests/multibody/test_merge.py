@@ -49,7 +49,8 @@ WORLDS = {
     "robot and ball": lambda: cs.Robot.merge([hexapod(), BALL], names=["hexapod", "ball"]),
     "crates": lambda: cs.Robot.merge([CRATE, CRATE], names=["a", "b"]),
     "on a fixed table": lambda: cs.Robot.merge(
-        [cs.Robot.box(1.0, (1.0, 1.0, 0.1), root="fixed", name="table"), BALL, CRATE], placements=[(0, 0, 1), None, None]
+        [cs.Robot.box(1.0, (1.0, 1.0, 0.1), root="fixed", name="table"), BALL, CRATE],
+        placements=[(0, 0, 1), None, None],
     ),
     "in a plane": lambda: cs.Robot.merge([planar("a"), planar("b")]),
 }
@@ -120,7 +121,9 @@ def test_parts_are_packed_and_unpacked() -> None:
 def test_inertia_is_that_of_a_solid_body() -> None:
     assert np.allclose(BALL.model.inertias[1].inertia, 0.4 * 0.01 * np.eye(3))
     x, y, z = 0.5, 0.4, 0.3
-    assert np.allclose(np.diag(CRATE.model.inertias[1].inertia), [(y * y + z * z) / 4, (x * x + z * z) / 4, (x * x + y * y) / 4])
+    assert np.allclose(
+        np.diag(CRATE.model.inertias[1].inertia), [(y * y + z * z) / 4, (x * x + z * z) / 4, (x * x + y * y) / 4]
+    )
 
 
 def test_pairs_are_found_once_and_have_the_rule_of_coefficients() -> None:
@@ -170,7 +173,9 @@ def test_a_part_is_driven_alone_and_derivatives_follow(period: float | None) -> 
 # --- files ----------------------------------------------------------------------------------------------------------
 def test_a_world_is_stored_and_loaded(tmp_path: Path) -> None:
     table = cs.Robot.box(1.0, (0.6, 0.6, 0.1), root="fixed", name="table")
-    world = cs.Robot.merge([hexapod(), BALL, table], names=["hexapod", "ball", "table"], placements=[None, None, (1, 0, 0.05)])
+    world = cs.Robot.merge(
+        [hexapod(), BALL, table], names=["hexapod", "ball", "table"], placements=[None, None, (1, 0, 0.05)]
+    )
     q = hexapod().nominal.copy()
     q[2] += 0.02
     state = world.pack({"hexapod": (q, np.zeros(24)), "ball": (pose(1.25, 0, 0.2), [0.5, 0, 0, 0, 5.0, 0])})
@@ -222,7 +227,9 @@ MISTAKES = {
     "no solid shape goes by 'c'": lambda: WORLDS["crates"]().with_pairs([cs.ContactPair("b", "c")]),
     "are on one body": lambda: WORLDS["crates"]().with_pairs([cs.ContactPair("a", "a")]),
     "there is no part 'c'; there are a, b": lambda: WORLDS["crates"]().pack({"c": (pose(0, 0, 0), np.zeros(6))}),
-    r"q of part 'a' has shape \(3,\); it needs \(7,\)": lambda: WORLDS["crates"]().pack({"a": (np.zeros(3), np.zeros(6))}),
+    r"q of part 'a' has shape \(3,\); it needs \(7,\)": lambda: WORLDS["crates"]().pack(
+        {"a": (np.zeros(3), np.zeros(6))}
+    ),
     "the mass of 'ball' is -1": lambda: cs.Robot.sphere(-1.0, 0.1),
     "the side of 'box' is 0": lambda: cs.Robot.box(1.0, (1.0, 0.0, 1.0)),
     "restitution 2": lambda: cs.ContactPair("a", "b", restitution=2.0),
@@ -230,7 +237,9 @@ MISTAKES = {
     "solid 'x' is a 'cone'": lambda: cs.Solid("x", "cone"),
     "starts 0.1 m inside 'b/ball'; move one of the bodies away": lambda: cs.simulate(
         cs.ContactSystem(cs.Robot.merge([BALL, BIG], names=["a", "b"]), DEEP),
-        cs.Robot.merge([BALL, BIG], names=["a", "b"]).pack({"a": (pose(0, 0, 0), np.zeros(6)), "b": (pose(0.2, 0, 0), np.zeros(6))}),
+        cs.Robot.merge([BALL, BIG], names=["a", "b"]).pack(
+            {"a": (pose(0, 0, 0), np.zeros(6)), "b": (pose(0.2, 0, 0), np.zeros(6))}
+        ),
         (0.0, 0.1),
     ),
 }
