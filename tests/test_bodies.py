@@ -12,6 +12,7 @@ from builders import TIGHT, G, impacts, unit
 
 import contactsim as cs
 from contactsim.differences import tangent_derivative
+from contactsim.multibody.merge import JointControllers
 
 Array = np.ndarray
 
@@ -266,6 +267,36 @@ def test_ball_dropped_on_a_box_that_stands() -> None:
         run.check()
 
 
+def gripper(push: float) -> tuple[cs.Robot, Callable[[float, Array, Array], Array]]:
+    """Two jaws that slide along x and press a ball between them with `push` each, against its weight."""
+    jaws = []
+    for _ in range(2):
+        model = pin.Model()
+        joint = model.addJoint(0, pin.JointModelPX(), pin.SE3.Identity(), "slide")
+        model.appendBodyToJoint(joint, pin.Inertia(0.5, np.zeros(3), 0.01 * np.eye(3)), pin.SE3.Identity())
+        model.addFrame(pin.Frame("jaw", joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+        jaw = cs.Robot(model, contacts=[])
+        jaw._solids = (cs.Solid("jaw", "box", (0.1, 0.2, 0.2), friction=0.5, restitution=0.0),)
+        jaws.append(jaw)
+    world = cs.Robot.merge([*jaws, cs.Robot.sphere(1.0, 0.1, friction=0.5)], names=["left", "right", "ball"])
+    return world, lambda t, q, v: np.concatenate([[push, -push], np.zeros(6)])
+
+
+@pytest.mark.parametrize("push", [15.0, 8.0])
+def test_a_gripper_holds_a_ball_or_lets_it_slide(push: float) -> None:
+    """Friction carries the weight while 2 mu F > m g; below, the ball slides down with g - 2 mu F / m."""
+    world, press = gripper(push)
+    start = world.pack({"left": ([-0.15], [0.0]), "right": ([0.15], [0.0]), "ball": (pose(0, 0, 0), np.zeros(6))})
+    run = cs.simulate(cs.ContactSystem(world, DEEP, controller=press), start, (0.0, 0.2))
+    forces = [run.forces(0.1)[f"ball/ball+{jaw}/jaw"] for jaw in ("left", "right")]
+    carried = min(0.5 * G, 0.5 * push)
+    assert np.allclose(forces, [[push, 0, carried], [-push, 0, carried]], atol=ROLL)
+    velocity, spin = world_velocity(run.final, world.parts["ball"])
+    assert np.allclose(velocity, [0, 0, 0.2 * (2.0 * carried - G)], atol=ROLL)
+    assert np.allclose(spin, 0.0, atol=ROLL)
+    run.check()
+
+
 # --- derivatives ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("seed", [0, 1, 3, 4])
 def test_derivative_through_an_impact(seed: int) -> None:
@@ -320,3 +351,47 @@ def test_guard_of_a_region_has_its_gradient() -> None:
         rows = [flow.guard_names.index(name) for name in sides]
         differenced = tangent_derivative(lambda x, f=flow, t=t, r=rows: f.guards(t, x)[r], space, arc(t))
         assert np.allclose(flow.guard_jacobian(t, arc(t), sides), differenced, atol=1e-9)
+
+
+def test_a_robot_kicks_a_ball() -> None:
+    """A ball meets a foot of a hexapod in the air: momentum is kept, and the derivative follows, by coefficients too."""
+    robot = cs.load_robot("hexapod")
+    world = cs.Robot.merge([robot, cs.Robot.sphere(0.3, 0.08, friction=0.5)], names=["hexapod", "ball"])
+    world = world.with_pairs([cs.ContactPair("hexapod/lf", "ball", restitution=0.4)])
+    hold = world.parts["hexapod"].drive(cs.PD(robot, robot.nominal, kp=20.0, kd=0.5))
+    system = cs.ContactSystem(world, DEEP, gravity=(0, 0, 0), controller=hold)
+    x, y, z = robot.contact_positions(robot.nominal)[0]
+    ball = (pose(x + 0.1, y + 0.01, z - 0.02), [-2.0, 0.1, 0.1, 1, 2, 3])
+    state = cs.State(*world.pack({"ball": ball}))
+    run = cs.simulate(system, state, (0.0, 0.03), tolerances=FINE)
+    (kick,) = run.events
+    assert np.abs(momentum(world, kick.state_post) - momentum(world, kick.state_pre)).max() <= CONSERVED
+    run.check()
+    dx = np.random.default_rng(0).normal(size=2 * world.nv)
+    lin = cs.linearize(run)
+    expected = difference(system, state, 0.03, dx, 3e-5)
+    assert np.abs(lin(dx) - expected).max() <= DERIVATIVE * np.abs(expected).max()
+    for name in ("contact.hexapod/lf+ball/ball.restitution", "body.ball/ball.mass"):
+        ends = [
+            cs.simulate(system.with_parameter(name, system.parameter(name) + h), state, (0.0, 0.03), tolerances=FINE)
+            for h in (1e-4, -1e-4)
+        ]
+        slope = system.space().difference(ends[1].final_x, ends[0].final_x) / 2e-4
+        assert np.abs(lin.parameter(name).ravel() - slope).max() <= DERIVATIVE * max(1.0, np.abs(slope).max())
+
+
+def test_two_robots_share_a_world() -> None:
+    """Far apart they move as each alone; the one on the other's ground contacts is not touched."""
+    robot = cs.load_robot("hexapod")
+    alone = cs.ContactSystem(robot, controller=cs.PD(robot, robot.nominal, kp=150.0, kd=6.0))
+    q = robot.nominal.copy()
+    q[2] += 0.02
+    single = cs.simulate(alone, (q, np.zeros(robot.nv)), (0.0, 0.12), tolerances=FINE)
+    world = cs.Robot.merge([robot, robot], names=["a", "b"], placements=[None, (2.0, 0, 0)])
+    both = JointControllers({name: world.parts[name].drive(alone.controller) for name in world.parts})
+    start = world.pack({"a": (q, np.zeros(robot.nv)), "b": (q, np.zeros(robot.nv))})
+    run = cs.simulate(cs.ContactSystem(world, controller=both), start, (0.0, 0.12), tolerances=FINE)
+    for part in world.parts.values():
+        assert np.allclose(run.final.q[part.q], single.final.q, atol=ROLL)
+        assert np.allclose(run.final.v[part.v], single.final.v, atol=1e-6)
+    run.check()
