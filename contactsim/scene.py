@@ -239,7 +239,7 @@ class Scene(Table):
     @model_validator(mode="after")
     def _somebody(self) -> Scene:
         if self.robot is None and not (self.robots or self.bodies):
-            raise ValueError("give a robot, or [[bodies]]")
+            raise ValueError("a robot is required: give [robot], [robots.NAME] or [[bodies]]")
         if self.robot is None and (self.controller != ControllerTable() or self.start != StartTable()):
             raise ValueError("controller and start go with [robot]; bodies and [robots.NAME] have their own")
         if self.pairs and not self.is_world:

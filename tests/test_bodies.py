@@ -395,3 +395,21 @@ def test_two_robots_share_a_world() -> None:
         assert np.allclose(run.final.q[part.q], single.final.q, atol=ROLL)
         assert np.allclose(run.final.v[part.v], single.final.v, atol=1e-6)
     run.check()
+
+
+@pytest.mark.parametrize("side", [0.3, 0.2])
+def test_a_box_dropped_on_a_box_stays_on_it(side: float) -> None:
+    """Equal boxes, whose corners lie on each other's edges, and a smaller one; the weight is carried."""
+    boxes = [
+        cs.Robot.box(mass, size, friction=0.6) for mass, size in ((2.0, (0.3, 0.3, 0.2)), (1.0, (side, side, 0.2)))
+    ]
+    world = cs.Robot.merge(boxes, names=["low", "high"])
+    start = {"low": (pose(0, 0, 0.1), np.zeros(6)), "high": (pose(0, 0, 0.35), np.zeros(6))}
+    run = cs.simulate(cs.ContactSystem(world), world.pack(start), (0.0, 0.4))
+    assert abs(run.events[0].time - np.sqrt(0.1 / G)) <= ROLL
+    assert np.allclose(run.final.q[world.parts["high"].q], pose(0, 0, 0.3), atol=ROLL)
+    forces = run.forces(0.3)
+    on_high = sum(force for name, force in forces.items() if name.startswith("high/") and "+" in name)
+    on_low = sum(force for name, force in forces.items() if name.startswith("low/") and "+" in name)
+    assert np.allclose(on_high - on_low, [0, 0, G], atol=ROLL)
+    run.check()

@@ -29,7 +29,7 @@ import pinocchio as pin
 from ..errors import InputError
 from ..hybrid import Array
 from .derivatives import EPS, simple_model
-from .solids import Region, Shape
+from .solids import RIM, Region, Shape
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
@@ -46,6 +46,7 @@ class PairShape:
     Attributes:
         name: of the contact.
         joint_a, centre, radius: the sphere and its joint, whose axes the centre (3,) is in.
+        inner: centre (3,) of the body of the sphere, in the same axes.
         joint_b, placement, shape: the solid, and where it is on its joint (pin.SE3).
     """
 
@@ -53,6 +54,7 @@ class PairShape:
     joint_a: int
     centre: Array
     radius: float
+    inner: Array
     joint_b: int
     placement: Any
     shape: Shape
@@ -204,21 +206,28 @@ class PairKinematics:
         found = np.empty(len(self.pairs))
         for k, pair in enumerate(self.pairs):
             p = self._inside(k)
-            region = regions[k] if k in regions else pair.shape.region(p)
+            region = regions[k] if k in regions else self._region(k, p)
             found[k] = float(pair.shape.distance(p, region)) - pair.radius
         return found
 
     def region(self, q: Array, k: int) -> Region:
         """The region of the solid of pair `k` in which the centre of its sphere is."""
         pin.forwardKinematics(self._model, self._data, q)
-        return self.pairs[k].shape.region(self._inside(k))
+        return self._region(k, self._inside(k))
+
+    def _region(self, k: int, p: Array) -> Region:
+        pair, data = self.pairs[k], self._data
+        if pair.radius > 0.0:
+            return pair.shape.region(p)
+        solid = data.oMi[pair.joint_b] * pair.placement
+        return pair.shape.region(p, solid.actInv(data.oMi[pair.joint_a].act(pair.inner)))
 
     def margin(self, q: Array, k: int, region: Region, side: int) -> tuple[float, Array]:
         """How far pair `k` is from leaving a region on a side [m], and the gradient (nv,) by q."""
         pair = self.pairs[k]
         jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv)
         c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))
-        value, slope = pair.shape.margin(R.T @ (c - o), region, side)
+        value, slope = pair.shape.margin(R.T @ (c - o), region, side, 0.0 if pair.radius > 0.0 else RIM)
         relative = jacobian * (self._supports[pair.joint_a] - self._supports[pair.joint_b])
         return value, slope @ R.T @ (relative[:3] + np.cross(relative[3:].T, c).T)
 

@@ -316,6 +316,7 @@ def _kinematics(robot: Robot, pair: ContactPair, point: Tip, solid: Solid) -> Pa
         int(one.parentJoint),
         one.placement.act(point.offset),
         float(point.radius),
+        np.array(robot.model.inertias[int(one.parentJoint)].lever),
         int(two.parentJoint),
         two.placement * placement_of(solid),
         solid.shape,

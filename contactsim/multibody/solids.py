@@ -16,6 +16,7 @@ from ..hybrid import Array
 
 Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them
 
+RIM = 1e-7  # a point without radius is held by a face of a box up to this far beyond its edge [m]
 SHAPES = ("sphere", "box", "half_space")
 NUMBERS = {"sphere": ("its radius", 1), "box": ("its three sides", 3), "half_space": ("nothing", 0)}
 
@@ -63,8 +64,11 @@ class Solid:
 class Shape(ABC):
     """A distance function in axes of its own."""
 
-    def region(self, p: Array) -> Region:
-        """Where the point (3,) is, among the regions in which the distance is smooth; () where there is one only."""
+    def region(self, p: Array, inner: Array | None = None) -> Region:
+        """Where the point (3,) is, among the regions in which the distance is smooth; () where there is one only.
+
+        Of a point without radius `inner` (3,) is the centre of its body.
+        """
         return ()
 
     @abstractmethod
@@ -83,8 +87,8 @@ class Shape(ABC):
         """The sides on which a region can be left: 1, 2, 3 for x, y, z, with the sign of the motion or face."""
         return ()
 
-    def margin(self, p: Array, region: Region, side: int) -> tuple[float, Array]:
-        """How far p (3,) is from leaving its region on a side, positive within, and the gradient (3,)."""
+    def margin(self, p: Array, region: Region, side: int, rim: float) -> tuple[float, Array]:
+        """How far p (3,) is from `rim` beyond the end of its region on a side, and the gradient (3,)."""
         raise NotImplementedError
 
     def beyond(self, region: Region, side: int) -> Region:
@@ -142,12 +146,19 @@ class Block(Shape):
         """Half of the lengths of its sides (3,)."""
         return 0.5 * np.array(self.lengths)
 
-    def region(self, p: Array) -> Region:
-        """The signs of those coordinates in which p lies beyond a face; at least one."""
+    def region(self, p: Array, inner: Array | None = None) -> Region:
+        """The signs of those coordinates in which p lies beyond a face; at least one.
+
+        A point without radius meets faces only, and these reach RIM beyond their edges: the corners of equal boxes on
+        each other lie on the edges. Of several faces that are as near, it meets the one on whose side its body is.
+        """
         beyond = np.abs(p) - self.half
-        outside = beyond > 0.0
-        if not outside.any():
+        outside = beyond > (0.0 if inner is None else RIM)
+        if not outside.any() and inner is None:
             outside[int(np.argmax(beyond))] = True
+        elif not outside.any():
+            near = beyond >= beyond.max() - RIM
+            outside[int(np.argmax(np.where(near, np.abs(inner) - self.half, -np.inf)))] = True
         return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
 
     def distance(self, p: Array, region: Region) -> Array:
@@ -186,13 +197,13 @@ class Block(Shape):
                 found.append(sign * axis)
         return tuple(found)
 
-    def margin(self, p: Array, region: Region, side: int) -> tuple[float, Array]:
-        """h_i - s p_i between two faces, s p_i - h_i beyond one."""
+    def margin(self, p: Array, region: Region, side: int, rim: float) -> tuple[float, Array]:
+        """h_i - s p_i between two faces, s p_i - h_i beyond one, plus the rim."""
         axis, sign = abs(side) - 1, 1.0 if side > 0 else -1.0
         sense = 1.0 if region[axis] else -1.0
         gradient = np.zeros(3)
         gradient[axis] = sense * sign
-        return float(sense * (sign * p[axis] - self.half[axis])), gradient
+        return float(sense * (sign * p[axis] - self.half[axis])) + rim, gradient
 
     def beyond(self, region: Region, side: int) -> Region:
         """Beyond the face of the side, or between it and the opposite one."""

@@ -111,7 +111,7 @@ def test_mistakes_are_named() -> None:
     assert "two parts are called 'a'" in refused(ball + ball)
     assert "velocity" in refused(ball + "fixed = true\nvelocity = [1, 0, 0]")
     assert "no solid shape goes by 'c'" in refused(ball + '[[pairs]]\nfirst = "a"\nsecond = "c"')
-    assert "give a robot, or [[bodies]]" in refused("[run]\ntime = 1")
+    assert "a robot is required" in refused("[run]\ntime = 1")
     assert "controller and start go with [robot]" in refused(ball + '[controller]\nkind = "pd"')
     assert "pairs go with" in refused('robot = {name = "hexapod"}\n[[pairs]]\nfirst = "a"\nsecond = "b"')
     assert "no contact 'x'" in refused(ball + "[contact.x]\nfriction = 1")
