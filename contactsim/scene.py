@@ -198,9 +198,6 @@ class Scene(Table):
     """A scene file."""
 
     robot: RobotTable | None = None
-    robots: dict[str, OtherRobotTable] = {}
-    bodies: list[BodiesTable] = []
-    pairs: list[PairTable] = []
     contact: ContactTable = ContactTable.model_validate({})
     terrain: Ground | None = None
     law: LawTable = LawTable()
@@ -210,6 +207,9 @@ class Scene(Table):
     body: dict[str, BodyTable] = {}
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
+    robots: dict[str, OtherRobotTable] = {}
+    bodies: list[BodiesTable] = []
+    pairs: list[PairTable] = []
 
     @field_validator("terrain", mode="before")
     @classmethod

@@ -413,3 +413,15 @@ def test_a_box_dropped_on_a_box_stays_on_it(side: float) -> None:
     on_low = sum(force for name, force in forces.items() if name.startswith("low/") and "+" in name)
     assert np.allclose(on_high - on_low, [0, 0, G], atol=ROLL)
     run.check()
+
+
+def test_compliant_ball_on_a_turning_box() -> None:
+    """A law of springs between bodies: derivative and momentum, without events of their regions."""
+    world = cs.Robot.merge([cs.Robot.box(1.0, (0.4, 0.4, 0.2)), cs.Robot.sphere(0.5, 0.1)])
+    system = cs.ContactSystem(world, DEEP, law="spring-damper", gravity=(0, 0, 0))
+    start = {"box": (pose(0, 0, 0), [0, 0, 0, 0.5, 0.2, 1]), "ball": (pose(0.05, 0.1, 0.21), [0.1, 0, -1, 2, 1, 0])}
+    state = cs.State(*world.pack(start))
+    run = cs.simulate(system, state, (0.0, 0.05), tolerances=FINE)
+    assert any("ball/ball+box/box" in event.transitions for event in run.events)
+    assert np.abs(momentum(world, run.final) - momentum(world, state)).max() <= 1e-8
+    check_derivative(system, state, 0.05, [np.random.default_rng(2).normal(size=2 * world.nv)], step=3e-5)

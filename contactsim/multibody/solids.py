@@ -154,11 +154,10 @@ class Block(Shape):
         """
         beyond = np.abs(p) - self.half
         outside = beyond > (0.0 if inner is None else RIM)
-        if not outside.any() and inner is None:
-            outside[int(np.argmax(beyond))] = True
-        elif not outside.any():
+        if not outside.any():
             near = beyond >= beyond.max() - RIM
-            outside[int(np.argmax(np.where(near, np.abs(inner) - self.half, -np.inf)))] = True
+            depths = beyond if inner is None else np.where(near, np.abs(inner) - self.half, -np.inf)
+            outside[int(np.argmax(depths))] = True
         return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
 
     def distance(self, p: Array, region: Region) -> Array:
