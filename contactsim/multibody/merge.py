@@ -292,7 +292,7 @@ def part_names(robots: Sequence[Robot], names: Sequence[str] | None) -> list[str
     for name in chosen:
         if chosen.count(name) > 1:
             raise InputError(f"two parts are called '{name}'; give names=[...] that differ")
-        if not name or any(sign in name for sign in FORBIDDEN) or name == "limit:":
+        if not name or any(sign in name for sign in FORBIDDEN) or name.startswith("limit:"):
             raise InputError(f"'{name}' cannot be the name of a part; leave out the signs {FORBIDDEN}")
     return chosen
 
