@@ -65,6 +65,8 @@ _HOMES = {
     "Mechanism": "multibody.mechanism",
     "Mode": "multibody.modes",
     "ContactPoint": "multibody.robot",
+    "ContactPair": "multibody.pairs",
+    "Solid": "multibody.solids",
     "Robot": "multibody.robot",
     "load_robot": "multibody.robot",
     "ContactSystem": "multibody.system",
@@ -105,7 +107,9 @@ if TYPE_CHECKING:
     from .multibody.controllers import PD, Controller, Sampled
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.modes import Mode
+    from .multibody.pairs import ContactPair
     from .multibody.robot import ContactPoint, Robot, load_robot
+    from .multibody.solids import Solid
     from .multibody.system import ContactSystem, State
     from .simulation import Simulation, simulate
     from .tolerances import Tolerances

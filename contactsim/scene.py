@@ -15,14 +15,16 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from scipy.optimize import brentq
 
 from . import registry
+from .cast import BodiesTable, Member, PairTable, shifted, start_of, world_of
 from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
 from .grounds import GROUNDS, Ground, Table
 from .multibody.controllers import PD, Controller, Sampled, as_controller
+from .multibody.merge import JointControllers
 from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
 from .multibody.system import ContactSystem, State
-from .multibody.terrain import Flat, Slope
+from .multibody.terrain import Flat, Slope, Terrain
 from .tolerances import Tolerances
 
 Array = np.ndarray
@@ -95,6 +97,19 @@ class RobotTable(Table):
         return self
 
 
+class OtherRobotTable(RobotTable):
+    """[robots.NAME]: a further robot, moved by `shift` (x, y) [m], `height` [m] above ground in its nominal pose or q.
+
+    With `hold` a joint PD holds that pose, with gains that carry its weight.
+    """
+
+    shift: tuple[float, float] = (0.0, 0.0)
+    height: float | None = Field(default=None, ge=0.0)
+    q: list[float] | None = None
+    v: list[float] | None = None
+    hold: bool = True
+
+
 class LawTable(Table):
     """[law]: the name of a contact law, and its parameters beside it."""
 
@@ -154,7 +169,7 @@ class RunTable(Table):
 class Scene(Table):
     """A scene file."""
 
-    robot: RobotTable
+    robot: RobotTable | None = None
     contact: ContactTable = ContactTable.model_validate({})
     terrain: Ground | None = None
     law: LawTable = LawTable()
@@ -164,6 +179,9 @@ class Scene(Table):
     body: dict[str, BodyTable] = Field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
+    robots: dict[str, OtherRobotTable] = {}
+    bodies: list[BodiesTable] = []
+    pairs: list[PairTable] = []
 
     @field_validator("terrain", mode="before")
     @classmethod
@@ -190,10 +208,30 @@ class Scene(Table):
             raise ValueError("give a positive magnitude [m/s^2], or three numbers")
         return (0.0, 0.0, -value)
 
+    @model_validator(mode="after")
+    def _somebody(self) -> Scene:
+        if self.robot is None and not (self.robots or self.bodies):
+            raise ValueError("a robot is required: give [robot], [robots.NAME] or [[bodies]]")
+        if self.robot is None and (self.controller != ControllerTable() or self.start != StartTable()):
+            raise ValueError("controller and start go with [robot]; bodies and [robots.NAME] have their own")
+        if self.pairs and not self.is_world:
+            raise ValueError("pairs go with [[bodies]] or [robots.NAME]")
+        return self
+
+    @property
+    def is_world(self) -> bool:
+        """Whether there is more than one robot."""
+        return self.robot is None or bool(self.robots or self.bodies)
+
+    @property
+    def main(self) -> str:
+        """Name of the robot in [robot] or of its file; empty where there is none."""
+        return "" if self.robot is None else self.robot.name or Path(self.robot.file or "").stem
+
     @property
     def title(self) -> str:
-        """A short name: that of the robot or of its file."""
-        return self.robot.name or Path(self.robot.file or "").stem
+        """A short name: that of the robot or of its file, or of all others."""
+        return self.main or "+".join([*self.robots, *(body.name for body in self.bodies)])
 
     def text(self) -> str:
         """The scene as TOML; what was left to its default is left out."""
@@ -239,8 +277,11 @@ def assemble(
     """A scene from nested tables and settings "key=value", which replace what the tables say."""
     for setting in settings:
         _assign(tables, setting)
-    robot = tables.get("robot")
-    if folder is not None and isinstance(robot, dict):
+    others = tables.get("robots")
+    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
+    for robot in found:
+        if folder is None or not isinstance(robot, dict):
+            continue
         if isinstance(robot.get("file"), str):
             robot["file"] = str(folder / Path(robot["file"]).expanduser())
         if isinstance(robot.get("package_dirs"), list):
@@ -313,15 +354,23 @@ def build(scene: Scene) -> Built:
     Raises:
         InputError: a file, a name or a value of the scene cannot be used.
     """
-    robot, demo = _robot(scene)
+    robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
     slope = demo.slope if demo is not None else 0.0
     terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
     law, left_over = _law(scene.law)
-    controller = _controller(scene.controller, robot, demo)
+    controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
     given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
     gravity = _gravity(scene, demo)
+    start = None
+    if robot is not None:  # where it stands does not depend on what else is there
+        alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, tolerances=tolerances)
+        start = _start(scene.start, alone, demo)
+    if scene.is_world:
+        robot, controller, start = _world(scene, robot, controller, start, terrain)
+    assert robot is not None
+    assert start is not None
     system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, tolerances=tolerances)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -335,29 +384,78 @@ def build(scene: Scene) -> Built:
         "max_events": run.max_events,
         "accumulation": run.accumulation,
     }
-    return Built(system, _start(scene.start, system, demo), (0.0, time), options)
+    return Built(system, start, (0.0, time), options)
 
 
-def _robot(scene: Scene) -> tuple[Robot, Any]:
-    table = scene.robot
+def _world(
+    scene: Scene, robot: Robot | None, controller: Controller | None, start: State | None, terrain: Terrain
+) -> tuple[Robot, Controller | None, State]:
+    """All robots and bodies of a scene, what drives them, and where they start."""
+    shared = scene.contact.given()
+    members = [] if robot is None or start is None else [Member(scene.main, robot, start.q, start.v)]
+    driven = {} if controller is None else {scene.main: controller}
+    for name, table in scene.robots.items():
+        other = _other(scene, name, table, terrain)
+        members.append(other)
+        if table.hold and other.robot.actuated.any():
+            driven[name] = PD(other.robot, other.q, *_gains(other.robot))
+    members += [body.build(shared) for body in scene.bodies]
+    world = _changed(scene, world_of(members, scene.pairs), shared={})
+    controllers = {name: world.parts[name].drive(own) for name, own in driven.items()}
+    joint = JointControllers(controllers) if len(controllers) > 1 else next(iter(controllers.values()), None)
+    return world, joint, State(*start_of(world, members))
+
+
+def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) -> Member:
+    """A further robot with its start; its configuration is lifted to its height before it is moved aside."""
+    robot, _ = _named(table.name) if table.name is not None else (_from_file(table), None)
+    if isinstance(table.contacts, list):
+        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    robot = _sharing(robot, scene)
+    where = StartTable(q=table.q, v=table.v, height=table.height)
+    alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
+    q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
+    _demand_size(f"robots.{name}.q", q, robot.nq)
+    shift = shifted(robot, q, table.shift, robot.contact_positions)
+    start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
+    height = DROP if table.height is None and table.q is None and _vertical(robot, q) is not None else None
+    return Member(name, robot, start.q if height is None else _lifted(alone, start.q, height), start.v)
+
+
+def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
     robot, demo = _named(table.name) if table.name is not None else (_from_file(table), None)
     if isinstance(table.contacts, list):
         robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    if scene.is_world:
+        return _sharing(robot, scene), demo
+    return _changed(scene, robot, scene.contact.given()), demo
+
+
+def _sharing(robot: Robot, scene: Scene) -> Robot:
+    """The robot with the coefficients of all contacts."""
+    given: dict[str, Any] = dict(scene.contact.given())
+    return robot.with_contacts([replace(point, **given) for point in robot.contacts]) if given else robot
+
+
+def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
+    """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts."""
     named = scene.contact.named
+    pairs = {pair.name: pair for pair in robot.pairs}
     known = [point.name for point in robot.contacts]
     for name in named:
-        if name not in known:
-            raise InputError(f"no contact '{name}'; there are {', '.join(known) or 'none'}")
-    changes: dict[str, Any] = {
-        name: scene.contact.given() | (named[name].given() if name in named else {}) for name in known
-    }
+        if name not in known and name not in pairs:
+            raise InputError(f"no contact '{name}'; there are {', '.join([*known, *pairs]) or 'none'}")
+    changes: dict[str, Any] = {name: shared | (named[name].given() if name in named else {}) for name in known}
     if any(changes.values()):
         robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
+    own: dict[str, dict[str, Any]] = {name: dict(table.given()) for name, table in named.items() if name in pairs}
+    if own:
+        robot = robot.with_pairs([replace(pair, **own.get(name, {})) for name, pair in pairs.items()])
     for body, values in scene.body.items():
         for kind in BodyTable.model_fields:
             if (value := getattr(values, kind)) is not None:
                 robot = robot.with_body_parameter(body, kind, value)
-    return robot, demo
+    return robot
 
 
 def _named(name: str) -> tuple[Robot, Any]:

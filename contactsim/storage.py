@@ -257,7 +257,14 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
 
 
 def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
-    return description | {"robot": {k: v for k, v in description["robot"].items() if k != "geometry"}}
+    return description | {"robot": _without_geometry(description["robot"])}
+
+
+def _without_geometry(robot: dict[str, Any]) -> dict[str, Any]:
+    bare = {key: value for key, value in robot.items() if key != "geometry"}
+    if "parts" in bare:
+        bare["parts"] = [part | {"robot": _without_geometry(part["robot"])} for part in bare["parts"]]
+    return bare
 
 
 def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:
@@ -464,7 +471,9 @@ def _coded(value: Any) -> str:
 def _encode(value: Any) -> Any:
     """Modes, guard names and changes as JSON; tuples are lists there, and what JSON lacks carries a tag."""
     if isinstance(value, SystemMode):
-        contacts = [[s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until] for s in value.contacts]
+        contacts = [
+            [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region)] for s in value.contacts
+        ]
         return {"@mode": contacts, "redundant": value.redundant}
     if isinstance(value, Mode):
         return {"@": value.name}
@@ -485,7 +494,10 @@ def _decode(value: Any) -> Any:
     if "@" in value:
         return Mode[value["@"]]
     if "@mode" in value:
-        states = (ContactState(Mode(m), Phase[p], tuple(d), *others) for m, p, d, *others in value["@mode"])
+        states = (
+            ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region))
+            for m, p, d, e, until, region in (state + [None, []][len(state) - 4 :] for state in value["@mode"])
+        )
         return SystemMode(tuple(states), value["redundant"])
     return {key: _decode(item) for key, item in value.items()}
 

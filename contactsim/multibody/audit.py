@@ -86,7 +86,7 @@ def _look_here(
     """See the violations at one state; returns the power of what is not conservative [W]."""
     nq, nv = system.nq, system.nv
     q, v = x[:nq], x[nq : nq + nv]
-    terms = system.mechanism.terms(t, q, v, mode.closed)
+    terms = system.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
     if isinstance(flow, RigidFlow):
         flow.rebase(t, x)
         forces = flow.motion(t, x).forces
@@ -103,7 +103,7 @@ def _look_here(
 
 
 def _see_gaps(system: ContactSystem, mode: SystemMode, t: float, q: Array, worst: _Worst) -> None:
-    for state, gap in zip(mode.contacts, system.mechanism.gaps(t, q).tolist(), strict=True):
+    for state, gap in zip(mode.contacts, system.mechanism.within(mode.regions).gaps(t, q).tolist(), strict=True):
         if state.closed or state.enabled:
             worst.see("penetration [m]", abs(gap) if state.closed else -gap)
 

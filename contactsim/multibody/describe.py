@@ -5,7 +5,7 @@ Functions cannot be written to a file. They are stored by name, and stand-ins th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,12 @@ from ..contracts import ContactLaw
 from ..errors import InputError, PluginError
 from ..tolerances import Tolerances
 from .controllers import Array, Controller
+from .merge import MergedGeometry, Part
 from .moving import Given
+from .pairs import ContactPair
+from .primitives import PrimitiveGeometry
 from .robot import ContactPoint, Robot, _GeometryFile
+from .solids import Solid
 from .system import ContactSystem
 from .terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
@@ -133,6 +137,27 @@ def _describe_robot(robot: Robot) -> Description:
         "contacts": contacts,
         "nominal": robot.nominal.tolist(),
         "geometry": _describe_geometry(robot._visual),
+        **(_describe_world(robot) if robot.parts or robot.pairs else {}),
+    }
+
+
+def _describe_world(robot: Robot) -> Description:
+    """What a robot with several parts, or with contacts between its bodies, has besides."""
+    return {
+        "solids": [asdict(solid) for solid in robot.solids],
+        "pairs": [
+            {name: getattr(pair, name) for name in ContactPair.__dataclass_fields__}
+            | {"enabled": pair.enabled and _name_of(pair.enabled)}
+            for pair in robot.pairs
+        ],
+        "parts": [
+            {
+                "name": part.name,
+                "robot": _describe_robot(part.robot),
+                "placement": pin.SE3ToXYZQUAT(part.placement).tolist(),
+            }
+            for part in robot.parts.values()
+        ],
     }
 
 
@@ -143,14 +168,46 @@ def _rebuild_robot(data: Description) -> Robot:
         ContactPoint(**point | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
         for point in data["contacts"]
     ]
-    geometry = data["geometry"]
-    visual = geometry and StoredGeometry(geometry["path"], tuple(geometry["folders"]), geometry["urdf"])
-    return Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    parts = _rebuild_parts(data.get("parts", ()))
+    visual = MergedGeometry(parts, visual=True) if parts else _rebuild_geometry(data["geometry"])
+    robot = Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    robot.parts = {part.name: part for part in parts}
+    if "pairs" in data:
+        robot._solids = tuple(Solid(**_tuples(solid)) for solid in data["solids"])
+        robot.pairs = tuple(
+            ContactPair(**pair | {"enabled": pair["enabled"] and StoredFunction(pair["enabled"])})
+            for pair in data["pairs"]
+        )
+    return robot
+
+
+def _rebuild_parts(given: Iterable[Description]) -> tuple[Part, ...]:
+    parts, q, v = [], 0, 0
+    for data in given:
+        robot = _rebuild_robot(data["robot"])
+        placement = pin.XYZQUATToSE3(np.array(data["placement"]))
+        parts.append(Part(data["name"], robot, placement, slice(q, q + robot.nq), slice(v, v + robot.nv)))
+        q, v = q + robot.nq, v + robot.nv
+    return tuple(parts)
+
+
+def _tuples(data: Description) -> Description:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+
+
+def _rebuild_geometry(data: Description | None) -> Any:
+    if data is None:
+        return None
+    if "size" in data:
+        return PrimitiveGeometry(**_tuples(data))
+    return StoredGeometry(data["path"], tuple(data["folders"]), data["urdf"])
 
 
 def _describe_geometry(source: Any) -> Description | None:
     if isinstance(source, StoredGeometry):
         return {"path": source.path, "folders": list(source.folders), "urdf": source.urdf}
+    if isinstance(source, PrimitiveGeometry):
+        return asdict(source)
     if not isinstance(source, _GeometryFile):
         return None
     urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""

@@ -28,6 +28,7 @@ STRAIGHT = 1e-12
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 LEAVE = 2.0
+SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 
 
 @dataclass
@@ -79,7 +80,7 @@ class RigidFlow(Flow):
 
     def __init__(self, system: ContactSystem, mode: SystemMode) -> None:
         self._system, self._mode = system, mode
-        self._mechanism = system.mechanism
+        self._mechanism = system.mechanism.within(mode.regions)
         self._closed = mode.closed
         self.bounded_steps = system.mechanism.bounded_steps
         self._friction = system.friction.tolist()
@@ -138,6 +139,8 @@ class RigidFlow(Flow):
                 continue
             if not self._mode.redundant:
                 names.append(("force", i))
+            if state.region:
+                names += [(f"{SIDE}{side}", i) for side in self._mechanism.region_sides(i, state.region)]
             frictional = self._system.tangent_rows(i) > 0
             if state.mode is Mode.STICK and frictional and not self._mode.redundant:
                 names.append(("cone", i))
@@ -168,7 +171,7 @@ class RigidFlow(Flow):
         out[:nv] = x[nq : nq + nv]
         try:
             out[nv : 2 * nv] = self.motion(t, x).acceleration
-        except SingularError:
+        except (SingularError, np.linalg.LinAlgError):
             out[nv : 2 * nv] = np.nan
         if system.memory:
             out[2 * nv :] = system.memory_rate(t, x)
@@ -272,7 +275,12 @@ class RigidFlow(Flow):
         for kind, i in (name for name in names if isinstance(name, tuple)):
             if kind in ("enable", "forces"):
                 return None
-            row = self._gap_row(t, x, i) if kind == "gap" else self._guard_row(kind, i, t, x)
+            if kind == "gap":
+                row: Array | None = self._gap_row(t, x, i)
+            elif kind.startswith(SIDE):
+                row = self._side_row(kind, i, x)
+            else:
+                row = self._guard_row(kind, i, t, x)
             if row is None:
                 return None
             rows.append(row)
@@ -292,6 +300,12 @@ class RigidFlow(Flow):
         nq, nv = self._system.nq, self._system.nv
         row = np.zeros(self._system.tangent_size)
         row[:nv] = self._mechanism.terms(t, x[:nq], x[nq : nq + nv], (i,)).rows[0]
+        return row
+
+    def _side_row(self, kind: str, i: int, x: Array) -> Array:
+        row = np.zeros(self._system.tangent_size)
+        region, side = self._state(i).region, int(kind.removeprefix(SIDE))
+        row[: self._system.nv] = self._mechanism.region_margin(x[: self._system.nq], i, region, side)[1]
         return row
 
     def _guard_row(self, kind: str, i: int, t: float, x: Array) -> Array | None:
@@ -505,6 +519,8 @@ class RigidFlow(Flow):
         if kind == "enable":
             margin = float(self._mechanism.enabled[i](t, q, v))  # type: ignore[misc]
             return margin if self._state(i).enabled else -margin
+        if kind.startswith(SIDE):
+            return self._mechanism.region_margin(q, i, self._state(i).region, int(kind.removeprefix(SIDE)))[0]
         if kind in ("force", "cone", "forces"):
             assert motion is not None
             return self._force_guard(kind, i, motion)
@@ -541,8 +557,10 @@ class RigidFlow(Flow):
             "forces": force,
             "stop": 0.01 * tolerances.speed,
         }
+        rounding |= {kind: rounding["gap"] for kind in self._kinds if kind.startswith(SIDE)}
         rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
+        bands |= {kind: tolerances.start_depth for kind in self._kinds if kind.startswith(SIDE)}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
         self.guard_bands = np.array([bands.get(kind, tolerances.jump) for kind in self._kinds])
 

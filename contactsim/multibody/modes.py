@@ -48,6 +48,7 @@ class ContactState:
         enabled: whether it may close.
         until: time [s] at which bounces too small to be followed come to their end; None: it does not bounce. Until
             then the contact moves as its mode says, with the mean force of the bounces.
+        region: where on the other body a closed contact touches: on which face, edge or corner of a box.
     """
 
     mode: Mode = Mode.OPEN
@@ -55,6 +56,7 @@ class ContactState:
     direction: tuple[float, ...] = ()
     enabled: bool = True
     until: float | None = None
+    region: tuple[int, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -86,6 +88,11 @@ class SystemMode:
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
         return tuple(state.until for state in self.contacts if state.until is not None)
+
+    @property
+    def regions(self) -> dict[int, tuple[int, ...]]:
+        """{contact: region} of the closed contacts that have one."""
+        return {i: state.region for i, state in enumerate(self.contacts) if state.closed and state.region}
 
     def __str__(self) -> str:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"

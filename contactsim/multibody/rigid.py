@@ -14,7 +14,7 @@ from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .complementarity import ContactProblem
-from .dynamics import RigidFlow, contact_problem
+from .dynamics import SIDE, RigidFlow, contact_problem
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import ImpactSolution
 from .mechanism import Terms
@@ -73,7 +73,8 @@ class RigidContacts:
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._system.tolerances.start_depth:
-                raise InputError(_too_deep(mechanism.all_names[i], -float(gap)))
+                name = mechanism.all_names[i]
+                raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
         transition = self._resolve(t, x, before, touching, {})
@@ -94,9 +95,10 @@ class RigidContacts:
         inner = {"slow", "fast", "enable"}
         if kinds and set(kinds.values()) <= inner:
             return self._turn_phase(t, x, mode, kinds)
+        mode, beyond = self._change_regions(mode, kinds)
         arriving = {i for i, kind in kinds.items() if kind == "gap"}
         near = set() if alone else self._near(t, x, mode)
-        touching = tuple(sorted(set(mode.closed) | near | arriving))
+        touching = tuple(sorted((set(mode.closed) | near | arriving) - beyond))
         return self._resolve(t, x, mode, touching, kinds)
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
@@ -164,6 +166,19 @@ class RigidContacts:
                 home.add(name)
         return [frozenset(members) for _, members in groups]
 
+    def _change_regions(self, mode: SystemMode, kinds: Mapping[int, str]) -> tuple[SystemMode, set[int]]:
+        """The mode with the regions behind the sides that were passed, and the contacts that end there."""
+        states, ended = list(mode.contacts), set()
+        for i, kind in kinds.items():
+            if kind.startswith(SIDE):
+                side = int(kind.removeprefix(SIDE))
+                behind = self._system.mechanism.region_beyond(i, states[i].region, side)
+                if behind is None:
+                    ended.add(i)
+                else:
+                    states[i] = replace(states[i], region=behind)
+        return replace(mode, contacts=tuple(states)), ended
+
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._system.mechanism.enabled[i]
         nq, nv = self._system.nq, self._system.nv
@@ -196,9 +211,12 @@ class RigidContacts:
         identity = partial(np.eye, self._system.tangent_size)
         return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
 
-    def _closed_terms(self, t: float, x: Array, contacts: tuple[int, ...]) -> tuple[Terms, dict[int, slice]]:
+    def _closed_terms(
+        self, t: float, x: Array, contacts: tuple[int, ...], mode: SystemMode | None = None
+    ) -> tuple[Terms, dict[int, slice]]:
         nq, nv, dims = self._system.nq, self._system.nv, self._system.mechanism.dims
-        terms = self._system.mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
+        mechanism = self._system.mechanism if mode is None else self._system.mechanism.within(mode.regions)
+        terms = mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
         starts = np.cumsum([0, *(dims[i] for i in contacts)])
         return terms, {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
 
@@ -386,7 +404,7 @@ class RigidContacts:
         states = [ContactState(enabled=state.enabled) for state in mode.contacts]
         if not staying:
             return SystemMode(tuple(states)), ()
-        terms, where = self._closed_terms(t, x, staying)
+        terms, where = self._closed_terms(t, x, staying, mode)
         applied = self._system.applied_force(t, x)
         force = terms.force if applied is None else terms.force + applied
         jumped = any(law.startswith("impact") for law in residuals)
@@ -401,9 +419,17 @@ class RigidContacts:
             z = terms.rates[where[i]][1:]
             state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
-        after = SystemMode(tuple(states), redundant=not solution.unique)
+        after = SystemMode(self._placed(x, mode, states), redundant=not solution.unique)
         note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
         return after, () if solution.unique else (note,)
+
+    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
+        """The states with the regions in which the closed contacts touch: as before, or where they are."""
+        q, mechanism, before = x[: self._system.nq], self._system.mechanism, mode.regions
+        return tuple(
+            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
+            for i, state in enumerate(states)
+        )
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""
@@ -607,6 +633,11 @@ def _parallel(way: Array, other: Array) -> bool:
     """Whether two gaps close alike: unit normals, followed by the rates along them."""
     alike = way[:-1] @ other[:-1] > 1.0 - PARALLEL
     return bool(alike and abs(way[-1] - other[-1]) <= SAME_RATE * max(abs(way[-1]), abs(other[-1])))
+
+
+def _overlap(name: str, depth: float) -> str:
+    first, _, second = name.partition("+")
+    return f"'{first}' starts {depth:.3g} m inside '{second}'; move one of the bodies away by as much"
 
 
 def _too_deep(name: str, depth: float) -> str:

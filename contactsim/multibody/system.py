@@ -386,10 +386,10 @@ class ContactSystem(HybridSystem):
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
         """{contact: force in world axes [N]} of all contacts; zero where a contact is open."""
-        along_rows = self._contacts.forces(t, x, mode)
+        along_rows, mechanism = self._contacts.forces(t, x, mode), self.mechanism.within(mode.regions)
         zero = np.zeros(3)
         return {
-            name: self.mechanism.world_force(t, x[: self.nq], i, along_rows.get(i, zero[: self.mechanism.dims[i]]))
+            name: mechanism.world_force(t, x[: self.nq], i, along_rows.get(i, zero[: mechanism.dims[i]]))
             for i, name in enumerate(self.mechanism.names)
         }
 

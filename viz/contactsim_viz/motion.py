@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .reads import Array, RobotLike, TrajectoryLike
+from .reads import Array, RobotLike, TrajectoryLike, mark_positions, marks
 
 MODES = ("OPEN", "STICK", "SLIP")
 SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
@@ -48,7 +48,7 @@ def sample(traj: TrajectoryLike, step: float) -> Motion:
     robot = traj.system.robot
     start, end = float(traj.t[0]), float(traj.t[-1])
     frames = np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
-    names = [contact.name for contact in robot.contacts]
+    names = [contact.name for contact in marks(robot)]
     states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
     events = np.array([event.time for event in traj.events], dtype=np.float64)
     mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
@@ -76,7 +76,7 @@ def _joints(robot: RobotLike, states: Sequence[Array]) -> Array:
 
 
 def _points(robot: RobotLike, q: Array) -> Array:
-    return np.asarray(robot.contact_positions(q), dtype=np.float64).reshape(len(robot.contacts), 3)
+    return mark_positions(robot, q)
 
 
 def _forces(traj: TrajectoryLike, t: float, names: Sequence[str]) -> Array:

@@ -29,6 +29,18 @@ class RobotLike(Protocol):
         """Lowest points of the contacts, (nc, 3) metres in the world frame."""
 
 
+def marks(robot: RobotLike) -> Sequence[ContactLike]:
+    """The contacts of a robot: its contact points, and the contacts between its bodies where it has some."""
+    found: Sequence[ContactLike] = getattr(robot, "marks", robot.contacts)
+    return found
+
+
+def mark_positions(robot: RobotLike, q: Array) -> Array:
+    """Where they are, (number, 3) metres in the world frame."""
+    positions = getattr(robot, "mark_positions", robot.contact_positions)(q)
+    return np.asarray(positions, dtype=np.float64).reshape(len(marks(robot)), 3)
+
+
 class TrajectoryLike(Protocol):
     """A recorded run of `system` (with `.robot` and `.terrain`) over the times `t`."""
 

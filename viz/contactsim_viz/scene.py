@@ -29,7 +29,7 @@ from .commands import (
     turn_from_z,
 )
 from .motion import MODES, Motion
-from .reads import Array, ContactLike, RobotLike
+from .reads import Array, ContactLike, RobotLike, marks
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
@@ -63,16 +63,16 @@ def build(traj: Any, motion: Motion) -> Scene:
     force_scale = _force_scale(motion, frame.size)
     hills = _hills(traj, frame)
     commands = [*stage(frame), *ground_plane(frame), *hills, *_robot(robot, frame.size)]
-    commands += [command for contact in robot.contacts for command in _contact(contact, frame)]
+    commands += [command for contact in marks(robot) for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
     if hills:
         tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
-    for index, contact in enumerate(robot.contacts):
+    for index, contact in enumerate(marks(robot)):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
     commands.append(animation(tracks, motion.duration))
-    if not robot.contacts:
+    if not marks(robot):
         return Scene(commands)
     return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
 
