@@ -179,9 +179,9 @@ class Scene(Table):
     body: dict[str, BodyTable] = Field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
-    robots: dict[str, OtherRobotTable] = {}
-    bodies: list[BodiesTable] = []
-    pairs: list[PairTable] = []
+    robots: dict[str, OtherRobotTable] = Field(default_factory=dict)
+    bodies: list[BodiesTable] = Field(default_factory=list)
+    pairs: list[PairTable] = Field(default_factory=list)
 
     @field_validator("terrain", mode="before")
     @classmethod
