@@ -34,6 +34,7 @@ CLOSED = 1e-11  # what is left where Newton's method ends [m]
 NEWTON_STEPS = 200
 LONGEST = 0.3  # longest step of Newton's method [rad, m]
 HALVINGS = 20  # of such a step, until the loops are less open
+SHAKES = (0.01, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0)  # random moves from which closing is tried again [rad, m]
 ASIDE = 1e-2  # how far aside a singular position is told from a regular one [rad, m]
 
 
@@ -73,6 +74,12 @@ class ClosedMechanism(ContactMechanism):
         self._rank: int | None = None  # of the loops where a run has started: trial steps must not change it
         self._key = b""
         self._last: Hold | None = None
+
+    def with_rank_of(self, other: ContactMechanism) -> ClosedMechanism:
+        """Itself, with the rank of the loops that another one has found where its run started."""
+        if isinstance(other, ClosedMechanism):
+            self._rank = other._rank
+        return self
 
     # --- the loops at one configuration -----------------------------------------------------------------------
 
@@ -173,11 +180,21 @@ class ClosedMechanism(ContactMechanism):
     # --- staying closed ---------------------------------------------------------------------------------------
 
     def on_loops(self, q: Array, v: Array, tolerance: float) -> tuple[Array, Array]:
-        """The nearest closed state, in the metric of M; q and v themselves where they are within `tolerance`."""
+        """The nearest closed state, in the metric of M; q and v themselves where they are within `tolerance`.
+
+        Raises:
+            SingularError: the loops came to a position in which their rows depend on each other.
+        """
         hold = self.hold(q)
         errors = self.loops.errors(q)
-        if np.abs(errors).max() > tolerance:
+        if (opening := float(np.abs(errors).max())) > tolerance:
             q = self.space.integrate(q, -hold.lift @ errors)
+            if np.abs(self.loops.errors(q)).max() > max(0.5 * opening, tolerance):
+                name, _ = _widest(self.loops.openings(q))
+                raise SingularError(
+                    f"the loop '{name}' came to a singular position, in which it cannot be kept closed; let the"
+                    " mechanism stop short of it, by a joint limit or a controller"
+                )
             hold = self.hold(q)
         slip = hold.rows @ v
         return q, v - hold.lift @ slip if np.abs(slip).max() > tolerance else v
@@ -188,24 +205,33 @@ class ClosedMechanism(ContactMechanism):
         Raises:
             InputError: the loops cannot be closed from there.
         """
+        found = self._closed_near(q)
+        rng = np.random.default_rng(0)
+        for size in SHAKES:  # where bars lie in one line, the method sees no way to move
+            if max(self.loops.openings(found).values()) <= CLOSED:
+                break
+            found = self._closed_near(self.space.integrate(q, size * rng.normal(size=self.nv)))
+        name, left = _widest(self.loops.openings(found))
+        if left > CLOSED:
+            raise InputError(
+                f"the loop '{name}' cannot be closed from this configuration: {left:.3g} m are left; start nearer to a"
+                " closed one, or check the offsets of the loop"
+            )
+        hold = self.hold(found)
+        return found, v - hold.lift @ (hold.rows @ v)
+
+    def _closed_near(self, q: Array) -> Array:
+        """Where Gauss and Newton's method ends, closed or not."""
         errors = self.loops.errors(q)
         floor = EXACT * max(1.0, float(np.abs(q).max(initial=0.0)))
         for _ in range(NEWTON_STEPS):
-            size = float(np.abs(errors).max())
-            if size <= floor:
+            if float(np.abs(errors).max()) <= floor:
                 break
             moved, errors_then = self._towards(q, errors)
             if not np.linalg.norm(errors_then) < np.linalg.norm(errors):
                 break
             q, errors = moved, errors_then
-        if float(np.abs(errors).max()) > CLOSED:
-            name, left = _widest(self.loops.openings(q))
-            raise InputError(
-                f"the loop '{name}' cannot be closed from this configuration: {left:.3g} m are left; start nearer to a"
-                " closed one, or check the offsets of the loop"
-            )
-        hold = self.hold(q)
-        return q, v - hold.lift @ (hold.rows @ v)
+        return q
 
     def _towards(self, q: Array, errors: Array) -> tuple[Array, Array]:
         """A step of Gauss and Newton's method, shortened until the loops are less open."""
@@ -238,10 +264,12 @@ class ClosedMechanism(ContactMechanism):
         self._rank = None
         q, _ = self.close(q, v)
         rank = self._rank_at(q)
-        if any(self._rank_at(aside) > rank for aside in self._aside(q)):
+        asides = self._aside(q)
+        held = any(np.abs(self.space.difference(q, aside)).max() < 0.5 * ASIDE for aside in asides)
+        if held or any(self._rank_at(aside) > rank for aside in asides):
             raise InputError(
-                f"the loop '{name}' starts in a singular position, from which it may go on in more than one way; turn"
-                " it a little, and close it with system.close(q, v)"
+                f"the loop '{name}' starts in a singular position, from which it may go on in more than one way or not"
+                " at all; turn it a little, and close it with system.close(q, v)"
             )
         self._rank, self._last = rank, None
 
@@ -250,7 +278,7 @@ class ClosedMechanism(ContactMechanism):
         return _rank(_eigen(rows @ solve_mass(mass, rows.T))[0])
 
     def _aside(self, q: Array) -> list[Array]:
-        """Closed configurations on both sides of one, along a motion of the closed mechanism."""
+        """Closed configurations on both sides of one, along a motion of the closed mechanism; itself where none is."""
         way = np.random.default_rng(0).normal(size=self.nv)
         hold = self.hold(q)
         way -= hold.lift @ (hold.rows @ way)
@@ -259,10 +287,9 @@ class ClosedMechanism(ContactMechanism):
             return []
         found = []
         for sign in (1.0, -1.0):
-            try:
-                found.append(self.close(self.space.integrate(q, sign * ASIDE / size * way), self._still)[0])
-            except InputError:
-                continue
+            aside = self._closed_near(self.space.integrate(q, sign * ASIDE / size * way))
+            closed = max(self.loops.openings(aside).values()) <= CLOSED
+            found.append(aside if closed else q)
         return found
 
     def admissible(self, q: Array, v: Array) -> Array:

@@ -501,9 +501,10 @@ class ContactSystem(HybridSystem):
     def with_parameter(self, name: str, value: float) -> ContactSystem:
         """A copy with one parameter changed.
 
-        Names: contact[.NAME].(friction|static_friction|restitution), law.PARAMETER, body.NAME.(mass|inertia_scale),
-        controller.PARAMETER and terrain.PARAMETER as controller and ground declare them, and gravity [m/s^2], a
-        magnitude. The inertia of a body grows with its mass; see `Robot.with_body_parameter`.
+        Names: contact[.NAME].(friction|static_friction|restitution), limit[.JOINT/SIDE].restitution, law.PARAMETER,
+        body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and ground declare
+        them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
+        `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.
@@ -522,7 +523,8 @@ class ContactSystem(HybridSystem):
         for name, value in attributes.items():
             setattr(changed, name, value)
         if not attributes.keys().isdisjoint({"robot", "terrain", "gravity"}):
-            changed.mechanism = changed._bound()
+            bound = changed._bound()
+            changed.mechanism = bound.with_rank_of(self.mechanism) if isinstance(bound, ClosedMechanism) else bound
         changed._set_coefficients(*coefficients)
         return changed
 
