@@ -505,6 +505,8 @@ class ContactSystem(HybridSystem):
         body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and ground declare
         them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
         `Robot.with_body_parameter`.
+        body.NAME.(mass|inertia_scale), controller.PARAMETER as the controller declares them, and gravity [m/s^2], a
+        magnitude. The inertia of a body grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.
