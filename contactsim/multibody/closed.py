@@ -12,9 +12,11 @@ Kalaba 1992 for the redundant case).
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dsyev
 
 from ..errors import InputError, SingularError
 from ..hybrid import Array
@@ -178,6 +180,11 @@ class ClosedMechanism(ContactMechanism):
         return hold.transmitted(residual) + hold.rows.T @ (hold.inverse @ motion)
 
     # --- staying closed ---------------------------------------------------------------------------------------
+
+    def is_closed(self, q: Array, v: Array, tolerance: float) -> bool:
+        """Whether the loops are closed, and stay so, within `tolerance` [m, m/s]."""
+        off = max(float(np.abs(self.loops.errors(q)).max()), float(np.abs(self.loops.rows(q) @ v).max()))
+        return off <= tolerance
 
     def on_loops(self, q: Array, v: Array, tolerance: float) -> tuple[Array, Array]:
         """The nearest closed state, in the metric of M; q and v themselves where they are within `tolerance`.
@@ -361,9 +368,10 @@ def _eigen(matrix: Array) -> tuple[Array, Array]:
     Raises:
         SingularError: a trial step went so far that it is not finite.
     """
-    if not np.all(np.isfinite(matrix)):
+    if not isfinite(matrix.sum()):
         raise SingularError("the rows of the closed loops are not finite; take a smaller step")
-    return np.linalg.eigh(matrix)
+    values, vectors, _ = dsyev(matrix)
+    return values, vectors
 
 
 def _rank(values: Array) -> int:

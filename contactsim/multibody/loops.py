@@ -7,10 +7,13 @@ Rows that say the same (all pairs in a mechanism that moves in a plane) are told
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -259,6 +262,16 @@ def from_constraints(model: Any, constraints: Iterable[Any]) -> tuple[LoopClosur
             closure = LoopClosure(**values, name=f"{closure.name}/{len(closures)}")
         closures.append(closure)
     return tuple(closures)
+
+
+def warn_of_other_equalities(path: Path) -> None:
+    """Say which equalities of an MJCF file are left out: pinocchio reads those between bodies only."""
+    for group in ElementTree.parse(path).getroot().iter("equality"):
+        for kind in sorted({element.tag for element in group} - {"connect", "weld"}):
+            warnings.warn(
+                f"the equality '{kind}' in {path} is not simulated; write it as 'connect' or 'weld', or leave it out",
+                stacklevel=4,
+            )
 
 
 def _frame_of(model: Any, joint: int) -> Any:

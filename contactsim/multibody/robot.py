@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..hybrid import Array
 from .bound import BoundRobot
 from .geometry import automatic_contacts, load_geometry
-from .loops import LoopClosure, checked, from_constraints
+from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
 from .mechanism import check_coefficients, unique_names
 from .space import ConfigurationSpace
 from .terrain import Terrain
@@ -161,6 +161,7 @@ class Robot:
         except (ValueError, RuntimeError) as error:
             raise InputError(f"the MJCF file {path} cannot be read ({error}); check its XML") from error
         load = _GeometryFile(str(path), (str(path.parent),))
+        warn_of_other_equalities(path)
         loops, visual = from_constraints(model, constraints), replace(load, visual=True)
         return cls(model, contacts, nominal=nominal, visual=visual, collision=load, name=path.stem, loops=loops)
 

@@ -231,12 +231,17 @@ class ContactSystem(HybridSystem):
         return sample if then.derivative is None else then.derivative() @ sample
 
     def prepared(self, t: float, x: Array) -> Array:
-        """The state with its loops closed to rounding, and the controller's first sample, where that is to be taken.
+        """The state with its loops closed, and the controller's first sample, where that is to be taken.
 
-        So derivatives of a run by its start are those of the run that starts from the nearest closed state.
+        So derivatives of a run by its start are those of the run that starts from the nearest closed state; they hold
+        for all variations, those that would open a loop among them (see `admissible` for those that would not).
         """
         if isinstance(self.mechanism, ClosedMechanism):
-            x = self._with(x, *self.mechanism.close(x[: self.nq], x[self.nq : self.nq + self.nv]))
+            q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+            if self.mechanism.is_closed(q, v, self.tolerances.drift):  # a run that is resumed goes on unchanged
+                x = x.copy()
+            else:
+                x = self._with(x, *self.mechanism.close(q, v))
         if not (self._is_sampling(t) or np.isnan(x[self.nq + self.nv :]).any()):
             return x
         return self.sampled(t, np.nan_to_num(x) if np.isfinite(x[: self.nq + self.nv]).all() else x)
