@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,16 @@ def test_a_hundred_seconds_of_a_four_bar() -> None:
     assert np.ptp(energies) < DRIFT * abs(energies[0])
     assert max(system.mechanism.loops.openings(q)["pin"] for q in traj.q) < SHUT
     assert max(np.abs(system.mechanism.loops.rows(q) @ v).max() for q, v in zip(traj.q, traj.v, strict=True)) < SHUT
+
+
+def test_loops_that_say_the_same_share_their_forces() -> None:
+    system, start = swinging()
+    twice = cs.ContactSystem(system.robot, loops=[PIN, replace(PIN, name="second")])
+    one, two = (cs.simulate(made, start, (0.0, 0.3)) for made in (system, twice))
+    np.testing.assert_allclose(two.final.q, one.final.q, atol=ANGLE)
+    half = one.loop_forces(0.2)["pin"] / 2
+    for force in two.loop_forces(0.2).values():
+        np.testing.assert_allclose(force, half, atol=1e-5)
 
 
 def bennett(length: float = 0.3, twist: float = 0.5, other: float = 0.4) -> tuple[cs.ContactSystem, cs.State]:
