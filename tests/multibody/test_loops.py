@@ -295,6 +295,24 @@ def test_derivatives_of_the_terms_against_differences() -> None:
     np.testing.assert_allclose(mine @ free, theirs @ free, rtol=0, atol=FIELD * np.abs(theirs).max())
 
 
+def test_derivatives_without_those_of_pinocchio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a joint has none, all terms are differenced: field and impact of a leg in touch-down."""
+    system = five_bar_leg()
+    traj = cs.simulate(system, above_ground(system), (0.0, 0.1))
+    arc, (event,) = traj.arcs[-1], traj.events
+    x, basis = arc(arc.t0), system.admissible(system.state(arc(arc.t0)))
+    before = system.admissible(event.state_pre)
+
+    def matrices() -> tuple[Array, Array]:
+        return system.flow(arc.mode).jacobian(arc.t0, x) @ basis, cs.linearize(traj).events[0].saltation @ before
+
+    exact = matrices()
+    monkeypatch.setattr(system.mechanism.loops, "_derivatives", None)
+    assert not system.mechanism.loops.analytic
+    for mine, theirs in zip(exact, matrices(), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=FIELD * np.abs(mine).max())
+
+
 def errors_of(system: cs.ContactSystem, start: cs.State, end: float, directions: list[Array]) -> list[float]:
     """Relative errors of a run's derivative, against fourth-order differences of runs from closed states."""
     traj = cs.simulate(system, start, (0.0, end), tolerances=TIGHT)
@@ -328,6 +346,19 @@ def directions(system: cs.ContactSystem, start: cs.State, seed: int) -> list[Arr
 def test_derivative_of_a_linkage() -> None:
     system, start = swinging()
     assert max(errors_of(system, start, 0.2, directions(system, start, 1))) < RUN
+
+
+def test_derivative_of_a_closed_leg_by_a_mass() -> None:
+    """Through touch-down; the start of a run is closed under any mass."""
+    system, name, h = five_bar_leg(), "body.rear_shank.mass", 1e-4
+    start = above_ground(system)
+    run = cs.simulate(system, start, (0.0, 0.1), tolerances=TIGHT)
+    ends = [
+        cs.simulate(system.with_parameter(name, 0.2 + d), start, (0.0, 0.1), tolerances=TIGHTEST).final for d in (-h, h)
+    ]
+    difference = np.concatenate([ends[1].q - ends[0].q, ends[1].v - ends[0].v]) / (2 * h)
+    exact = cs.linearize(run).parameter(name)
+    np.testing.assert_allclose(exact, difference, rtol=0, atol=1e-5 * np.abs(exact).max())
 
 
 def test_derivative_through_touch_down() -> None:
