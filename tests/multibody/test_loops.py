@@ -449,6 +449,22 @@ def test_a_singular_position_is_refused() -> None:
         cs.simulate(four_bar(flat), (np.zeros(3), np.zeros(3)), (0.0, 0.1))
 
 
+def test_a_loop_that_cannot_be_kept_closed_is_named() -> None:
+    """All bars in one line, and the pin open along it: no motion closes it."""
+    long = cs.LoopClosure("coupler", "rocker", (GROUND + 1e-6, 0.0, 0.0), (0.2, 0.0, 0.0), name="long")
+    with pytest.raises(cs.SimulationError, match="'long' came to a singular position, in which it cannot be kept"):
+        four_bar(long).on_loops(np.zeros(6))
+
+
+def test_bounces_of_a_closed_leg_come_to_rest_and_are_differentiated() -> None:
+    system = five_bar_leg(restitution=0.3)
+    start = above_ground(system)
+    traj = cs.simulate(system, start, (0.0, 0.12))
+    assert len(traj.events) > 5 and traj.mode_at(0.12) == {"foot": cs.Mode.STICK}
+    traj.check()
+    assert max(errors_of(system, start, 0.12, directions(system, start, 3)[:1])) < RUN
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
