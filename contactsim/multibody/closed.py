@@ -107,6 +107,8 @@ class ClosedMechanism(ContactMechanism):
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, P^T f - C^T Q C' v, J P, and the rates and the bias that belong to them."""
+        if self._rank is None and np.abs(self.loops.errors(q)).max() <= OPEN:  # of a run that another one began
+            self._rank = self._rank_at(q)
         mass, force, rows, rates, bias = self._open.terms(t, q, v, contacts)
         loops, drift = self.loops.motion(q, v)
         hold = self._hold(q, mass, loops)
