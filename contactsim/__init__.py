@@ -63,6 +63,7 @@ _HOMES = {
     "Sampled": "multibody.controllers",
     "Gap": "multibody.mechanism",
     "Mechanism": "multibody.mechanism",
+    "LoopClosure": "multibody.loops",
     "Mode": "multibody.modes",
     "ContactPoint": "multibody.robot",
     "ContactPair": "multibody.pairs",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
     from .multibody.controllers import PD, Controller, Sampled
+    from .multibody.loops import LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.modes import Mode
     from .multibody.pairs import ContactPair

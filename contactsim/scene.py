@@ -21,6 +21,7 @@ from .contracts import ContactLaw
 from .errors import InputError
 from .grounds import GROUNDS, Ground, Table
 from .multibody.controllers import PD, Controller, Sampled, as_controller
+from .multibody.loops import LoopClosure
 from .multibody.merge import JointControllers
 from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
 from .multibody.system import ContactSystem, State
@@ -139,13 +140,30 @@ class ControllerTable(Table):
     period: float | None = Field(default=None, gt=0.0)
 
 
+class LoopTable(Table):
+    """[[loop]]: two bodies that are held together; see LoopClosure."""
+
+    frame_a: str
+    frame_b: str
+    offset_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    kind: Literal["point", "hinge", "pose"] = "point"
+    name: str = ""
+
+
 class StartTable(Table):
-    """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v."""
+    """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v.
+
+    A pose is moved to the nearest one that closes the loops; q and v are taken as they are, or so with close = true.
+    """
 
     pose: Literal["nominal", "demo"] | None = None
     q: list[float] | None = None
     v: list[float] | None = None
     height: float | None = Field(default=None, ge=0.0)
+    close: bool = False
 
     @model_validator(mode="after")
     def _one_pose(self) -> StartTable:
@@ -177,6 +195,7 @@ class Scene(Table):
     start: StartTable = StartTable()
     run: RunTable = RunTable()
     body: dict[str, BodyTable] = Field(default_factory=dict)
+    loop: list[LoopTable] = Field(default_factory=list)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
     robots: dict[str, OtherRobotTable] = Field(default_factory=dict)
@@ -362,16 +381,17 @@ def build(scene: Scene) -> Built:
     run = scene.run
     given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
-    gravity = _gravity(scene, demo)
+    gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
     start = None
     if robot is not None:  # where it stands does not depend on what else is there
-        alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, tolerances=tolerances)
+        own = () if scene.is_world else loops
+        alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, own, tolerances=tolerances)
         start = _start(scene.start, alone, demo)
     if scene.is_world:
         robot, controller, start = _world(scene, robot, controller, start, terrain)
     assert robot is not None
     assert start is not None
-    system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, tolerances=tolerances)
+    system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, loops, tolerances=tolerances)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"law.{name} is {value!r}; give a number")
@@ -569,7 +589,10 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     height = table.height
     if height is None and demo is None and table.q is None and table.pose is None and _vertical(robot, q) is not None:
         height = DROP
-    return State(q if height is None else _lifted(system, q, height), v)
+    closing = bool(system.loops) and (table.close or table.q is None)
+    q = system.close(q).q if closing else q
+    q = q if height is None else _lifted(system, q, height)
+    return system.close(q, v) if closing else State(q, v)
 
 
 def _demand_size(name: str, values: Array, size: int) -> None:

@@ -16,6 +16,8 @@ from .hybrid import Array, HybridSystem, Transition
 from .integrators import Segment
 from .tolerances import Tolerances
 
+CONSTRAINTS = ("limit:", "loop:")  # how the names of what is no contact begin
+
 
 class Status(Enum):
     """How a run ended, and what to do about it."""
@@ -99,16 +101,18 @@ class Event:
     @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts that changed or fired."""
-        return tuple(name for name in self.transition.changes if not name.startswith("limit:"))
+        return tuple(name for name in self.transition.changes if not name.startswith(CONSTRAINTS))
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """Names of the joint limits and loops that changed or fired."""
-        return tuple(name for name in self.transition.changes if name.startswith("limit:"))
+        """Names of the joint limits that changed or fired, and of the loops that took an impulse."""
+        limits = (name for name in self.transition.changes if name.startswith(CONSTRAINTS))
+        loops = (name for name in self.transition.impulses if name.startswith("loop:"))
+        return tuple(dict.fromkeys((*limits, *loops)))
 
     @property
     def impulses(self) -> Mapping[str, Array]:
-        """{contact: impulse in world axes [N s]}."""
+        """{contact: impulse in world axes [N s]}; of a loop ("loop:NAME") that on its first body."""
         return self.transition.impulses
 
     @property
@@ -301,6 +305,18 @@ class Trajectory:
         forces = getattr(arc.system, "forces", None)
         if forces is None:
             raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
+        return forces(t, arc(t), arc.mode)
+
+    def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
+        """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.
+
+        Raises:
+            InputError: the system has no bodies.
+        """
+        arc = self.arc_at(t, side)
+        forces = getattr(arc.system, "loop_forces", None)
+        if forces is None:
+            raise InputError(f"{type(self.system).__name__} has no closed loops; ask a ContactSystem's trajectory")
         return forces(t, arc(t), arc.mode)
 
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:

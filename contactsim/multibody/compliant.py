@@ -83,7 +83,7 @@ class CompliantFlow(Flow):
         system, nq, nv = self._system, self._system.nq, self._system.nv
         try:
             found = self._evaluate(t, x)
-        except SingularError:  # a trial step went too deep into hills
+        except SingularError:  # a trial step went too deep into hills, or opened loops too far
             return np.full(system.tangent_size, np.nan)
         memory = system.memory_rate(t, x)
         if found.rates.size:
@@ -143,6 +143,10 @@ class CompliantFlow(Flow):
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""
         return self._system.next_time(t)
+
+    def project(self, t: float, x: Array) -> Array:
+        """Back onto the closed loops, where the state is off by more than the drift."""
+        return self._system.on_loops(x)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

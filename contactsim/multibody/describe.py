@@ -18,6 +18,7 @@ from ..contracts import ContactLaw
 from ..errors import InputError, PluginError
 from ..tolerances import Tolerances
 from .controllers import Array, Controller
+from .loops import LoopClosure
 from .merge import MergedGeometry, Part
 from .moving import Given
 from .pairs import ContactPair
@@ -57,6 +58,7 @@ def describe(system: ContactSystem) -> Description:
         "controller": controller and _describe_controller(controller),
         "gravity": system.gravity.tolist(),
         "joint_limits": system.joint_limits,
+        "loops": [asdict(loop) for loop in system.loops],
         "pushes": [
             asdict(push) | {"force": push.force.tolist(), "point": push.point.tolist()} for push in system.pushes
         ],
@@ -84,6 +86,7 @@ def rebuild(description: Description) -> ContactSystem:
         controller and StoredController(**controller),
         description["gravity"],
         description["joint_limits"],
+        [LoopClosure(**loop) for loop in description.get("loops", ())],
         tolerances=Tolerances(**description["tolerances"]),
     )
     for push in description["pushes"]:

@@ -234,6 +234,7 @@ class RigidFlow(Flow):
 
         M-orthogonal: dq = M^-1 C^T (C M^-1 C^T)^+ (-g), likewise for the velocity (Hairer and Wanner, ODE II, VII.2).
         """
+        x = self._system.on_loops(x)
         if not self._closed:
             return x
         tolerance = self._system.tolerances.drift
@@ -290,7 +291,7 @@ class RigidFlow(Flow):
         """D_u f (dim, nu) for generalised forces u on the actuated joints."""
         nv = self._system.nv
         terms = self._terms(t, x)
-        select = np.eye(nv)[:, self._system.actuated]
+        select = self._mechanism.admissible_force(x[: self._system.nq], np.eye(nv)[:, self._system.actuated])
         acceleration, _ = self._equations(t, x, terms).solve(select, np.zeros((self._rows_total, select.shape[1])))
         matrix = np.zeros((self._system.tangent_size, select.shape[1]))
         matrix[nv : 2 * nv] = acceleration

@@ -118,6 +118,14 @@ class ContactMechanism(ABC):
         """
         raise InputError("only a Robot can be pushed on a frame; add the force to the mechanism's own function")
 
+    def admissible_force(self, q: Array, force: Array) -> Array:
+        """What moves the mechanism of generalised forces (nv,) or (nv, k); closed loops take up the rest."""
+        return force
+
+    def admissible_force_jacobian(self, q: Array, force: Array, force_x: Array) -> Array:
+        """Derivative (nv, dim) of that by the state, from `force_x`, that of `force`; the acceleration is held."""
+        return force_x
+
     @abstractmethod
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power [W] of what the energy does not hold: joint damping, or forces without a potential."""

@@ -16,9 +16,11 @@ from .controllers import Controller, as_controller, name_of, no_parameter
 from .pairs import ContactPair, automatic, warn_of_other_shapes
 
 if TYPE_CHECKING:
+    from .loops import LoopClosure
     from .robot import Robot
 
 FORBIDDEN = "/+."  # these join names
+WORLD = "universe"  # pinocchio's name of the frame that stands still
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,8 @@ def merge(
     nominal = np.concatenate([part.robot.nominal for part in parts])
     visual, collision = MergedGeometry(parts, visual=True), MergedGeometry(parts)
     title = "+".join(part.name for part in parts)
-    world = Robot(model, contacts, nominal=nominal, visual=visual, collision=collision, name=title)
+    loops = [_moved(loop, part) for part in parts for loop in part.robot.loops]
+    world = Robot(model, contacts, nominal=nominal, visual=visual, collision=collision, name=title, loops=loops)
     world.parts = {part.name: part for part in parts}
     world._solids = tuple(
         replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}")
@@ -295,6 +298,20 @@ def part_names(robots: Sequence[Robot], names: Sequence[str] | None) -> list[str
         if not name or any(sign in name for sign in FORBIDDEN) or name.startswith("limit:"):
             raise InputError(f"'{name}' cannot be the name of a part; leave out the signs {FORBIDDEN}")
     return chosen
+
+
+def _moved(loop: LoopClosure, part: Part) -> LoopClosure:
+    """A loop of a part as one of the world; what was fixed to the part's own world moves with that."""
+    changes: dict[str, Any] = {"name": f"{part.name}/{loop.name}"}
+    for side in ("a", "b"):
+        frame = getattr(loop, f"frame_{side}")
+        changes[f"frame_{side}"] = frame if frame == WORLD else f"{part.name}/{frame}"
+        if frame == WORLD:
+            turn = pin.exp3(np.array(getattr(loop, f"rotation_{side}")))
+            place = part.placement * pin.SE3(turn, np.array(getattr(loop, f"offset_{side}")))
+            changes[f"offset_{side}"] = tuple(map(float, place.translation))
+            changes[f"rotation_{side}"] = tuple(map(float, pin.log3(place.rotation)))
+    return replace(loop, **changes)
 
 
 def _placements(given: Sequence[Any] | None, count: int) -> list[Any]:

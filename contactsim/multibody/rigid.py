@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
+from .closed import ClosedMechanism
 from .complementarity import ContactProblem
 from .dynamics import SIDE, RigidFlow, contact_problem
 from .impact_sensitivity import ImpactSensitivity
@@ -274,10 +275,31 @@ class RigidContacts:
             for i, force in left.items():
                 along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
+            impulses |= self._loop_impulses(t, x, impact, left)
         changes = self._changes(mode, after, kinds, impulses)
         derivative = partial(self._derivative, t, before, impact, x, mode, after)
         still, notes = mechanism.autonomous, gain + notes
         return Transition(x, after, changes, impulses, residuals, notes, derivative, still, unmoved=impact is None)
+
+    def _loop_impulses(self, t: float, x: Array, impact: Impact | None, left: Mapping[int, Array]) -> dict[str, Array]:
+        """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
+        mechanism = self._system.mechanism
+        if not isinstance(mechanism, ClosedMechanism):
+            return {}
+        contacts = tuple(sorted({*(impact.contacts if impact is not None else ()), *left}))
+        starts = np.cumsum([0, *(mechanism.dims[i] for i in contacts)])
+        where = {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
+        along = np.zeros(int(starts[-1]))
+        if impact is not None:
+            rows = [
+                n
+                for i in impact.contacts
+                for n in range(where[i].start, where[i].start + 1 + self._system.tangent_rows(i))
+            ]
+            along[rows] = impact.solution.impulses
+        for i, impulse in left.items():
+            along[where[i]] += impulse
+        return mechanism.loop_impulses(t, x[: self._system.nq], contacts, along)
 
     def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
         """What is to be told of an impact: that it gains energy, or that its impulses are not unique.

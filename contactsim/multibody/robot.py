@@ -20,6 +20,7 @@ from ..errors import InputError
 from ..hybrid import Array
 from .bound import BoundRobot
 from .geometry import automatic_contacts, load_geometry
+from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
 from .mechanism import ContactMechanism, check_coefficients, unique_names
 from .pairs import ContactPair, expanded, solids_of
 from .solids import Solid
@@ -82,6 +83,7 @@ class Robot:
         visual: geometry model, or a function that loads it when it is first needed.
         collision: the same, from which contacts "auto" are taken.
         name: name of the robot; by default the model's.
+        loops: what closes its loops.
 
     Attributes:
         parts: {name: part} of a robot that `merge` made; empty for others.
@@ -97,6 +99,7 @@ class Robot:
         visual: Any = None,
         collision: Any = None,
         name: str = "",
+        loops: Sequence[LoopClosure] = (),
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InputError(
@@ -118,7 +121,7 @@ class Robot:
             if contacts != "auto":
                 raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
             contacts = automatic_contacts(self.model, collision)
-        self.contacts = tuple(contacts)
+        self.contacts, self.loops = tuple(contacts), checked(loops)
         unique_names([point.name for point in self.contacts])
         for point in self.contacts:
             _frame_id(self.model, point.frame, f"contact '{point.name}'")
@@ -161,16 +164,20 @@ class Robot:
     def from_mjcf(cls, path: str | Path, contacts: str | Sequence[ContactPoint] = "auto", nominal: Any = None) -> Robot:
         """A robot from an MJCF file; its own root joint, armature and damping are kept.
 
+        The equalities "connect" and "weld" between bodies become its loops.
+
         Raises:
             InputError: the file is missing or cannot be read.
         """
         path = _existing(path, "MJCF")
         try:
-            model = pin.buildModelFromMJCF(str(path))
+            model, constraints = pin.buildModelAndLegacyConstraintsFromMJCF(str(path))
         except (ValueError, RuntimeError) as error:
             raise InputError(f"the MJCF file {path} cannot be read ({error}); check its XML") from error
         load = _GeometryFile(str(path), (str(path.parent),))
-        return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=path.stem)
+        warn_of_other_equalities(path)
+        loops, visual = from_constraints(model, constraints), replace(load, visual=True)
+        return cls(model, contacts, nominal=nominal, visual=visual, collision=load, name=path.stem, loops=loops)
 
     @classmethod
     def sphere(
