@@ -471,7 +471,12 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     height = table.height
     if height is None and demo is None and table.q is None and table.pose is None and _vertical(robot, q) is not None:
         height = DROP
-    return State(q if height is None else _lifted(system, q, height), v)
+    return State(q if height is None else lifted(system, q, height), v)
+
+
+def default_start(system: ContactSystem) -> State:
+    """The nominal pose at rest, DROP above ground where the root can be lifted."""
+    return _start(StartTable(), system, None)
 
 
 def _demand_size(name: str, values: Array, size: int) -> None:
@@ -479,7 +484,7 @@ def _demand_size(name: str, values: Array, size: int) -> None:
         raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
 
 
-def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
+def lifted(system: ContactSystem, q: Array, height: float) -> Array:
     """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
     index = _vertical(system.robot, q)
     if index is None:
@@ -487,9 +492,9 @@ def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
         raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
     raised = q.copy()
     if system.terrain.constant_normal() is not None:
-        gap = _clearance(system, raised)
+        gap = clearance(system, raised)
         raised[index] += 1.0
-        raised[index] = q[index] + (height - gap) / (_clearance(system, raised) - gap)
+        raised[index] = q[index] + (height - gap) / (clearance(system, raised) - gap)
         return raised
     return _let_down(system, raised, index, height)
 
@@ -500,7 +505,7 @@ def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Arr
     def at(z: float) -> float:
         moved = q.copy()
         moved[index] = z
-        return _clearance(system, moved) - height
+        return clearance(system, moved) - height
 
     high = q[index] + height
     while at(high) < 0.0:  # a contact is in the ground: it is above when as far up again
@@ -515,7 +520,7 @@ def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Arr
     return raised
 
 
-def _clearance(system: ContactSystem, q: Array) -> float:
+def clearance(system: ContactSystem, q: Array) -> float:
     """Distance of the lowest contact from the ground [m]."""
     return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())
 
