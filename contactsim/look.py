@@ -174,7 +174,7 @@ def _session(what: Any, state: Any) -> Session:
 
     if isinstance(what, Session):
         return what
-    return Session(begin(what, state), title=_title(what))
+    return Session(begin(what, state), title=_title(what), playing=False)
 
 
 def _title(what: Any) -> str:

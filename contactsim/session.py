@@ -145,7 +145,7 @@ class Session:
         self._clock.speed = _positive("speed", speed)
         self._end, self._first_end = end, end
         self._start, self._t0 = simulation.state, simulation.t
-        self.take, self.note = 0, ""
+        self.take, self.note, self.begun = 0, "", False
         self._failure: Exception | None = None
         self.controls: tuple[Control, ...] = ()
         self._begin(simulation)
@@ -171,6 +171,16 @@ class Session:
     def simulation(self) -> Simulation:
         """The present simulation."""
         return self._simulation
+
+    @property
+    def playing(self) -> bool:
+        """Whether time goes on."""
+        return self._playing
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the run in a second."""
+        return self._clock.speed
 
     @property
     def runs(self) -> tuple[Trajectory, ...]:
@@ -233,9 +243,9 @@ class Session:
         """Ask for `observe` to be called at once, also while time stands still."""
         self._wishes.put(None)
 
-    def play(self) -> None:
-        """Let time go on from what is shown; at the last computed time the run goes on."""
-        self._wish(lambda: self._set_playing(True))
+    def play(self, until: float | None = None) -> None:
+        """Let time go on from what is shown, and the run behind its last computed time, up to `until` [s] if given."""
+        self._wish(lambda: self._set_playing(True, until))
 
     def pause(self) -> None:
         """Let time stand still."""
@@ -294,6 +304,7 @@ class Session:
 
         A run that fails stays to be looked at, and what it failed with is raised at the end.
         """
+        self.begun = True
         self._clock.set(self._shown)
         with _interruptible(self.close):
             while not self._closed:
@@ -367,7 +378,8 @@ class Session:
 
     # --- wishes, in the running thread ------------------------------------------------------------------------
 
-    def _set_playing(self, playing: bool) -> None:
+    def _set_playing(self, playing: bool, until: float | None = None) -> None:
+        self._end = until or self._end
         self._clock.set(self._shown)
         self._playing = playing
         if playing and self._stopped and self._shown >= self._simulation.t:

@@ -83,6 +83,7 @@ class Browser:
         for domain in ("Runtime", "Page", "Network", "Log"):
             tab.call(f"{domain}.enable")
         tab.call("Page.navigate", url=address)
+        tab.until("location.href !== 'about:blank' && document.readyState === 'complete'")
         return tab
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import logging
+import math
 import secrets
 import struct
 import threading
@@ -32,6 +33,7 @@ from .server import Client, Server
 logger = logging.getLogger(__name__)
 
 PERIOD = 1.0 / 30.0  # seconds between two pictures
+SOONEST = 0.9 * PERIOD  # between two pictures for one page: one that has just missed a turn need not wait for the next
 SILENCE = 1.0  # seconds after which a page that does not answer is sent a picture all the same
 _COMMAND, _PICTURE = 0, 1  # kinds of binary messages
 _MOST_WORDS = 1000  # entries of the list of events that a page is sent at a time
@@ -39,7 +41,8 @@ _MOST_WORDS = 1000  # entries of the list of events that a page is sent at a tim
 
 @dataclass
 class Known:
-    """What a page was told: numbers of commands, nodes and entries, and the latest take, panel and picture."""
+    """What a page was told: numbers of commands, nodes and entries, and the latest take, panel and picture,
+    when that was sent [s], and whether the page has yet to draw it."""
 
     commands: int = 0
     nodes: int = 0
@@ -47,7 +50,8 @@ class Known:
     entries: int = 0
     panel: int = -1
     picture: int = -1
-    waits_since: float | None = None
+    sent: float = -math.inf
+    waits: bool = False
 
 
 @final
@@ -57,6 +61,7 @@ class Live:
     Args:
         session: what is shown.
         port: where the page is served; 0: any that is free.
+        plays: the session is played when a page has drawn it for the first time.
 
     Raises:
         InputError: the session's system has no geometry to show.
@@ -64,8 +69,8 @@ class Live:
 
     period = PERIOD
 
-    def __init__(self, session: SessionLike, port: int = 0) -> None:
-        self.session = session
+    def __init__(self, session: SessionLike, port: int = 0, plays: bool = False) -> None:
+        self.session, self._plays = session, plays
         self._painter = painter(session.moment)
         self._id = secrets.token_hex(8)
         self._commands = [pack(command) for command in self._painter.scene.commands]
@@ -171,12 +176,19 @@ class Live:
         try:
             wish = messages.read(message)
             if isinstance(wish, messages.Seen):
-                client.known.waits_since = None
+                self._seen(client)
             else:
                 wish.tell(self.session)
         except InputError as error:
             logger.warning("%s (%r)", error, message[:200])
             client.send(json.dumps({"type": "refused", "reason": str(error)}))
+
+    def _seen(self, client: Client) -> None:
+        client.known.waits = False
+        self._tell(client, time.monotonic())
+        if self._plays:
+            self._plays = False
+            self.session.play()
 
     def closed(self, client: Client) -> None:
         """Forget a page; the run goes on."""
@@ -192,7 +204,7 @@ class Live:
 
     def _tell(self, client: Client, now: float) -> None:
         known: Known = client.known
-        if known.waits_since is not None and now - known.waits_since < SILENCE:
+        if now - known.sent < (SILENCE if known.waits else SOONEST):
             return
         number, picture = self._picture
         if not picture or number == known.picture:
@@ -206,7 +218,7 @@ class Live:
             client.send(json.dumps({"type": "nodes", "from": known.nodes, "paths": fresh, "drawn": known.commands}))
             known.nodes += len(fresh)
         client.send(picture)
-        known.picture, known.waits_since = number, now
+        known.picture, known.sent, known.waits = number, now, True
 
     def _tell_words(self, client: Client, known: Known) -> None:
         take, entries = self._words
@@ -250,9 +262,10 @@ def _packed(moment: Any, picture: Picture) -> bytes:
 
 
 def show(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
-    """Show a session in the browser and run it, until it is closed or Ctrl-C; returns what its `run` returns."""
-    with Live(session, port) as live:
+    """Show a session in the browser and run it, until it is closed or Ctrl-C; returns what its `run` returns.
+
+    One that is not played yet is played from the first look on.
+    """
+    with Live(session, port, plays=not session.moment.playing) as live:
         announce(live.address, open_browser)
         return session.run()
-
-

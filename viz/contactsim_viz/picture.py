@@ -25,7 +25,7 @@ from .scene import build as build_robot
 from .shapes import paint
 from .sketch import Sketch, drawn, quaternions, read_drawing, setting
 from .sketch import measure as measure_sketch
-from .stage import Frame, ground_plane, ground_surface, plane_of, round_number
+from .stage import Frame, ground_plane, plane_of, round_number
 
 COLUMNS = 11
 PLACE, TURN, SCALE, VISIBLE = slice(0, 3), slice(3, 7), slice(7, 10), 10
@@ -306,4 +306,3 @@ def pack(command: Command) -> bytes:
     import umsgpack
 
     return bytes(umsgpack.packb(command, force_float_precision="single"))
-

@@ -127,6 +127,9 @@ class SessionLike(Protocol):
     def refresh(self) -> None:
         """Ask for it also where time stands still."""
 
+    def play(self) -> None:
+        """Let time go on."""
+
     def run(self) -> Any:
         """Go on until `close`."""
 

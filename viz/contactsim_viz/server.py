@@ -55,9 +55,7 @@ class Server:
         port: where; 0: any that is free.
     """
 
-    def __init__(
-        self, files: Mapping[str, tuple[bytes, str]], listener: Listener | None = None, port: int = 0
-    ) -> None:
+    def __init__(self, files: Mapping[str, tuple[bytes, str]], listener: Listener | None = None, port: int = 0) -> None:
         self._sockets = bind_sockets(port, ADDRESS)
         self.port: int = self._sockets[0].getsockname()[1]
         self.hosts = tuple(f"{name}:{self.port}" for name in (ADDRESS, "localhost"))
@@ -94,7 +92,9 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     async def _serve(self) -> None:

@@ -78,7 +78,9 @@ def sample(traj: TrajectoryLike, step: float) -> Sketch:
             keys[key] = t, drawing, drawing.caption or str(arc.mode)
     kind, time = type(traj.system).__name__, sorted(keys)
     moments, drawings, captions = zip(*(keys[key] for key in time), strict=True)
-    found = [read_drawing(seen, f"the drawing of {kind} at t = {t:.9g} s") for t, seen in zip(moments, drawings, strict=True)]
+    found = [
+        read_drawing(seen, f"the drawing of {kind} at t = {t:.9g} s") for t, seen in zip(moments, drawings, strict=True)
+    ]
     parts = _bent({name: [seen.get(name) for seen in found] for name in dict.fromkeys(chain(*found))})
     return Sketch(kind, np.array(time, dtype=np.float64), drawings, captions, parts, step)
 
