@@ -227,11 +227,9 @@ class Session:
     @property
     def moment(self) -> Moment:
         """What there is to see; for the running thread."""
-        arc = self._arc_at(self._shown)
-        head, start = self._simulation.t, self._t0
-        return Moment(
-            self._shown, arc, start, head, self._playing, self._clock.speed, self.take, len(self.log), self.note
-        )
+        shown, head = float(self._shown), float(self._simulation.t)
+        arc, speed = self._arc_at(shown), self._clock.speed
+        return Moment(shown, arc, self._t0, head, self._playing, speed, self.take, len(self.log), self.note)
 
     # --- what anybody may wish --------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A session: the run that somebody looks at is the run itself, and what is asked of it takes effect between two steps."""
+"""A session: the run that is looked at is the run itself, and what is asked of it takes effect between two steps."""
 
 from __future__ import annotations
 
