@@ -17,6 +17,7 @@ from contactsim.multibody.modes import Mode
 from contactsim.session import Moment, Session
 
 Step = Callable[[Session], None]
+RELATIVE = 1e-5  # of a derivative of runs with different steps
 EPSILON = 1e-12  # s, rounding of a sum of times
 
 
@@ -167,6 +168,39 @@ def test_accuracy_changes_the_steps() -> None:
     before = sum(0.0 <= t < 0.3 for t in run.t)
     assert session.simulation.tolerances.rtol == 1e-3
     assert sum(0.3 < t <= 0.6 for t in run.t) < before
+
+
+def test_runs_of_a_session_are_differentiated_like_any_other() -> None:
+    session = Session(biped(), end=0.3, speed=math.inf)
+    led(session, lambda s: s.set_rtol(1e-9), lambda s: s.play(until=0.6), lambda s: s.set_law("frictionless"))
+    first, second = session.runs
+    alone = biped()
+    alone.advance_to(0.6)
+    expected = cs.linearize(alone.trajectory).matrix()
+    assert cs.linearize(first).matrix() == pytest.approx(expected, rel=RELATIVE, abs=RELATIVE * np.abs(expected).max())
+    assert second.arcs[0].t0 == 0.6
+
+
+def test_a_step_of_the_past_is_found_and_nothing_outside() -> None:
+    simulation = biped()
+    simulation.advance_to(1.0)
+    run = simulation.trajectory
+    for t in (0.0, 0.123, 1.0, *(event.time for event in run.events)):
+        found = simulation.arc_at(t)
+        assert found.mode == run.arc_at(t).mode and np.array_equal(found(t), run.arc_at(t)(t))
+    with pytest.raises(InputError, match="lies outside the run"):
+        simulation.arc_at(1.5)
+
+
+def test_an_interrupted_run_goes_on_as_if_nothing_had_been() -> None:
+    alone, stopped = biped(), biped()
+    alone.advance_to(1.0)
+    stops = 0
+    while stopped.t < 1.0:
+        stopped.advance_to(1.0, lambda t: stopped.interrupt())
+        stops += 1
+    assert stops > 5
+    assert np.array_equal(alone.trajectory.x, stopped.trajectory.x)
 
 
 def test_a_failure_is_kept_to_be_looked_at_and_raised_at_the_end() -> None:

@@ -339,13 +339,14 @@ def test_a_window_that_is_closed_does_not_end_the_run(browser: Browser) -> None:
 
 
 def test_a_page_says_that_the_program_has_ended(browser: Browser) -> None:
-    before = set(threading.enumerate())
+    before, banner = set(threading.enumerate()), "getComputedStyle(document.getElementById('gone')).display"
     with on_a_page(walking()) as live:
         tab = browser.open(live.address)
         tab.until(READY)
+        assert tab.ask(banner) == "none"
     assert set(threading.enumerate()) <= before
     tab.until("document.body.classList.contains('lost')")
-    assert tab.ask("getComputedStyle(document.getElementById('gone')).display") == "block"
+    assert tab.ask(banner) == "block"
     tab.close()
 
 
@@ -383,4 +384,9 @@ def test_the_offline_page_plays_from_a_file_and_asks_nobody(browser: Browser, tm
     assert {address.split(":")[0] for address in tab.requests} <= {"file", "data", "blob"}
     tab.click("#play")  # which pauses it
     tab.until("!viewer.animator.playing")
+    tab.ask("document.getElementById('time').value = 0, document.getElementById('time').oninput(), 1")
+    marks = [event.time for event in run.events]
+    for button, k in (("#next", 0), ("#next", 1), ("#before", 0)):
+        tab.click(button)
+        assert tab.ask("viewer.animator.time") == pytest.approx(marks[k], rel=SINGLE)
     tab.close()
