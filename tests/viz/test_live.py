@@ -14,6 +14,7 @@ import pytest
 import viz_fakes as fakes
 from contactsim_viz import export_html
 from contactsim_viz.live import Live
+from contactsim_viz.server import Server
 from viz_browser import Browser, Tab
 from viz_fakes import needs_browser
 from viz_sessions import model, on_a_page, standing, until, walking
@@ -390,3 +391,14 @@ def test_the_offline_page_plays_from_a_file_and_asks_nobody(browser: Browser, tm
         tab.click(button)
         assert tab.ask("viewer.animator.time") == pytest.approx(marks[k], rel=SINGLE)
     tab.close()
+
+
+def test_a_finished_run_plays_from_the_server_and_asks_nobody_else(browser: Browser, tmp_path: Path) -> None:
+    page = export_html(fakes.walk(fakes.hexapod()), tmp_path / "walk.html").read_bytes()
+    with Server({"/": (page, "text/html; charset=utf-8")}) as server:
+        tab = browser.open(server.address)
+        tab.until(READY)
+        tab.until("viewer.animator.time > 0")
+        assert not [error for error in tab.errors if "favicon" not in error and "404" not in error]
+        assert all(one.startswith((server.address, "data:", "blob:")) for one in tab.requests)
+        tab.close()

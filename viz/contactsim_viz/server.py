@@ -70,6 +70,7 @@ class Server:
             websocket_max_message_size=LONGEST,
         )
         self._listener = listener
+        self._clients: set[Client] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: asyncio.Event | None = None
         self._ready = threading.Event()
@@ -99,7 +100,6 @@ class Server:
 
     async def _serve(self) -> None:
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        self._clients: set[Client] = set()
         server = HTTPServer(self._application)
         server.add_sockets(self._sockets)
         self._ready.set()
