@@ -91,6 +91,7 @@ class Simulation:
         self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
         self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
         self._notes = {note: note for note in trajectory.notes}
+        self.t0 = trajectory.arcs[0].t0
         self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
         mode, x = last.mode, last.segments[0].base
         if self._events:
@@ -216,6 +217,7 @@ class Simulation:
     def set_accuracy(self, rtol: float, atol: float) -> None:
         """Change the error that a step may have from now on; see `Tolerances`."""
         self.tolerances = replace(self.tolerances, rtol=rtol, atol=atol)
+        self._settings = replace(self._settings, tolerances=self.tolerances)
         self._replace_system(self.system)
 
     def anew(self, system: HybridSystem, state: Any, t0: float) -> Simulation:
@@ -227,7 +229,8 @@ class Simulation:
             integrator=self._integrator,
             tolerances=self.tolerances,
             record_period=self._record_period,
-            max_events=self._max_events,
+            max_events=self._settings.max_events,
+            accumulation=self._settings.accumulation,
         )
 
     def set(self, name: str, value: float) -> None:

@@ -20,7 +20,7 @@ from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
 from .motion import MODES, Motion, mode_index
 from .parts import Look, Pose, Seen, pieces
 from .reads import Array, MomentLike
-from .scene import Scene, joint_path, measure
+from .scene import Scene, hills, joint_path, measure
 from .scene import build as build_robot
 from .shapes import paint
 from .sketch import Sketch, drawn, quaternions, read_drawing, setting
@@ -111,7 +111,7 @@ class RobotPainter(Painter):
         self._offset = self._frame.target[0] - self._middle(motion.joints[0])
         self._laid = self._frame.target[0]
         self._newton = round_number(self._typical_force(system) / (_STANDING * self.size))
-        built = build_robot(_Still(system), motion)
+        built = build_robot(_Still(system, (moment.time,)), motion)
         force_scale = None if built.force_scale is None else self._newton
         self.scene = Scene(built.commands[:-1], built.legend, force_scale)
         self._names = [contact.name for contact in self._robot.contacts]
@@ -119,6 +119,9 @@ class RobotPainter(Painter):
         for name in map(node_name, self._names):
             self.nodes += [f"/world/contacts/{name}", *(f"/world/contacts/{name}/{mode.lower()}" for mode in MODES)]
             self.nodes += [f"/world/forces/{name}{part}" for part in ("", "/shaft", "/head")]
+        self.nodes.append("/world/ground")
+        self._hills = bool(hills(_Still(system, (moment.time,)), self._frame))
+        self._way = self._ground_way(moment)
 
     def paint(self, moment: MomentLike) -> Picture:
         """Forward kinematics, and the forces of the ground."""
@@ -128,13 +131,16 @@ class RobotPainter(Painter):
         rows = np.full((len(self.nodes), COLUMNS), np.nan)
         moving = len(joints) - 1
         rows[:moving, :7] = joints[1:]
-        contacts = rows[moving:].reshape(self._count, -1, COLUMNS)
+        contacts = rows[moving:-1].reshape(self._count, -1, COLUMNS)
         contacts[:, 0, PLACE] = points
         contacts[:, 1 : 1 + len(MODES), VISIBLE] = modes[:, None] == np.arange(len(MODES))
         self._arrows(contacts[:, 1 + len(MODES) :], points, self._forces(moment), modes != MODES.index("OPEN"))
         focus = self._middle(joints) + self._offset
+        ground = self._ground(moment, focus)
+        if self._hills:
+            rows[-1, PLACE] = self._ground_way(moment) - self._way
         shown = {name: MODES[mode].lower() for name, mode in zip(self._names, modes, strict=True)}
-        return Picture(rows, focus, "", shown, self._ground(focus))
+        return Picture(rows, focus, "", shown, ground)
 
     def _configuration(self, moment: MomentLike) -> Array:
         return np.asarray(moment.arc.system.state(moment.x).q, dtype=np.float64)
@@ -170,12 +176,18 @@ class RobotPainter(Painter):
         rows[:, 1, SCALE] = np.column_stack([np.ones((self._count, 2)), np.maximum(length, 1e-6)])
         rows[:, 2, PLACE] = np.column_stack([np.zeros((self._count, 2)), length])
 
-    def _ground(self, focus: Array) -> list[Command]:
-        """The ground below a robot that has gone far."""
+    def _ground(self, moment: MomentLike, focus: Array) -> list[Command]:
+        """The ground below a robot that has gone far, as it is at this moment."""
         if np.linalg.norm(focus - self._laid) < _STRAY * self.size:
             return []
-        self._laid = focus
-        return ground_plane(Frame(self.size, focus[None], self._frame.ground))
+        self._laid, self._way = focus, self._ground_way(moment)
+        frame = Frame(self.size, focus[None], self._frame.ground)
+        return [*ground_plane(frame), *hills(_Still(moment.arc.system, (moment.time,)), frame)]
+
+    def _ground_way(self, moment: MomentLike) -> Array:
+        """How far a ground that moves as a whole has gone, (3,)."""
+        displacement = getattr(moment.arc.system.terrain, "displacement", None)
+        return np.zeros(3) if displacement is None else np.asarray(displacement(moment.time), dtype=np.float64)
 
     def _still(self, q: Array) -> Motion:
         """A motion that stays where the session starts; its modes and forces are in the pictures."""
@@ -204,6 +216,7 @@ class _Still:
     """What is read of a run to draw it before it begins."""
 
     system: Any
+    t: tuple[float, ...]
 
 
 class SketchPainter(Painter):

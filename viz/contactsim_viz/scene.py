@@ -61,12 +61,12 @@ def build(traj: Any, motion: Motion) -> Scene:
     robot = traj.system.robot
     frame = measure(robot, traj.system.terrain, motion)
     force_scale = _force_scale(motion, frame.size)
-    hills = _hills(traj, frame)
-    commands = [*stage(frame), *ground_plane(frame), *hills, *_robot(robot, frame.size)]
+    surface = hills(traj, frame)
+    commands = [*stage(frame), *ground_plane(frame), *surface, *_robot(robot, frame.size)]
     commands += [command for contact in robot.contacts for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
-    if hills:
+    if surface:
         tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
     for index, contact in enumerate(robot.contacts):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
@@ -77,7 +77,7 @@ def build(traj: Any, motion: Motion) -> Scene:
     return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
 
 
-def _hills(traj: Any, frame: Frame) -> list[Command]:
+def hills(traj: Any, frame: Frame) -> list[Command]:
     """Ground that is no fixed plane, as it is at the start, where it says how high it is."""
     heights: Any = getattr(traj.system.terrain, "heights", None)
     if frame.ground is not None or heights is None:
