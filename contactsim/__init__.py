@@ -40,6 +40,7 @@ _HOMES = {
     "ModelState": "model",
     "check_jacobians": "model",
     "load_model": "model",
+    "Session": "session",
     "Simulation": "simulation",
     "simulate": "simulation",
     "Arc": "trajectory",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from .multibody.robot import ContactPoint, Robot, load_robot
     from .multibody.solids import Solid
     from .multibody.system import ContactSystem, State
+    from .session import Session
     from .simulation import Simulation, simulate
     from .tolerances import Tolerances
     from .trajectory import Arc, Event, Status, Trajectory

@@ -52,7 +52,11 @@ def run(
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
     plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
     view: Annotated[
-        bool | None, typer.Option(help="Show the run in the browser; by default where FILE.rc has useGeomview = 1.")
+        bool | None,
+        typer.Option(
+            help="Run in the browser, with controls, until Ctrl-C. A finished run is shown where FILE.rc has"
+            " useGeomview = 1."
+        ),
     ] = None,
     integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
@@ -73,7 +77,8 @@ def run(
     if plots:
         job.demand_plots(work.simulation.system)
     folder = job.folder(out, work.title)
-    trajectory = job.simulate(work.simulation, work.end, work.title)
+    go = job.watch if view else job.simulate
+    trajectory = go(work.simulation, work.end, work.title)
     file = job.save(trajectory, folder, work.text)
     job.report(trajectory, work.title, all_events)
     for path in (file, *work.write(trajectory, folder)):
@@ -84,7 +89,7 @@ def run(
             job.wrote(export(trajectory, folder, **looks))
     for path in job.write_plots(trajectory, folder) if plots else ():
         job.wrote(path)
-    if work.view if view is None else view:
+    if view is None and work.view:
         job.show(trajectory, **work.animation)
     return Code.OK if trajectory.status.complete and whole else Code.STOPPED
 

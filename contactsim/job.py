@@ -29,6 +29,7 @@ from .listings import terminal
 from .model import Model
 from .progress import bar
 from .scene import Scene, build
+from .session import Session
 from .simulation import Simulation
 from .storage import EventSummary, save_linearization, summary
 from .storage import save as save_run
@@ -80,24 +81,58 @@ def prepare(scene: Scene) -> tuple[Simulation, float]:
 
 def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:
     """The run up to `t1` [s]; Ctrl-C and failures keep what was computed, its status and message tell of them."""
-    began = clock.perf_counter()
-    status, message = None, ""
-    try:
+
+    def go() -> Trajectory:
         with bar(simulation.t, t1) as tick, _interruptible(tick) as told:
             simulation.advance_to(t1, told)
+        return simulation.trajectory
+
+    return _kept(go, lambda: simulation, title)
+
+
+def watch(simulation: Simulation, t1: float, title: str, open_browser: bool = True) -> Trajectory:
+    """The run while somebody looks on in the browser, until Ctrl-C.
+
+    It starts with the first look, pauses at `t1` [s], and goes on if it is let.
+
+    What is returned is the run since it was last started, or since its contact law was last changed.
+    """
+    session = Session(simulation, t1, title=title, playing=False)
+
+    def go() -> Trajectory:
+        look.view(session, open_browser=open_browser)
+        return session.trajectory
+
+    return _kept(go, lambda: session.simulation, title, lambda: session.begun)
+
+
+def _kept(
+    go: Callable[[], Trajectory],
+    simulation: Callable[[], Simulation],
+    title: str,
+    begun: Callable[[], bool] = lambda: True,
+) -> Trajectory:
+    """What `go` returns; where it is interrupted or fails after it has begun, what the simulation has computed."""
+    began = clock.perf_counter()
+    try:
+        trajectory = go()
     except KeyboardInterrupt:
-        status, message = Status.INTERRUPTED, f"The run was interrupted at t = {simulation.t:.6g} s."
+        trajectory = _ended(simulation(), Status.INTERRUPTED, "The run was interrupted")
     except ContactSimError as error:
-        status, message = Status.FAILED, str(error)
+        if not begun():
+            raise
+        trajectory = replace(simulation().trajectory, status=Status.FAILED, message=str(error))
     except Exception as error:
         traceback.print_exc()
-        status, message = Status.FAILED, f"{type(error).__name__} at t = {simulation.t:.6g} s: {error}"
-    trajectory = simulation.trajectory
-    if status is not None:
-        trajectory = replace(trajectory, status=status, message=message)
+        trajectory = _ended(simulation(), Status.FAILED, f"{type(error).__name__}", f": {error}")
     reached = f"{trajectory.arcs[-1].t1:.6g} s simulated in {clock.perf_counter() - began:.3g} s"
     terminal(error=True).print(f"{escape(title)}: {reached}, {trajectory.evaluations} evaluations")
     return trajectory
+
+
+def _ended(simulation: Simulation, status: Status, what: str, reason: str = ".") -> Trajectory:
+    message = f"{what} at t = {simulation.t:.6g} s{reason}"
+    return replace(simulation.trajectory, status=status, message=message)
 
 
 @contextmanager

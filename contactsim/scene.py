@@ -439,7 +439,7 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     shift = shifted(robot, q, table.shift, robot.contact_positions)
     start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
     height = DROP if table.height is None and table.q is None and _vertical(robot, q) is not None else None
-    return Member(name, robot, start.q if height is None else _lifted(alone, start.q, height), start.v)
+    return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
 
 
 def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
@@ -591,8 +591,13 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
         height = DROP
     closing = bool(system.loops) and (table.close or table.q is None)
     q = system.close(q).q if closing else q
-    q = q if height is None else _lifted(system, q, height)
+    q = q if height is None else lifted(system, q, height)
     return system.close(q, v) if closing else State(q, v)
+
+
+def default_start(system: ContactSystem) -> State:
+    """The nominal pose at rest, DROP above ground where the root can be lifted."""
+    return _start(StartTable(), system, None)
 
 
 def _demand_size(name: str, values: Array, size: int) -> None:
@@ -600,7 +605,7 @@ def _demand_size(name: str, values: Array, size: int) -> None:
         raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
 
 
-def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
+def lifted(system: ContactSystem, q: Array, height: float) -> Array:
     """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
     index = _vertical(system.robot, q)
     if index is None:
@@ -608,9 +613,9 @@ def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
         raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
     raised = q.copy()
     if system.terrain.constant_normal() is not None:
-        gap = _clearance(system, raised)
+        gap = clearance(system, raised)
         raised[index] += 1.0
-        raised[index] = q[index] + (height - gap) / (_clearance(system, raised) - gap)
+        raised[index] = q[index] + (height - gap) / (clearance(system, raised) - gap)
         return raised
     return _let_down(system, raised, index, height)
 
@@ -621,7 +626,7 @@ def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Arr
     def at(z: float) -> float:
         moved = q.copy()
         moved[index] = z
-        return _clearance(system, moved) - height
+        return clearance(system, moved) - height
 
     high = q[index] + height
     while at(high) < 0.0:  # a contact is in the ground: it is above when as far up again
@@ -636,7 +641,7 @@ def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Arr
     return raised
 
 
-def _clearance(system: ContactSystem, q: Array) -> float:
+def clearance(system: ContactSystem, q: Array) -> float:
     """Distance of the lowest contact from the ground [m]."""
     return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())
 

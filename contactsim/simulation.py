@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any, Literal
@@ -40,6 +41,7 @@ class Simulation:
     """
 
     system: HybridSystem
+    t0: float
     t: float
     _x: Array
     _mode: Hashable
@@ -90,6 +92,7 @@ class Simulation:
         self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
         self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
         self._notes = {note: note for note in trajectory.notes}
+        self.t0 = trajectory.arcs[0].t0
         self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
         mode, x = last.mode, last.segments[0].base
         if self._events:
@@ -149,6 +152,29 @@ class Simulation:
         """Field evaluations made so far."""
         return self._evaluations + self._stepper.evaluations
 
+    def arc_at(self, t: float) -> Arc:
+        """The step computed so far that holds `t` [s] (at an event the one after it), as an arc of its own.
+
+        This is quick however long the run is: for what looks at a run while it goes on.
+
+        Raises:
+            InputError: `t` lies outside of what was computed.
+        """
+        if not self.t0 <= t <= self.t:
+            raise InputError(f"t = {t} lies outside the run, which covers [{self.t0}, {self.t}] s")
+        if self._segments and t >= self._segments[0].t0:
+            k = bisect_right(self._segments, t, key=lambda segment: segment.t0) - 1
+            return Arc(self._mode, (self._segments[k],), None, self.system)
+        if not self._arcs or t == self.t:
+            return Arc(self._mode, (_instant(self.t, self._x, self._space()),), None, self.system)
+        arc = self._arcs[bisect_right(self._arcs, t, key=lambda arc: arc.t0) - 1]
+        k = bisect_right(arc.segments, t, key=lambda segment: segment.t0) - 1
+        return Arc(arc.mode, (arc.segments[k],), arc.event, arc.system)
+
+    def events_from(self, k: int) -> list[Event]:
+        """Events so far from number `k` on, also those that changed nothing a user can see."""
+        return self._events[k:]
+
     # --- what a user does -------------------------------------------------------------------------------------
 
     def advance(self, duration: float, progress: Progress | None = None) -> Any:
@@ -180,6 +206,33 @@ class Simulation:
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         return self.state
+
+    def interrupt(self) -> None:
+        """Let `advance` return after the step at work; a next one goes on as if nothing had been.
+
+        For the `progress` that `advance` calls after each step, and for other threads.
+        """
+        if self.status is Status.RUNNING:
+            self._stop(Status.INTERRUPTED, Status.INTERRUPTED.value)
+
+    def set_accuracy(self, rtol: float, atol: float) -> None:
+        """Change the error that a step may have from now on; see `Tolerances`."""
+        self.tolerances = replace(self.tolerances, rtol=rtol, atol=atol)
+        self._settings = replace(self._settings, tolerances=self.tolerances)
+        self._replace_system(self.system)
+
+    def anew(self, system: HybridSystem, state: Any, t0: float) -> Simulation:
+        """Another simulation with the options of this one: of `system`, from `state` at `t0` [s]."""
+        return Simulation(
+            system,
+            state,
+            t0,
+            integrator=self._integrator,
+            tolerances=self.tolerances,
+            record_period=self._record_period,
+            max_events=self._settings.max_events,
+            accumulation=self._settings.accumulation,
+        )
 
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system from now on; the contacts are sorted out again at once."""
@@ -295,6 +348,7 @@ class Simulation:
 
     def _begin(self, system: HybridSystem, t: float, x: Array) -> None:
         self.system, self.t, self._x = system, t, x
+        self.t0 = t
         start = system.start(t, x)
         self._mode = start.mode
         if start.changes:

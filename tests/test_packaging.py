@@ -39,7 +39,7 @@ FLOORS = (
     },
     {"events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis"},
-    {"look", "storage", "progress", "grounds", "cast", "scene", "initfile", "examples"},
+    {"look", "storage", "progress", "grounds", "cast", "scene", "initfile", "examples", "controls", "session"},
     {"listings", "doctor", "job", "scaffold", "conformance"},
     {"cli", "__main__"},
 )

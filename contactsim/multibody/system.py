@@ -522,6 +522,28 @@ class ContactSystem(HybridSystem):
             self._varied[name, value] = self._changed(**parameters.changes(self, name, value))
         return self._varied[name, value]
 
+    def with_law(self, law: str | ContactLaw) -> ContactSystem:
+        """A copy under another contact law, with the same coefficients, controller and pushes.
+
+        Raises:
+            PluginError: there is no law of this name.
+        """
+        other = ContactSystem(
+            self.robot,
+            self.terrain,
+            law,
+            self.controller,
+            self.gravity,
+            self.joint_limits,
+            tolerances=self.tolerances,
+        )
+        return other._changed(_own_coefficients=(*self._own_friction, self.restitution), pushes=self.pushes)
+
+    def carried(self, state: State) -> State:
+        """A state of this robot under another law as one of this system: the memory of the law starts at zero."""
+        own = state.z[: self._controller_memory]
+        return State(state.q, state.v, np.concatenate([own, np.zeros(self._law_memory)]))
+
     def _changed(self, **attributes: Any) -> ContactSystem:
         """A copy with other attributes, and what follows from them."""
         changed = copy.copy(self)

@@ -88,11 +88,12 @@ def _modes(traj: TrajectoryLike, times: Array, names: Sequence[str]) -> np.ndarr
     # Read in the middle of each interval: there both sides of an event are clear of doubt.
     middles = np.append((times[:-1] + times[1:]) / 2, times[-1])
     rows = [traj.mode_at(float(t)) for t in middles]
-    found = [[_mode_index(row[name].name) if name in row else 0 for name in names] for row in rows]
+    found = [[mode_index(row[name].name) if name in row else 0 for name in names] for row in rows]
     return np.array(found, dtype=np.intp).reshape(len(times), len(names))
 
 
-def _mode_index(mode: str) -> int:
+def mode_index(mode: str) -> int:
+    """Index of a mode's name in `MODES`."""
     return MODES.index(SHOWN_AS.get(mode, mode))
 
 

@@ -59,14 +59,14 @@ class Scene:
 def build(traj: Any, motion: Motion) -> Scene:
     """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`."""
     robot = traj.system.robot
-    frame = _frame(robot, traj.system.terrain, motion)
+    frame = measure(robot, traj.system.terrain, motion)
     force_scale = _force_scale(motion, frame.size)
-    hills = _hills(traj, frame)
-    commands = [*stage(frame), *ground_plane(frame), *hills, *_robot(robot, frame.size)]
+    surface = hills(traj, frame)
+    commands = [*stage(frame), *ground_plane(frame), *surface, *_robot(robot, frame.size)]
     commands += [command for contact in marks(robot) for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
-    if hills:
+    if surface:
         tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
     for index, contact in enumerate(marks(robot)):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
@@ -77,7 +77,7 @@ def build(traj: Any, motion: Motion) -> Scene:
     return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
 
 
-def _hills(traj: Any, frame: Frame) -> list[Command]:
+def hills(traj: Any, frame: Frame) -> list[Command]:
     """Ground that is no fixed plane, as it is at the start, where it says how high it is."""
     heights: Any = getattr(traj.system.terrain, "heights", None)
     if frame.ground is not None or heights is None:
@@ -102,7 +102,8 @@ def _ground_tracks(terrain: Any, motion: Motion, start: float) -> dict[str, list
 # --- measures -------------------------------------------------------------------------------------
 
 
-def _frame(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
+def measure(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
+    """Size, ground and way of a robot."""
     plane = terrain.plane()
     ground: Plane | None = None
     if plane is not None:
@@ -161,7 +162,7 @@ def _robot(robot: RobotLike, size: float) -> list[Command]:
             reason = missing if hasattr(item.geometry, "num_tris") else f"a {kind} cannot be shown"
             warnings.warn(f"'{item.name}' is not drawn: {reason}", stacklevel=2)
             continue
-        path = f"{_joint_path(robot, item.parentJoint)}/{node_name(item.name)}"
+        path = f"{joint_path(robot, item.parentJoint)}/{node_name(item.name)}"
         commands += [place(path, np.asarray(item.placement.homogeneous, dtype=np.float64)), put(path, drawn)]
     return commands
 
@@ -170,7 +171,7 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
     """A ball at each joint and a rod to the joint before it: for a model without geometry."""
     commands = []
     for index in range(1, robot.model.njoints):
-        path = _joint_path(robot, index)
+        path = joint_path(robot, index)
         ball = mesh(sphere(0.03 * size), paint(rgba("#344054")), np.eye(4))
         commands.append(put(f"{path}/joint", ball))
         offset = robot.model.jointPlacements[index].translation
@@ -178,7 +179,7 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
         parent = robot.model.parents[index]
         if parent == 0 or length == 0.0:
             continue
-        rod = f"{_joint_path(robot, parent)}/to_{node_name(robot.model.names[index])}"
+        rod = f"{joint_path(robot, parent)}/to_{node_name(robot.model.names[index])}"
         thin = cylinder(0.015 * size, 0.015 * size, length)
         commands += [
             place(rod, placed(offset / 2, facing(offset / length))),
@@ -187,13 +188,14 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
     return commands
 
 
-def _joint_path(robot: RobotLike, index: int) -> str:
+def joint_path(robot: RobotLike, index: int) -> str:
+    """Node that moves with a joint."""
     return f"/world/robot/{node_name(robot.model.names[index])}"
 
 
 def _robot_tracks(robot: RobotLike, motion: Motion) -> dict[str, list[Json]]:
     return {
-        _joint_path(robot, index): [
+        joint_path(robot, index): [
             track("position", "vector3", motion.time, motion.joints[:, index, :3]),
             track("quaternion", "quaternion", motion.time, motion.joints[:, index, 3:]),
         ]

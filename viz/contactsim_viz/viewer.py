@@ -7,12 +7,12 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from contactsim.errors import InputError
 
 from . import snapshot
-from .reads import TrajectoryLike
+from .reads import SessionLike, TrajectoryLike
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -49,6 +49,25 @@ def view(traj: TrajectoryLike, open_browser: bool = True, *, fps: float = 60.0) 
     from . import serve
 
     serve.show(_page(traj, fps, 1.0), open_browser)
+
+
+def live(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
+    """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
+
+    Args:
+        session: a `contactsim.session.Session`.
+        open_browser: False only prints the address.
+        port: where the page is served, on this machine only; 0: any that is free.
+
+    Returns:
+        the run.
+
+    Raises:
+        InputError: its system has no geometry to show.
+    """
+    from . import live as page
+
+    return page.show(session, open_browser, port)
 
 
 def export_png(
@@ -92,6 +111,7 @@ class MeshcatViewer:
 
     export_html = staticmethod(export_html)
     export_png = staticmethod(export_png)
+    live = staticmethod(live)
     view = staticmethod(view)
 
 
