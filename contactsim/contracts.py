@@ -43,7 +43,13 @@ class RigidLaw(ContactLaw):
     """A law of impulses and modes: contacts do not deform, and their forces follow from the constraints.
 
     A mode is a set of linear equations, so a rigid law says only which modes hold; the engine integrates them.
+
+    Attributes:
+        jams: where no mode is admissible for contacts that slide (Painleve), an impact without collision stops them;
+            else the run stops there.
     """
+
+    jams: bool = False
 
     @abstractmethod
     def impact(self, problem: ContactProblem, restitution: Array) -> ImpactSolution:

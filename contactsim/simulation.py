@@ -353,6 +353,8 @@ class Simulation:
         self._mode = start.mode
         if start.changes:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
+        else:
+            self._notes |= {note: f"{note} (t = {t:.9g} s)" for note in start.notes}
         self._enter(start.mode, start.x)
         fatal = [finding.reason for finding in self._flow.validate(t, self._x) if finding.fatal]
         if fatal and not self._watch.fired_at_start():

@@ -151,7 +151,7 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
         solution = _pivot(*proposed, quick=True) or _pivot(problem, first, problem.directions) or _pivot(*proposed)
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
-        solution = next((found for tried, found in candidates if not _violations(tried, found)), None)
+        solution = next((found for tried, found in candidates if not broken(tried, found)), None)
     if solution is None:
         names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
         raise NoAdmissibleModeError(
@@ -174,7 +174,7 @@ def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSol
             continue
         modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
         stuck = solve_modes(problem, modes, solution.directions)
-        if not _violations(problem, stuck):
+        if not broken(problem, stuck):
             solution = stuck
     return solution
 
@@ -516,7 +516,7 @@ def _pivot(
     one_at_a_time = False
     for _ in range(8 * len(modes) + 8):
         solution = solve_modes(problem, modes, directions, quick)
-        violations = _violations(problem, solution)
+        violations = broken(problem, solution)
         if not violations:
             return solution
         if (modes, problem.lifted) in seen:
@@ -559,7 +559,7 @@ def _scale(values: Array) -> float:
     return TOLERANCE * max(float(np.abs(values).max(initial=0.0)), 1e-300)
 
 
-def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Violation]:
+def broken(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Violation]:
     """The contacts that break the law in these modes."""
     found: dict[int, _Violation] = {}
     free = problem.speed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
@@ -20,12 +20,14 @@ from .impact_sensitivity import ImpactSensitivity
 from .impacts import ImpactSolution
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
+from .painleve import indeterminate, jammed, sentence
 
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
     from .system import ContactSystem
 
 
+JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
@@ -234,8 +236,27 @@ class RigidContacts:
     ) -> Transition:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
 
-        With `follow`, a contact leaves the ground however low its hop will be.
+        With `follow`, a contact leaves the ground however low its hop will be. Where no mode is admissible, a law that
+        jams goes on with an impact without collision.
         """
+        try:
+            return self._outcome(t, x, mode, touching, kinds, follow)
+        except NoAdmissibleModeError:
+            if not self._law.jams:
+                raise
+            return self._outcome(t, x, mode, touching, kinds, follow, jam=True)
+
+    def _outcome(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        touching: tuple[int, ...],
+        kinds: Mapping[int, str],
+        follow: bool,
+        jam: bool = False,
+    ) -> Transition:
+        """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
         mechanism = self._system.mechanism
         terms, where = self._closed_terms(t, x, touching)
         speed = self._system.tolerances.speed
@@ -245,10 +266,10 @@ class RigidContacts:
         at_rest = self._stopping(mode, kinds)
         gain: tuple[str, ...] = ()
         before, impact = x, None
-        if approaching:
-            x, solution, impulses = self._impact(t, x, touching, terms, where)
+        if approaching or jam:
+            x, solution, impulses = self._impact(t, x, touching, terms, where, jam)
             impact = Impact(touching, solution)
-            gain = self._gain(terms.mass, before, solution)
+            gain = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
             terms, where = self._closed_terms(t, x, touching)
             at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
@@ -383,7 +404,7 @@ class RigidContacts:
         return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
 
     def _impact(
-        self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice]
+        self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice], jam: bool
     ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
         system, nq, nv = self._system, self._system.nq, self._system.nv
@@ -399,7 +420,13 @@ class RigidContacts:
             sliding=(None,) * len(touching),
             names=tuple(system.mechanism.all_names[i] for i in touching),
         )
-        solution = self._law.impact(problem, system.restitution[chosen])
+        solution = jammed(problem) if jam else self._law.impact(problem, system.restitution[chosen])
+        if solution is None:
+            raise NoAdmissibleModeError(
+                "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
+                " contact compliance",
+                contact_problem=problem,
+            )
         x = x.copy()
         x[nq : nq + nv] += solved @ solution.impulses
         along = np.zeros(len(terms.rates))
@@ -443,7 +470,11 @@ class RigidContacts:
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
         after = SystemMode(self._placed(x, mode, states), redundant=not solution.unique)
         note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
-        return after, () if solution.unique else (note,)
+        notes: tuple[str, ...] = () if solution.unique else (note,)
+        if paradoxes := indeterminate(problem, solution.modes):
+            names = tuple(self._system.mechanism.all_names[i] for i in staying)
+            notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
+        return after, notes
 
     def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, Literal
 
-from contactsim.contracts import RigidLaw
+import numpy as np
+from pydantic import Field
+
+from contactsim.contracts import LawParameters, RigidLaw
 from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve
 from contactsim.multibody.impacts import ImpactSolution, newton
+
+
+class CoulombParameters(LawParameters):
+    """Parameters of laws with Coulomb friction."""
+
+    painleve: Literal["stop", "impact"] = Field(
+        "stop", description="where no mode is admissible: the run stops, or an impact without collision ends the slip"
+    )
 
 
 class Coulomb(RigidLaw):
@@ -20,6 +31,12 @@ class Coulomb(RigidLaw):
 
     Source: Signorini 1933; Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
     """
+
+    Parameters: type[LawParameters] = CoulombParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.jams = self.parameters.painleve == "impact"
 
     def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
         """Newton's impact law with Coulomb friction, all touching contacts together."""

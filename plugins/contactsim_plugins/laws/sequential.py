@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from contactsim.contracts import LawParameters
 from contactsim.multibody.complementarity import ContactProblem
 from contactsim.multibody.impacts import ImpactSolution, ImpactStage, compression
 from contactsim.multibody.modes import Mode
+from contactsim_plugins.laws.coulomb import CoulombParameters
 from contactsim_plugins.laws.poisson import Energetic
 
 TIED = 1e-9  # approach speeds that differ by less than this, relative to the fastest, are one
 LEFT = 1e-13  # what approaches slower, relative to the fastest row before the impact, does not collide
 
 
-class SequentialParameters(LawParameters):
+class SequentialParameters(CoulombParameters):
     """Parameters of `Sequential`."""
 
     collisions: int = Field(
