@@ -458,10 +458,13 @@ def _sharing(robot: Robot, scene: Scene) -> Robot:
 
 
 def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
-    """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts."""
-    named = scene.contact.named
+    """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts.
+
+    In a world, the contacts and bodies of the scene's own robot may go by their short names.
+    """
     pairs = {pair.name: pair for pair in robot.pairs}
     known = [point.name for point in robot.contacts]
+    named = {_full(name, scene, {*known, *pairs}): table for name, table in scene.contact.named.items()}
     for name in named:
         if name not in known and name not in pairs:
             raise InputError(f"no contact '{name}'; there are {', '.join([*known, *pairs]) or 'none'}")
@@ -474,8 +477,14 @@ def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
     for body, values in scene.body.items():
         for kind in BodyTable.model_fields:
             if (value := getattr(values, kind)) is not None:
-                robot = robot.with_body_parameter(body, kind, value)
+                robot = robot.with_body_parameter(_full(body, scene, set(robot.bodies)), kind, value)
     return robot
+
+
+def _full(name: str, scene: Scene, known: set[str]) -> str:
+    """The name in a world of what the scene's own robot calls `name`."""
+    full = f"{scene.main}/{name}"
+    return full if name not in known and full in known else name
 
 
 def _named(name: str) -> tuple[Robot, Any]:

@@ -133,3 +133,12 @@ def test_a_world_runs_from_the_command_line_and_loads_with_its_scene(
     hit = next(event for event in run.events if "a/a+b/b" in event.impulses)
     assert hit.impulses["a/a+b/b"][0] < 0.0  # on the ball, which came along +x
     run.check()
+
+
+def test_short_names_reach_the_scenes_own_robot() -> None:
+    """What a scene says of its robot holds when bodies are added to it."""
+    text = 'robot = {name = "hexapod"}\n[contact.lf]\nfriction = 0.2\n[body.lf_tibia]\nmass = 0.08\n'
+    ball = '[[bodies]]\nname = "ball"\nsphere = {mass = 0.4, radius = 0.05}\nposition = [0.8, 0.0, 0.05]\n'
+    alone, world = (scene.build(scene.parse(given)).system for given in (text, text + ball))
+    assert alone.parameter("contact.lf.friction") == world.parameter("contact.hexapod/lf.friction") == 0.2
+    assert alone.parameter("body.lf_tibia.mass") == world.parameter("body.hexapod/lf_tibia.mass") == 0.08
