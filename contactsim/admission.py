@@ -66,10 +66,24 @@ def _viewer(found: Any) -> Iterator[str]:
         yield f"is {found!r}; let it name a class with view, export_html and export_png"
 
 
+def _controller(found: Any) -> Iterator[str]:
+    if not callable(found) or not _takes(found, 1):
+        yield f"is {found!r}; let it name a function (robot, **parameters) that returns a controller"
+
+
+def _integrator(found: Any) -> Iterator[str]:
+    from scipy.integrate import OdeSolver
+
+    if not _is_kind(found, OdeSolver):
+        yield f"is {found!r}; let it name a subclass of scipy.integrate.OdeSolver"
+
+
 CONTRACTS: dict[str, Callable[[Any], Iterator[str]]] = {
     "contact_laws": _law,
     "event_derivatives": _derivative,
     "models": _model,
+    "controllers": _controller,
+    "integrators": _integrator,
     "robots": _catalogue,
     "viewers": _viewer,
 }

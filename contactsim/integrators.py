@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, DenseOutput, OdeSolver, Radau
 
+from . import registry
 from .errors import InputError, SimulationError, StepSizeError
 from .hybrid import Array, Euclidean, Flow, Manifold
 from .tolerances import Tolerances
@@ -147,13 +148,15 @@ SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, inst
 
 
 def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
-    """The stepper class called `name`, of SciPy or of this module.
+    """The stepper class called `name`, of SciPy, of this module or of a plugin.
 
     Raises:
         InputError: no such method (the known ones are listed), or `tolerances` give no step to one with a fixed step.
     """
+    if name not in METHODS and name in (plugins := registry.names("integrators")):
+        return registry.load("integrators", name)
     if name not in METHODS:
-        raise InputError(f"no integrator '{name}'; choose one of {', '.join(METHODS)}")
+        raise InputError(f"no integrator '{name}'; choose one of {', '.join([*METHODS, *plugins])}")
     if name == "RK4" and tolerances is not None and math.isinf(tolerances.max_step):
         raise InputError("the integrator RK4 has a fixed step; give it as Tolerances(max_step=...)")
     return METHODS[name]

@@ -17,7 +17,7 @@ from typing import Any
 
 from .errors import PluginError
 
-GROUPS = ("contact_laws", "event_derivatives", "models", "robots", "viewers")
+GROUPS = ("contact_laws", "event_derivatives", "models", "controllers", "integrators", "robots", "viewers")
 
 
 @dataclass(frozen=True)

@@ -123,15 +123,21 @@ class LawTable(Table):
         return dict(self.__pydantic_extra__ or {})
 
 
+CONTROLLERS = ("none", "pd", "demo")
+
+
 class ControllerTable(Table):
-    """[controller]: none, joint PD about a reference, or the demonstration's; period is that of zero-order hold [s].
+    """[controller]: none, joint PD about a reference, the demonstration's, or a plugin with its parameters.
+
+    The period is that of zero-order hold [s].
 
     A demonstration may have a controller of its own, without gains; joint PD then takes its place by kind = "pd".
 
     A gain is one number, an array (nv,), or a table of single joints, where the others keep what they have without it.
     """
 
-    kind: Literal["none", "pd", "demo"] | None = None
+    kind: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
     kp: Gain | None = None
     kd: Gain | None = None
     kp_scale: float | None = Field(default=None, gt=0.0)
@@ -523,7 +529,31 @@ def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
     return scene.gravity if own is None or "gravity" in scene.model_fields_set else (0.0, 0.0, -own)
 
 
+def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
+    """The controller of a plugin.
+
+    Raises:
+        InputError: there is no such kind or plugin, or gains are given to it, or parameters that it does not take.
+    """
+    kind, known = str(table.kind), registry.names("controllers")
+    if kind not in known:
+        raise InputError(f"no controller of kind '{kind}'; choose one of {', '.join([*CONTROLLERS, *known])}")
+    gains = ("kp", "kd", "kp_scale", "kd_scale", "reference")
+    if given := [name for name in gains if getattr(table, name) is not None]:
+        raise InputError(f"controller.{given[0]} belongs to joint PD; give controller.parameters to '{kind}'")
+    make = registry.load("controllers", kind)
+    try:
+        controller = make(robot, **table.parameters)
+    except TypeError as error:
+        raise InputError(f"controller.parameters do not fit the controller '{kind}': {error}") from error
+    return as_controller(controller) if table.period is None else Sampled(controller, table.period, robot.nv)
+
+
 def _controller(table: ControllerTable, robot: Robot, demo: Any) -> Controller | None:
+    if table.kind is not None and table.kind not in CONTROLLERS:
+        return _plugged(table, robot)
+    if table.parameters:
+        raise InputError("controller.parameters are those of a plugin; give its name as controller.kind")
     own = getattr(demo, "controller", None)
     gains = (table.kp, table.kd, table.kp_scale, table.kd_scale)
     wanted = "pd" if any(value is not None for value in (*gains, table.reference, table.period)) else "none"
