@@ -214,33 +214,6 @@ def test_readme_holds_the_two_commands_and_its_picture() -> None:
     assert (ROOT / "docs" / "hexapod.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = readme.split("```python\n")[1].split("```")[0]
-    monkeypatch.chdir(tmp_path)
-    exec(compile(example, "README.md", "exec"), {})
-    assert (tmp_path / "run.nc").is_file()
-
-
-def test_the_scene_of_the_readme_builds() -> None:
-    from contactsim import scene
-
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    built = scene.build(scene.parse(readme.split("```toml\n")[1].split("```")[0]))
-    cs.Simulation(built.system, built.state, **built.options).advance(0.01)
-
-
-def test_the_law_of_the_contribution_guide_runs() -> None:
-    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    names: dict[str, type[cs.CompliantLaw]] = {}
-    exec(compile(guide.split("```python\n")[1].split("```")[0], "CONTRIBUTING.md", "exec"), names)
-    robot = cs.load_robot("hexapod")
-    run = cs.simulate(
-        cs.ContactSystem(robot, law=names["Sticky"](pull=1.0)), (robot.nominal, [0] * robot.nv), (0, 0.02)
-    )
-    assert run.status.complete
-
-
 # --- quick answers ---------------------------------------------------------------------------------------------------
 def loaded_by(statement: str) -> set[str]:
     """Top-level modules that are loaded after a statement in a fresh interpreter."""
