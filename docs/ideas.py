@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 Array = np.ndarray
 BLUE, RED, INK, GREY = "#1f4e79", "#c8553d", "#2a2a2a", "#9aa5b1"
 COLOURS = {cs.Mode.OPEN: GREY, cs.Mode.SLIP: RED, cs.Mode.STICK: BLUE}
+LARGER = 4.0  # discs in the left panel against those on the right
 WEIGHT = 9.81  # m/s^2, and newton of a mass of 1 kg
 
 
@@ -101,14 +102,16 @@ def saltation() -> plt.Figure:
     states = np.array([traj.arcs[1](t) for t in np.linspace(event.time, end, 40)])
     left.plot(states[:, 1], states[:, 3], color=GREY)
     left.axvline(0.0, color=INK, lw=0.8)
-    left.fill(*(start[:, None] + circle), color=BLUE, alpha=0.3)
-    for axes in (left, right):
-        axes.plot(*(final[:, None] + lin.matrix()[rows] @ circle), color=BLUE, lw=1.8, label="with $\\Xi$")
-        axes.plot(*(final[:, None] + after @ reset @ before @ circle), "--", color=RED, label="with $D_xR$ alone")
+    left.fill(*(start[:, None] + LARGER * circle), color=BLUE, alpha=0.3)
+    for axes, scale in ((left, LARGER), (right, 1.0)):
+        image, reset_alone = lin.matrix()[rows] @ circle, after @ reset @ before @ circle
+        axes.plot(*(final[:, None] + scale * image), color=BLUE, lw=1.8, label="with $\\Xi$")
+        axes.plot(*(final[:, None] + scale * reset_alone), "--", color=RED, label="with $D_xR$ alone")
         axes.set(xlabel="height [m]", ylabel="speed [m/s]")
     right.plot(*simulated, "o", ms=4, color=INK, label="simulated")
     right.legend(frameon=False, fontsize=8)
-    left.set(title="a disc of starts falls onto the ground")
+    right.locator_params(nbins=5)
+    left.set(title=f"a disc of starts falls onto the ground (drawn x{LARGER:g})")
     right.set(title="where it is after the impact")
     wrong = np.abs(final[:, None] + lin.matrix()[rows] @ dots - simulated).max() / size
     print(f"saltation: the ellipse misses the simulated states by {wrong:.1%} of the disc's radius")

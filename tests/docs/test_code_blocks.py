@@ -27,7 +27,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
-INCLUDED = re.compile(r'^--8<-- "([^"]+)"$', re.MULTILINE)
+INCLUDED = re.compile(r"^--8<--\n(.+)\n--8<--$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")  # DATE, NAME: what a reader fills in
 
 SHORT = "0.02"  # s, of a run whose line names no time
@@ -141,7 +141,7 @@ def parse(words: list[str]) -> None:
 
 
 def runs(words: list[str]) -> bool:
-    """Whether a command is run here: not what opens a browser, has gaps to fill in, or is tested at length elsewhere."""
+    """Whether a command is run here: not what opens a browser, has gaps to fill in, or is tested elsewhere."""
     if any(PLACEHOLDER.search(word) for word in words) or "--view" in words or "--png" in words:
         return False
     if words[0] == "view" and "--html" not in words:
@@ -165,8 +165,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registry._entries.cache_clear()
 
 
-def pages() -> list[Any]:
-    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if any(blocks(page))]
+def pages() -> Iterator[Any]:
+    for page in PAGES:
+        if any(blocks(page)):
+            slow = [pytest.mark.slow] if page.name == "README.md" else []
+            yield pytest.param(page, id=str(page.relative_to(ROOT)), marks=slow)
 
 
 @pytest.mark.parametrize("page", pages())
