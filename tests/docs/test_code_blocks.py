@@ -165,11 +165,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registry._entries.cache_clear()
 
 
-def pages() -> Iterator[Any]:
-    for page in PAGES:
-        if any(blocks(page)):
-            slow = [pytest.mark.slow] if page.name == "README.md" else []
-            yield pytest.param(page, id=str(page.relative_to(ROOT)), marks=slow)
+def pages() -> list[Any]:
+    slow = {"README.md": [pytest.mark.slow]}
+    found = [page for page in PAGES if any(blocks(page))]
+    return [pytest.param(page, id=str(page.relative_to(ROOT)), marks=slow.get(page.name, [])) for page in found]
 
 
 @pytest.mark.parametrize("page", pages())
