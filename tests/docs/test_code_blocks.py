@@ -33,6 +33,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")  # DATE, NAME: what a reader fills in
 SHORT = "0.02"  # s, of a run whose line names no time
 GIVEN = {  # files that readers are thought to have
     "robot.urdf": ROOT / "robots/contactsim_robots/hexapod.urdf",
+    "four_bar.urdf": ROOT / "tests/data/four_bar.urdf",
     "runner.rc": ROOT / "plugins/contactsim_plugins/models/examples/slip.rc",
 }
 LANGUAGES = {"python", "toml", "bash", "c", "text", ""}
@@ -103,7 +104,7 @@ class Reader:
 
 def build(text: str) -> None:
     """A scene, or a part of one, that of the hexapod."""
-    whole = "robot" in tomllib.loads(text)
+    whole = not {"robot", "bodies"}.isdisjoint(tomllib.loads(text))
     built = scene.build(scene.parse(text, [] if whole else ["robot.name=hexapod"]))
     cs.Simulation(built.system, built.state, **built.options).advance(0.005)
 
