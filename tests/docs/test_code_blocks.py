@@ -167,9 +167,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def pages() -> list[Any]:
-    slow = {"README.md": [pytest.mark.slow]}
-    found = [page for page in PAGES if any(blocks(page))]
-    return [pytest.param(page, id=str(page.relative_to(ROOT)), marks=slow.get(page.name, [])) for page in found]
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES if any(blocks(page))]
 
 
 @pytest.mark.parametrize("page", pages())
