@@ -70,6 +70,7 @@ _HOMES = {
     "ContactSystem": "multibody.system",
     "State": "multibody.system",
     "export_html": "look",
+    "export_mp4": "look",
     "export_png": "look",
     "view": "look",
 }
@@ -99,7 +100,7 @@ if TYPE_CHECKING:
     from .formulas import bouligand, bouligand_pieces, saltation_matrix
     from .hybrid import Euclidean, Finding, Flow, HybridSystem, Manifold, Transition
     from .linearization import Linearization, linearize
-    from .look import export_html, export_png, view
+    from .look import export_html, export_mp4, export_png, view
     from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
     from .multibody.controllers import PD, Controller, Sampled

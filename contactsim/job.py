@@ -173,6 +173,11 @@ def write_png(trajectory: Trajectory, where: Path, name: str = "run.png") -> Pat
     return look.export_png(trajectory, where / name)
 
 
+def write_mp4(trajectory: Trajectory, where: Path, name: str = "run.mp4") -> Path:
+    """Write a film."""
+    return look.export_mp4(trajectory, where / name)
+
+
 class WithoutForces(Trajectory):
     """A stored run whose forces nobody knows: it is drawn without them."""
 

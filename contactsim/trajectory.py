@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import CheckError, InputError
 from .hybrid import Array, HybridSystem, Transition
 from .integrators import Segment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Status(Enum):
@@ -278,6 +281,27 @@ class Trajectory:
         if forces is None:
             raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
         return forces(t, arc(t), arc.mode)
+
+    def energy(self, t: float, side: str = "+") -> float:
+        """Mechanical energy at `t` [J], without that stored in the ground.
+
+        Raises:
+            InputError: the system does not know its energy.
+        """
+        arc = self.arc_at(t, side)
+        energy = getattr(arc.system, "energy", None)
+        if energy is None:
+            raise InputError(
+                f"{type(self.system).__name__} does not know its energy; give it a method energy(x, mode) that returns"
+                " joule"
+            )
+        return float(energy(arc(t), arc.mode))
+
+    def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
+        """Draw the run over time with matplotlib: modes, gaps, forces, energy, events; see `contactsim.plots`."""
+        from .plots import plot_trajectory
+
+        return plot_trajectory(self, kinds)
 
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:
         """Residuals of every law along the run: {law: largest violation}.

@@ -29,12 +29,17 @@ FLOORS = (
     {"contracts", "integrators", "differences", "formulas", "collocation", "model", "filippov"},
     {"events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
-    {"look", "storage", "progress", "scene", "initfile"},
+    {"look", "storage", "progress", "plots", "scene", "initfile"},
     {"listings", "doctor", "job"},
     {"cli", "__main__"},
 )
 # Conveniences that a lower floor offers by calling upwards, from inside a function: (module, what it imports).
-CALLS_UP = {("trajectory", "storage"), ("simulation", "progress")}
+CALLS_UP = {
+    ("trajectory", "storage"),
+    ("trajectory", "plots"),
+    ("linearization", "plots"),
+    ("simulation", "progress"),
+}
 
 # What each package of the project may import of the others.
 MAY_IMPORT = {
@@ -44,6 +49,8 @@ MAY_IMPORT = {
     "contactsim_robots": set(),
 }
 DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
+DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg"}
+OPTIONAL = PROJECT["project"]["optional-dependencies"]
 
 
 @dataclass(frozen=True)
@@ -164,12 +171,13 @@ def test_robots_and_viewer_import_pinocchio_when_they_need_it() -> None:
 def test_everything_imported_is_declared() -> None:
     declared = {entry.split(">")[0].split("[")[0] for entry in PROJECT["project"]["dependencies"]}
     declared |= {"contactsim", *PACKAGES, *sys.stdlib_module_names}
+    optional = {entry.split(">")[0] for extra in ("plot", "film") for entry in OPTIONAL[extra]}
     missing = {
         found.name.split(".")[0]
         for package in PACKAGES
         for file, inner in modules(package)
         for found in imports(file, inner)
-        if DISTRIBUTIONS.get(root := found.name.split(".")[0], root) not in declared
+        if DISTRIBUTIONS.get(root := found.name.split(".")[0], root) not in declared | (set() if found.eager else optional)
     }
     assert not missing
     assert "h5py" in declared, "xarray's engine h5netcdf reads and writes through h5py, which it does not bring along"

@@ -393,6 +393,10 @@ class ContactSystem(HybridSystem):
             for i, name in enumerate(self.mechanism.names)
         }
 
+    def energy(self, x: Array, mode: Any = None) -> float:
+        """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""
+        return float(self.mechanism.energy(x[: self.nq], x[self.nq : self.nq + self.nv]))
+
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""
         from .audit import audit

@@ -27,6 +27,7 @@ from .commands import (
     track,
     turn_from_z,
 )
+from .layers import Draw
 from .motion import MODES, Motion
 from .reads import Array, ContactLike, RobotLike
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
@@ -47,18 +48,32 @@ class Scene:
         legend: {word: "#rrggbb"}.
         force_scale: newton per metre of a force arrow; None: there are none.
         captions: (seconds after the start, words that hold from there).
+        groups: {name: (node above it, whether it is shown at first)} of what can be shown and hidden.
+        head: {name: (unit, one value for each frame)} of the numbers told beside the time.
     """
 
     commands: list[Command]
     legend: Mapping[str, str] = field(default_factory=dict)
     force_scale: float | None = None
     captions: Sequence[tuple[float, str]] = ()
+    groups: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
+    head: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)
 
 
-def build(traj: Any, motion: Motion) -> Scene:
-    """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`."""
+def build(
+    traj: Any, motion: Motion, layers: Sequence[Draw] = (), sight: Sequence[float] | None = None, zoom: float = 1.0
+) -> Scene:
+    """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`.
+
+    Args:
+        traj: the run.
+        motion: the run, sampled.
+        layers: what draws more over it.
+        sight: (3,) direction to the camera; None: the usual one.
+        zoom: how much closer than usual the camera is.
+    """
     robot = traj.system.robot
-    frame = _frame(robot, traj.system.terrain, motion)
+    frame = _frame(robot, traj.system.terrain, motion).seen(sight, zoom)
     force_scale = _force_scale(motion, frame.size)
     commands = [*stage(frame), *ground_plane(frame), *_robot(robot, frame.size)]
     commands += [command for contact in robot.contacts for command in _contact(contact, frame)]
@@ -67,10 +82,17 @@ def build(traj: Any, motion: Motion) -> Scene:
     for index, contact in enumerate(robot.contacts):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
+    drawn = [layer for draw in layers if (layer := draw(traj, motion, frame)) is not None]
+    for layer in drawn:
+        commands += layer.commands
+        tracks |= layer.tracks
     commands.append(animation(tracks, motion.duration))
+    groups = {layer.name: (layer.path, layer.shown) for layer in drawn}
+    legend = {word: code for layer in drawn for word, code in (layer.legend or {}).items()}
     if not robot.contacts:
-        return Scene(commands)
-    return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
+        return Scene(commands, legend, groups=groups)
+    legend = {mode.lower(): code for mode, code in MODE_COLOURS.items()} | legend
+    return Scene(commands, legend, force_scale, groups={"forces": ("/world/forces", True)} | groups)
 
 
 # --- measures -------------------------------------------------------------------------------------

@@ -117,10 +117,10 @@ def _drawn(arc: Any, t: float) -> DrawingLike:
 # --- the scene ------------------------------------------------------------------------------------
 
 
-def build(sketch: Sketch) -> Scene:
-    """Draw the parts and the ground, and animate them along the run."""
+def build(sketch: Sketch, sight: Sequence[float] | None = None, zoom: float = 1.0) -> Scene:
+    """Draw the parts and the ground, and animate them along the run, seen from `sight` (3,) where it is given."""
     first = sketch.drawings[0]
-    frame = _frame(sketch)
+    frame = _frame(sketch).seen(sight, zoom)
     commands = [*stage(frame), *ground_plane(frame)]
     if first.ground is not None and frame.ground is None:
         commands.append(ground_surface(frame, first.ground))
