@@ -57,6 +57,8 @@ _HOMES = {
     "PeriodicOrbit": "analysis.orbits",
     "find_periodic_orbit": "analysis.orbits",
     "lyapunov_exponents": "analysis.lyapunov",
+    "Spread": "analysis.spread",
+    "ball": "analysis.spread",
     "Tracking": "analysis.tracking",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
@@ -81,6 +83,7 @@ __all__ = sorted([*_HOMES, *_MODULES])
 if TYPE_CHECKING:
     from .analysis.lyapunov import lyapunov_exponents
     from .analysis.orbits import PeriodicOrbit, find_periodic_orbit
+    from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
     from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw
     from .errors import (

@@ -397,7 +397,7 @@ class Linearization:
 
         return covariance(self, P0, noise)
 
-    def spread(self, frame: str, starts: Any, **options: Any) -> Spread:
+    def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
         """Where a point of a robot is along perturbed runs; see `analysis.spread.spread`."""
         from .analysis.spread import spread
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -308,7 +309,7 @@ def _matrices(lin: Linearization, step: float) -> Iterator[tuple[float, Array | 
             yield stretch.t0, np.eye(piece.dim)
             count = max(1, int(np.ceil((stretch.t1 - stretch.t0) / step)))
             grid = np.linspace(stretch.t0, stretch.t1, count + 1).tolist()
-            for start, end in zip(grid[:-1], grid[1:], strict=True):
+            for start, end in pairwise(grid):
                 yield end, piece.propagate(start, end, np.eye(piece.dim))
             continue
         try:

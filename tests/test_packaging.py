@@ -177,7 +177,8 @@ def test_everything_imported_is_declared() -> None:
         for package in PACKAGES
         for file, inner in modules(package)
         for found in imports(file, inner)
-        if DISTRIBUTIONS.get(root := found.name.split(".")[0], root) not in declared | (set() if found.eager else optional)
+        if DISTRIBUTIONS.get(root := found.name.split(".")[0], root)
+        not in declared | (set() if found.eager else optional)
     }
     assert not missing
     assert "h5py" in declared, "xarray's engine h5netcdf reads and writes through h5py, which it does not bring along"

@@ -170,7 +170,9 @@ def ball(directions: Any, count: int = 162) -> Array:
     """
     rows = np.asarray(directions, dtype=float)
     if rows.ndim != 2 or len(rows) != 3 or count < 4:
-        raise InputError(f"a ball has {rows.shape} as directions and {count} points; give three rows (3, n) and 4 or more")
+        raise InputError(
+            f"a ball has {rows.shape} as directions and {count} points; give three rows (3, n) and 4 or more"
+        )
     k = np.arange(count) + 0.5
     z, angle = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
     radius = np.sqrt(1.0 - z**2)

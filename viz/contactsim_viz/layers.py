@@ -38,8 +38,9 @@ _SLANT = 0.16  # of a robot's size: side of a friction cone
 _GLASS = 0.2  # opacity of a cone
 _LONGEST = 0.3  # of a robot's size: arrow of a strong impulse
 _FLASH = 0.3  # seconds on the screen that an impulse is seen
+_FAINTEST = 5e-3  # of the strongest impulse, below which none flashes: the last of many small bounces
 _RING = 0.09  # of a robot's size: radius of the ring that a flash ends with
-_WIDTH, _LIFT = 0.010, 0.0015  # of a robot's size: width of a trace, and its height above ground
+_WIDTH, _LIFT = 0.016, 0.0015  # of a robot's size: width of a trace, and its height above ground
 _CHUNK = 0.02  # of a robot's size: length of a trace that appears at once
 _MOST_CHUNKS = 500  # of all traces together; more are made longer
 _LEAST = 1e-3  # of a robot's size: a slip that is shorter leaves no trace
@@ -137,7 +138,9 @@ def _normals(traj: Any, motion: Motion, frame: Frame) -> Array:
 def _turning(time: Array, normals: Array) -> Json:
     """Track of turns from the z axis to `normals` (n, 3); one key where they stay."""
     still = bool((normals == normals[0]).all())
-    return track("quaternion", "quaternion", time[:1] if still else time, turn_from_z(normals[:1] if still else normals))
+    return track(
+        "quaternion", "quaternion", time[:1] if still else time, turn_from_z(normals[:1] if still else normals)
+    )
 
 
 # --- impulses -------------------------------------------------------------------------------------
@@ -149,6 +152,11 @@ def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
     strongest = max((float(np.linalg.norm(impulse)) for hits in found.values() for _, _, impulse in hits), default=0.0)
     if strongest <= 0.0:
         return None
+    found = {
+        name: kept
+        for name, hits in found.items()
+        if (kept := [hit for hit in hits if np.linalg.norm(hit[2]) >= _FAINTEST * strongest])
+    }
     scale = _LONGEST * frame.size / strongest
     shapes: list[Command] = []
     tracks: dict[str, list[Json]] = {}
@@ -157,7 +165,9 @@ def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
         shapes += _flash(path, frame)
         tracks |= _flashing(path, hits, motion, scale)
     newton = round_number(1.0 / scale)
-    return Layer("impulses", "/world/impulses", shapes, tracks, legend={f"impulse, 1 m ≈ {newton:g} N s": IMPULSE_COLOUR})
+    return Layer(
+        "impulses", "/world/impulses", shapes, tracks, legend={f"impulse, 1 m ≈ {newton:g} N s": IMPULSE_COLOUR}
+    )
 
 
 def _hits(traj: Any, motion: Motion) -> dict[str, list[tuple[float, Array, Array]]]:
@@ -180,7 +190,12 @@ def _flash(path: str, frame: Frame) -> list[Command]:
     upwards[2, 3] = 0.5
     size = frame.size
     rod, tip = cylinder(0.009 * size, 0.009 * size, 1.0), cylinder(0.024 * size, 0.0, 0.06 * size)
-    ring = {"type": "RingGeometry", "innerRadius": 0.78 * _RING * size, "outerRadius": _RING * size, "thetaSegments": 48}
+    ring = {
+        "type": "RingGeometry",
+        "innerRadius": 0.78 * _RING * size,
+        "outerRadius": _RING * size,
+        "thetaSegments": 48,
+    }
     return [
         put(f"{path}/arrow/shaft", mesh(rod, violet, upwards @ Y_TO_Z)),
         put(f"{path}/arrow/head", mesh(tip, violet, Y_TO_Z)),
@@ -280,9 +295,15 @@ def _ribbon(points: Array, normals: Array, size: float) -> Json:
     half = 0.5 * _WIDTH * size * across
     vertices = np.stack([middle - half, middle + half], axis=1).reshape(-1, 3)
     k = 2 * np.arange(len(points) - 1)[:, None]
-    faces = np.concatenate([k + [[0, 2, 3]], k + [[0, 3, 1]]])
+    faces = np.concatenate([k + np.array([[0, 2, 3]]), k + np.array([[0, 3, 1]])])
     colour = rgba(TRACE_COLOUR)
-    material = {"type": "MeshBasicMaterial", "color": colour_code(colour), "side": 2, "opacity": 0.75, "transparent": True}
+    material = {
+        "type": "MeshBasicMaterial",
+        "color": colour_code(colour),
+        "side": 2,
+        "opacity": 0.75,
+        "transparent": True,
+    }
     return mesh(triangles(vertices, faces), material, np.eye(4))
 
 

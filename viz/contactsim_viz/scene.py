@@ -203,7 +203,8 @@ def _robot_tracks(robot: RobotLike, motion: Motion) -> dict[str, list[Json]]:
 def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
     """A coloured pad for each mode, and the arrow of the force."""
     name, size = node_name(contact.name), frame.size
-    radius = max(1.35 * float(contact.radius), 0.026 * size)
+    own = float(contact.radius)
+    radius = max(min(1.35 * own, 0.6 * own + 0.026 * size), 0.026 * size)  # seen beside a foot, and not as a plate
     pad = cylinder(radius, radius, 0.16 * radius)
     ball = sphere(0.42 * radius)
     rod = cylinder(0.0065 * size, 0.0065 * size, 1.0)

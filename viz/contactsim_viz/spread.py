@@ -22,7 +22,7 @@ from .stage import Frame
 
 WITH, WITHOUT = "#3b6fe0", "#e5484d"
 _OPACITY = 0.28
-_DOT = 0.008  # of a robot's size: radius of a dot
+_DOT = 0.006  # of a robot's size: radius of a dot
 _MOST_DOTS = 60
 _MOST_SURFACES = 40  # moments for which a surface is drawn
 _THINNEST = 2e-3  # of a robot's size: semi-axis of an ellipsoid that has none
@@ -109,7 +109,10 @@ def _cloud(
     starts = np.append(keys[shown], np.inf)
     for index, start, end in zip(shown, starts[:-1], starts[1:], strict=True):
         node = f"{path}/surface{index}"
-        commands += [place(node, placed(np.zeros(3), np.eye(3))), put(node, _surface(offsets[index], spread.faces, colour))]
+        commands += [
+            place(node, placed(np.zeros(3), np.eye(3))),
+            put(node, _surface(offsets[index], spread.faces, colour)),
+        ]
         times = np.array([0.0, start, end]) if start > 0.0 else np.array([0.0, end])
         on = np.array([False, True, False]) if start > 0.0 else np.array([True, False])
         tracks[node] = [switch(times[np.isfinite(times)], on[np.isfinite(times)])]
