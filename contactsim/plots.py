@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,17 +114,20 @@ def _draw_modes(axes: Axes, trajectory: Trajectory) -> None:
 
 
 def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
-    names, seen = _names(trajectory), set()
-    for arc in trajectory.arcs:
-        modes = arc.system.named_modes(arc.mode)  # type: ignore[attr-defined]
-        for row, name in enumerate(names):
-            word = modes[name].value
-            seen.add(word)
-            colour = MODE_COLOURS.get(word, BLUE)
-            axes.broken_barh([(arc.t0, arc.t1 - arc.t0)], (row - 0.38, 0.76), color=colour, lw=0)
+    names = _names(trajectory)
+    words = [{n: m.value for n, m in arc.system.named_modes(arc.mode).items()} for arc in trajectory.arcs]  # type: ignore[attr-defined]
+    for row, name in enumerate(names):
+        for word, arcs in groupby(zip(words, trajectory.arcs, strict=True), key=lambda pair, n=name: pair[0][n]):  # type: ignore[misc]
+            held = [arc for _, arc in arcs]
+            _bar(axes, row, held[0].t0, held[-1].t1, MODE_COLOURS.get(word, BLUE))
     _rows(axes, names)
-    handles = [_patch(MODE_COLOURS.get(word, BLUE), word) for word in [*MODE_COLOURS] if word in seen]
-    axes.legend(handles=handles, ncol=len(handles), loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    seen = {word for row in words for word in row.values()}
+    handles = [_patch(colour, word) for word, colour in MODE_COLOURS.items() if word in seen]
+    axes.legend(handles=handles, ncol=max(len(handles), 1), loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
+
+
+def _bar(axes: Axes, row: int, start: float, end: float, colour: str) -> None:
+    axes.broken_barh([(start, end - start)], (row - 0.38, 0.76), color=colour, lw=0)
 
 
 def _draw_charts(axes: Axes, trajectory: Trajectory) -> None:
@@ -132,7 +135,7 @@ def _draw_charts(axes: Axes, trajectory: Trajectory) -> None:
     many = len(charts) > MOST_ROWS
     for arc in trajectory.arcs:
         row = charts.index(str(arc.mode))
-        axes.broken_barh([(arc.t0, arc.t1 - arc.t0)], (row - 0.38, 0.76), color=BLUE, lw=0)
+        _bar(axes, row, arc.t0, arc.t1, BLUE)
     _rows(axes, [] if many else charts)
     if many:
         axes.set(ylim=(len(charts) - 0.4, -0.6), ylabel="number of the chart")
@@ -182,8 +185,8 @@ def _curves(axes: Axes, times: Array, values: Array, names: Sequence[str], label
 
 def _legend(axes: Axes, count: int) -> None:
     """Names beside a panel."""
-    options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.05), "borderaxespad": 0.2, "handlelength": 1.2}
-    axes.legend(fontsize="x-small", ncol=1 + count // 9, frameon=False, **options)
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.05), "borderaxespad": 0.2}
+    axes.legend(fontsize="x-small", ncol=1 + count // 9, frameon=False, handlelength=1.2, **beside)
 
 
 def _draw_gaps(axes: Axes, trajectory: Trajectory) -> None:

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 FOLDER = HERE / "gallery"
 SIZE = {"width": 960, "height": 600}  # pixels of a picture
 STEP = 4  # of 256, of the brightness of a picture
-DEVIATION = 0.05  # m/s and rad/s, standard deviation of the velocities that the walker starts with
+DEVIATION = 0.03  # m/s and rad/s, standard deviation of the velocities that the walker starts with
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ EXHIBITS = (
         "docs/gallery/box.toml",
         "A parcel is thrown, tumbles over its corners, slides and comes to rest. Violet arrows are impulses, orange"
         " bands the traces of slipping corners.",
-        0.5,
+        0.72,
         show=("cones",),
-        look={"sight": (0.9, -1.4, 0.7), "zoom": 0.62},
+        look={"sight": (1.3, -1.0, 0.8), "zoom": 0.72},
     ),
     Exhibit(
         "sphere",
@@ -200,8 +200,8 @@ def scatter() -> str:
     save("scatter", lambda path: cs.export_png(run, path, t=exhibit.moment, **SIZE, **look))
     words = (
         "One standard deviation of where the walker's hip is, if the velocities with which it starts on its foot are"
-        " known to 0.05 m/s and rad/s. The blue ellipse goes through the heel strike with the saltation matrix; the red one with"
-        " the reset alone."
+        " known to 0.03 m/s and rad/s. The blue ellipse goes through the heel strike with the saltation matrix;"
+        " the red one with the reset alone."
     )
     return told("scatter", words, "python docs/gallery.py scatter", page)
 

@@ -92,7 +92,7 @@ def spread(
             with several linear pieces.
     """
     system = lin.trajectory.system
-    robot = getattr(system, "robot", None)
+    robot: Any = getattr(system, "robot", None)
     if not hasattr(robot, "point_position"):
         raise InputError(f"the points of a {type(robot or system).__name__} have no places; spread that of a Robot")
     if (starts is None) == (covariance is None):

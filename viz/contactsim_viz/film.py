@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +23,7 @@ from . import snapshot
 
 _PATIENCE = 120.0  # seconds of waiting for an answer of the browser
 _QUALITY = 95  # of the pictures that are handed on, per cent
+_ROUNDING = 1e-6  # frames, by which a duration is longer than its frames without needing one more
 _RATE_FACTOR = 20  # of the film, x264's; lower is larger and better
 # The browser reads commands from file 3 and answers on file 4: no port is opened.
 _PIPES = 'exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>&2'
@@ -60,7 +63,8 @@ class Reel:
     @property
     def times(self) -> list[float]:
         """Seconds after the start at which a frame is taken."""
-        return [min(k * self.step, self.duration) for k in range(int(self.duration / self.step + 0.5) + 1)]
+        count = math.ceil(self.duration / self.step - _ROUNDING) + 1
+        return [min(k * self.step, self.duration) for k in range(count)]
 
 
 def find_ffmpeg() -> str | None:
@@ -111,11 +115,11 @@ def _encode(ffmpeg: str, film: Path, reel: Reel, pictures: Iterator[bytes]) -> N
     target = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(_RATE_FACTOR), "-movflags", "+faststart"]
     command = [ffmpeg, "-y", "-loglevel", "error", *source, *target, str(film)]
     with tempfile.TemporaryFile() as said:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said) as process:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, bufsize=0) as process:
             assert process.stdin is not None
             try:
                 for picture in pictures:
-                    process.stdin.write(picture)
+                    _write(process.stdin, picture)
             except BrokenPipeError:
                 pass  # it has ended, and says why
             except BaseException:
@@ -127,13 +131,20 @@ def _encode(ffmpeg: str, film: Path, reel: Reel, pictures: Iterator[bytes]) -> N
         raise ContactSimError("ffmpeg made no film; see its last words in 'problem'", said=words)
 
 
+def _write(pipe: IO[bytes], data: bytes) -> None:
+    """Write all of it; the pipe has no buffer, since one could not be emptied when the other end is gone."""
+    while data:
+        data = data[pipe.write(data) :]
+
+
 @contextmanager
 def _opened(browser: str, folder: str, reel: Reel) -> Iterator[_Tab]:
     """A browser with one empty page; it ends with the `with`."""
     flags = [*snapshot.FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile"]
     command = ["sh", "-c", _PIPES, browser, *flags, f"--window-size={reel.width},{reel.height}", "about:blank"]
+    pipe, silent = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        command, stdin=pipe, stdout=pipe, stderr=silent, bufsize=0, start_new_session=True
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         watch = _Watch(process)
@@ -143,7 +154,13 @@ def _opened(browser: str, folder: str, reel: Reel) -> Iterator[_Tab]:
             yield tab
         finally:
             watch.cancel()
-            process.kill()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a browser with all that it started, which is a group of its own."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 class _Watch:
@@ -155,7 +172,7 @@ class _Watch:
 
     def start(self) -> None:
         self.cancel()
-        self._timer = threading.Timer(_PATIENCE, self._process.kill)
+        self._timer = threading.Timer(_PATIENCE, _end, (self._process,))
         self._timer.daemon = True
         self._timer.start()
 
@@ -201,8 +218,7 @@ class _Tab:
             message["sessionId"] = self._session
         self._watch.start()
         try:
-            self._commands.write(json.dumps(message).encode() + b"\0")
-            self._commands.flush()
+            _write(self._commands, json.dumps(message).encode() + b"\0")
             while (answer := self._next()).get("id") != self._number:
                 pass
         except BrokenPipeError:

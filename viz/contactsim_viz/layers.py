@@ -157,16 +157,15 @@ def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
         for name, hits in found.items()
         if (kept := [hit for hit in hits if np.linalg.norm(hit[2]) >= _FAINTEST * strongest])
     }
-    scale = _LONGEST * frame.size / strongest
+    newton = round_number(strongest / (_LONGEST * frame.size))
     shapes: list[Command] = []
     tracks: dict[str, list[Json]] = {}
     for name, hits in found.items():
         path = f"/world/impulses/{node_name(name)}"
         shapes += _flash(path, frame)
-        tracks |= _flashing(path, hits, motion, scale)
-    newton = round_number(1.0 / scale)
+        tracks |= _flashing(path, hits, motion, 1.0 / newton)
     return Layer(
-        "impulses", "/world/impulses", shapes, tracks, legend={f"impulse, 1 m ≈ {newton:g} N s": IMPULSE_COLOUR}
+        "impulses", "/world/impulses", shapes, tracks, legend={f"impulse, 1 m = {newton:g} N s": IMPULSE_COLOUR}
     )
 
 
