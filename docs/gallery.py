@@ -165,7 +165,7 @@ def landing() -> str:
         )
         for kind in (True, False)
     ]
-    look = {"spreads": clouds, "linearization": lin, "speed": 0.01, "sight": (0.6, -1.0, 0.5), "zoom": 1.05}
+    look = {"spreads": clouds, "linearization": lin, "speed": 0.01, "sight": (0.6, -1.0, 0.5), "zoom": 0.95}
     page = cs.export_html(run, FOLDER / "landing.html", **look)
     save("landing", lambda path: cs.export_png(run, path, t=run.events[0].time + 5e-3, **SIZE, **look))
     words = (
@@ -186,22 +186,23 @@ def held(run: cs.Trajectory) -> np.ndarray:
 
 def scatter() -> str:
     """The covariance of the walker's hip through its heel strikes, with and without saltation."""
-    exhibit = Exhibit("scatter", "biped", "", 1.35, {"time": 1.6}, {"sight": (0.2, -1.5, 0.3), "zoom": 0.68})
+    exhibit = Exhibit("scatter", "biped", "", 0.92, {"time": 1.4}, {"sight": (0.1, -1.5, 0.3), "zoom": 0.6})
     run = exhibit.run()
     lin = cs.linearize(run)
     free = held(run)
     start = DEVIATION**2 * free.T @ free
     clouds = [
-        lin.spread("hip", covariance=start, corrected=kind, name=f"with{'out' * (not kind)} saltation")
-        for kind in (True, False)
+        lin.spread("hip", covariance=start, corrected=kind, scale=6.0, shift=(0.0, 0.0, up), name=name)
+        for kind, up, name in ((True, 0.18, "with saltation"), (False, 0.28, "without"))
     ]
     look = {"spreads": clouds, "linearization": lin, **exhibit.look}
     page = cs.export_html(run, FOLDER / "scatter.html", **look)
     save("scatter", lambda path: cs.export_png(run, path, t=exhibit.moment, **SIZE, **look))
     words = (
-        "One standard deviation of where the walker's hip is, if the velocities with which it starts on its foot are"
-        " known to 0.03 m/s and rad/s. The blue ellipse goes through the heel strike with the saltation matrix;"
-        " the red one with the reset alone."
+        "One standard deviation of where the walker's hip is, six times as large and above it, if the velocities with"
+        " which it starts on its foot are known to 0.03 m/s and rad/s. The hip moves on a circle, so its ellipsoid is a"
+        " needle. The heel strike makes the walk more certain: the blue one goes through it with the saltation matrix."
+        " The red one, with the reset alone, goes on to grow."
     )
     return told("scatter", words, "python docs/gallery.py scatter", page)
 

@@ -76,7 +76,7 @@ def test_a_ball_of_tilts_is_bent_where_three_feet_touch_down() -> None:
     assert found.offsets[-1] == pytest.approx(lin(starts) @ seen.T, rel=1e-6, abs=1e-9)
     assert np.abs(found.offsets[-1] + lin(-starts) @ seen.T).max() > 0.1  # not linear
     assert len(found.faces) == 2 * 30 - 4  # Euler's formula for triangles around a ball
-    with pytest.raises(NonDifferentiableError, match="several|pieces|change together"):
+    with pytest.raises(NonDifferentiableError, match="change together"):
         lin.spread("body", covariance=np.eye(lin.dim))
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 import umsgpack
 import viz_fakes as fakes
 from builders import G, sphere
 from contactsim_viz import layers, motion, scene, told
+from contactsim_viz import spread as viz_spread
 from viz_fakes import needs_browser
 
 import contactsim as cs
@@ -240,3 +242,55 @@ def test_pictures_differ_with_the_mode_and_with_what_is_shown(run: cs.Trajectory
     assert slipping[0] == 0 < slipping[1]
     assert rolling[1] == 0 < rolling[0]
     assert colours("trace.png", 0.4, hide=hidden)[1] > 0
+
+
+# --- spreads ----------------------------------------------------------------------------------------------------------
+def test_an_ellipsoid_has_the_axes_of_its_covariance_and_jumps_at_the_event(
+    run: cs.Trajectory, sampled: motion.Motion, frame: Any
+) -> None:
+    lin = cs.linearize(run)
+    P0 = np.diag([1e-2, 4e-2, 9e-2, 0, 0, 0, 0, 0, 0, 0, 0, 1e-2])
+    found = lin.spread("ball", covariance=P0, shift=(0.0, 0.0, 1.0), name="hull")
+    (draw,) = viz_spread.spread_layers([found])
+    layer = draw(run, sampled, frame)
+    tracks = moves(layer, "/world/spreads/hull")
+    (times, scales), (_, turns) = tracks[".scale"], tracks[".quaternion"]
+    assert (np.diff(times) > 0).all()
+    scales, turns = scales.reshape(-1, 3).astype(float), turns.reshape(-1, 4).astype(float)
+    assert scales[0] == pytest.approx([0.1, 0.2, 0.3], rel=1e-5)
+    for covariance, scale, turn in zip(found.covariances, scales, turns, strict=True):
+        R = pin.Quaternion(turn[3], *turn[:3]).normalized().matrix()
+        thin = np.maximum(np.linalg.eigvalsh(covariance), (viz_spread._THINNEST * frame.size) ** 2)
+        assert np.sort(scale**2) == pytest.approx(thin, rel=1e-4)
+        assert np.diag(R @ np.diag(scale**2) @ R.T) == pytest.approx(np.diag(covariance), abs=1.1 * thin.min() + 1e-5)
+    assert tracks[".position"][1].reshape(-1, 3)[0] == pytest.approx([0.0, 0.0, RADIUS + HEIGHT + 1.0])
+
+
+def test_axes_of_ellipsoids_neither_swap_nor_flip() -> None:
+    angles = np.linspace(0.0, 6.0, 60)
+    turned = []
+    for k, a in enumerate(angles):
+        R = pin.rpy.rpyToMatrix(0.3 * a, 0.1, a)
+        turned.append(R @ np.diag([1.01 + 0.02 * k, 2.0, 0.25]) @ R.T)  # the first two cross
+    axes, turns = viz_spread.principal(np.array(turned))
+    assert np.linalg.det(turns) == pytest.approx(np.ones(60))
+    assert np.abs(np.diff(turns, axis=0)).max() < 0.3
+    rebuilt = np.einsum("nij,nj,nkj->nik", turns, axes**2, turns)
+    assert rebuilt == pytest.approx(np.array(turned), abs=1e-12)
+
+
+def test_a_cloud_has_one_surface_at_a_time(run: cs.Trajectory, sampled: motion.Motion, frame: Any) -> None:
+    found = cs.linearize(run).spread("ball", cs.ball(np.eye(12)[:3], 40), name="cloud")
+    (draw,) = viz_spread.spread_layers([found])
+    layer = draw(run, sampled, frame)
+    shown = {p: moves(layer, p)[".visible"] for p in layer.tracks if "surface" in p}
+    for t in np.linspace(0.0, 0.5, 101):
+        seen = [on[np.searchsorted(times, t, "right") - 1] for times, on in shown.values()]
+        assert sum(seen) == 1
+
+
+def test_spreads_of_what_is_no_robot_are_refused(tmp_path: Path) -> None:
+    model = cs.load_model("slip")
+    run = cs.simulate(model, model.initial_state(), (0.0, 0.1))
+    with pytest.raises(InputError, match="spreads are shown around a Robot only"):
+        cs.export_html(run, tmp_path / "page.html", spreads=[object()])

@@ -92,7 +92,7 @@ def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
             values = coefficients[:, index, number]
             for k, value in enumerate(np.unique(values[closed & (values > 0.0)])):
                 node = f"{path}/{mode.lower()}{k}"
-                shapes += [put(node, _cone(float(value), frame.size, colour)), _shadowless(node)]
+                shapes += [put(node, _cone(float(value), frame.size, colour)), shadowless(node)]
                 tracks[node] = [switch(motion.mode_time, closed & (values == value))]
     return Layer("cones", "/world/cones", shapes, tracks, shown=False) if shapes else None
 
@@ -109,7 +109,8 @@ def _cone(friction: float, size: float, colour: str) -> Json:
     return mesh(shape, glowing(colour, _GLASS) | {"depthWrite": False}, matrix @ Y_TO_Z)
 
 
-def _shadowless(path: str) -> Command:
+def shadowless(path: str) -> Command:
+    """Let a node that is drawn cast no shadow."""
     return set_property(f"{path}/<object>", "castShadow", False)
 
 
@@ -200,7 +201,7 @@ def _flash(path: str, frame: Frame) -> list[Command]:
         put(f"{path}/arrow/head", mesh(tip, violet, Y_TO_Z)),
         place(f"{path}/ring", placed(np.zeros(3), facing(frame.normal))),
         put(f"{path}/ring", mesh(ring, glowing(IMPULSE_COLOUR, 0.8), _raised(_LIFT * size))),
-        _shadowless(f"{path}/ring"),
+        shadowless(f"{path}/ring"),
     ]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .commands import glowing, node_name, place, placed, put, rgba, switch, track
-from .layers import Draw, Layer
+from .layers import Draw, Layer, shadowless
 from .motion import Motion
 from .reads import Array
 from .shapes import Json, colour_code, mesh, paint, sphere, triangles
@@ -25,7 +25,7 @@ _OPACITY = 0.28
 _DOT = 0.006  # of a robot's size: radius of a dot
 _MOST_DOTS = 60
 _MOST_SURFACES = 40  # moments for which a surface is drawn
-_THINNEST = 2e-3  # of a robot's size: semi-axis of an ellipsoid that has none
+_THINNEST = 8e-3  # of a robot's size: semi-axis of an ellipsoid that has none
 
 
 def spread_layers(spreads: Sequence[Any]) -> tuple[Draw, ...]:
@@ -101,7 +101,7 @@ def _cloud(
     chosen = np.unique(np.linspace(0, offsets.shape[1] - 1, min(_MOST_DOTS, offsets.shape[1])).astype(int))
     for k in chosen:
         dot = f"{path}/dot{k}"
-        commands.append(put(dot, mesh(sphere(_DOT * size), glowing(colour), np.eye(4))))
+        commands += [put(dot, mesh(sphere(_DOT * size), glowing(colour), np.eye(4))), shadowless(dot)]
         tracks[dot] = [track("position", "vector3", keys, offsets[:, k])]
     if spread.faces is None:
         return commands, tracks
