@@ -39,7 +39,7 @@ class Exhibit:
         words: a sentence on it.
         moment: of the picture [s].
         look: options of export_html.
-        show, hide: groups of the picture.
+        show: groups of the picture that the page hides at first.
     """
 
     name: str
@@ -49,7 +49,6 @@ class Exhibit:
     options: dict[str, float] = field(default_factory=dict)
     look: dict[str, Any] = field(default_factory=dict)
     show: tuple[str, ...] = ()
-    hide: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -114,7 +113,7 @@ def make(exhibit: Exhibit) -> str:
     """Page and picture of a run; its part of gallery.md."""
     run = exhibit.run()
     page = cs.export_html(run, FOLDER / f"{exhibit.name}.html", **exhibit.look)
-    options = {"t": exhibit.moment, "show": exhibit.show, "hide": exhibit.hide, **exhibit.look}
+    options = {"t": exhibit.moment, "show": exhibit.show, **exhibit.look}
     save(exhibit.name, lambda path: cs.export_png(run, path, **SIZE, **options))
     return told(exhibit.name, exhibit.words, exhibit.command, page)
 

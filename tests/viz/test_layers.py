@@ -14,8 +14,9 @@ import pytest
 import umsgpack
 import viz_fakes as fakes
 from builders import G, sphere
-from contactsim_viz import layers, motion, scene, told
+from contactsim_viz import layers, motion, told
 from contactsim_viz import spread as viz_spread
+from contactsim_viz.stage import Frame
 from viz_fakes import needs_browser
 
 import contactsim as cs
@@ -28,6 +29,7 @@ AFTER = SPEED - FRICTION * IMPULSE  # m/s, behind the impact, in which the ball 
 ROLLING = 5.0 / 7.0 * SPEED  # of a solid ball that was set down without spin
 SLIPPING = (AFTER - ROLLING) / (FRICTION * G)
 WAY = AFTER * SLIPPING - FRICTION * G * SLIPPING**2 / 2.0
+SIZE = 0.35  # m, that of the ball as the viewer measures it
 SINGLE = 1e-5  # relative, of what went through single precision
 
 
@@ -46,7 +48,7 @@ def sampled(run: cs.Trajectory) -> motion.Motion:
 
 @pytest.fixture(scope="module")
 def frame(run: cs.Trajectory, sampled: motion.Motion) -> Any:
-    return scene._frame(run.system.robot, run.system.terrain, sampled)
+    return Frame(SIZE, np.zeros((len(sampled.time), 3)), run.system.terrain.plane())
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +168,14 @@ def test_the_page_tells_modes_energy_impulse_and_saltation(page: Path, run: cs.T
         "impulses": ["/world/impulses", True],
         "traces": ["/world/traces", True],
     }
+
+
+def test_groups_are_shown_and_hidden_as_wished(run: cs.Trajectory, tmp_path: Path) -> None:
+    page = cs.export_html(run, tmp_path / "page.html", show=["cones"], hide=["forces", "traces"])
+    shown = {name: seen for name, (_, seen) in told_in(page)["groups"].items()}
+    assert shown == {"forces": False, "cones": True, "impulses": True, "traces": False}
+    with pytest.raises(InputError, match="no group 'cone' to show or hide; there are forces, cones, impulses, traces"):
+        cs.export_html(run, tmp_path / "page.html", show=["cone"])
 
 
 def test_simultaneous_events_tell_their_pieces() -> None:

@@ -50,7 +50,6 @@ class Reel:
         step: seconds of the run between two frames.
         duration: of the run, seconds.
         width, height: pixels.
-        groups: which groups are shown, as the page's address says it.
     """
 
     fps: float
@@ -58,7 +57,6 @@ class Reel:
     duration: float
     width: int
     height: int
-    groups: str = ""
 
     @property
     def times(self) -> list[float]:
@@ -104,7 +102,7 @@ def take(page: Path, film: Path, reel: Reel) -> None:
     with tempfile.TemporaryDirectory(prefix="contactsim-", ignore_cleanup_errors=True) as folder:
         unfinished = Path(folder) / "film.mp4"
         with _opened(browser, folder, reel) as tab:
-            tab.ask("Page.navigate", url=f"{page.resolve().as_uri()}#t={reel.times[0]!r}&still{reel.groups}")
+            tab.ask("Page.navigate", url=f"{page.resolve().as_uri()}#t={reel.times[0]!r}&still")
             tab.value(_READY)
             _encode(ffmpeg, unfinished, reel, (tab.picture(time) for time in reel.times))
         shutil.copyfile(unfinished, film)

@@ -1,11 +1,9 @@
 // What the offline page adds to the picture: groups to show and hide, numbers beside the time, details of the events.
 const dress = (viewer, run) => {
-  const chosen = new Map(new URLSearchParams(location.hash.slice(1)).getAll("show").map((name) => [name, true]));
-  for (const name of new URLSearchParams(location.hash.slice(1)).getAll("hide")) chosen.set(name, false);
   for (const [name, [path, shown]] of Object.entries(run.groups)) {
     const label = document.createElement("label"), box = document.createElement("input");
     const node = viewer.scene_tree.find(path.split("/").filter(Boolean)).object;
-    Object.assign(box, {type: "checkbox", id: `show-${name}`, checked: chosen.get(name) ?? shown});
+    Object.assign(box, {type: "checkbox", id: `show-${name}`, checked: shown});
     box.onchange = () => { node.visible = box.checked; viewer.set_dirty(); };
     box.onchange();
     label.append(box, name);

@@ -1,7 +1,8 @@
 """Turns a trajectory into the drawing commands of a meshcat page.
 
 Tree of the page (z up, metres): `/world` holds everything and moves so that the robot stays before the camera;
-under it `robot/<joint>/<geometry>`, `ground`, `contacts/<name>/{open,stick,slip}`, `forces/<name>/{shaft,head}`.
+under it `robot/<joint>/<geometry>`, `ground`, `contacts/<name>/{open,stick,slip}`, `forces/<name>/{shaft,head}`, and
+what the layers of `layers` and `spread` add.
 """
 
 from __future__ import annotations

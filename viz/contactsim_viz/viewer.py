@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
-from urllib.parse import quote
 
 from contactsim.errors import InputError
 
@@ -31,6 +30,8 @@ class _Wishes:
     spreads: Sequence[Any] = ()
     sight: Sequence[float] | None = None
     zoom: float = 1.0
+    show: Sequence[str] = ()
+    hide: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("fps", "speed", "zoom"):
@@ -56,6 +57,8 @@ def export_html(
     spreads: Sequence[Any] = (),
     sight: Sequence[float] | None = None,
     zoom: float = 1.0,
+    show: Sequence[str] = (),
+    hide: Sequence[str] = (),
 ) -> Path:
     """Write one offline HTML file in which the robot (or what a system draws) moves.
 
@@ -68,6 +71,8 @@ def export_html(
         spreads: clouds of perturbed states of a Robot to show, as `lin.spread(...)` makes them.
         sight: direction (x, y, z) from what is shown to the camera, z up; None: from the front and the side.
         zoom: how much closer than usual the camera is.
+        show: groups that are seen when the page opens: "forces", "cones", "impulses", "traces", or a spread's name.
+        hide: groups that are not.
 
     Returns:
         the file that was written.
@@ -76,7 +81,7 @@ def export_html(
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
     file = _writable(path)
-    wishes = _Wishes(fps, speed, linearization, tuple(spreads), sight, zoom)
+    wishes = _Wishes(fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide))
     file.write_text(_page(traj, wishes), encoding="utf-8")
     return file
 
@@ -99,9 +104,6 @@ def export_png(
     t: float | None = None,
     width: int = 1280,
     height: int = 800,
-    *,
-    show: Sequence[str] = (),
-    hide: Sequence[str] = (),
     **options: Any,
 ) -> Path:
     """Write a picture of the trajectory at one time; needs Chromium or Google Chrome.
@@ -112,9 +114,7 @@ def export_png(
         t: time in seconds, the middle of the run by default.
         width: pixels.
         height: pixels.
-        show: groups to show: "cones", "impulses", "traces", "forces" and the names of spreads.
-        hide: groups to hide.
-        options: of `export_html`.
+        options: of `export_html`, such as `show`.
 
     Returns:
         the file that was written.
@@ -131,13 +131,8 @@ def export_png(
     file = _writable(path)
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
         page = export_html(traj, Path(folder) / "page.html", **options)
-        snapshot.take(page, file, f"t={moment!r}&still{_groups(show, hide)}", width, height)
+        snapshot.take(page, file, f"t={moment!r}&still", width, height)
     return file
-
-
-def _groups(show: Sequence[str], hide: Sequence[str]) -> str:
-    """Which groups are shown, as the page's address says it."""
-    return "".join(f"&{word}={quote(name)}" for word, names in (("show", show), ("hide", hide)) for name in names)
 
 
 def export_mp4(
@@ -147,8 +142,6 @@ def export_mp4(
     fps: float = 30.0,
     width: int = 1280,
     height: int = 800,
-    show: Sequence[str] = (),
-    hide: Sequence[str] = (),
     **options: Any,
 ) -> Path:
     """Write a film of the trajectory; needs Chromium or Google Chrome, and ffmpeg.
@@ -159,9 +152,7 @@ def export_mp4(
         fps: frames a second.
         width: pixels, even.
         height: pixels, even.
-        show: groups to show, as for `export_png`.
-        hide: groups to hide.
-        options: of `export_html`, such as `speed`.
+        options: of `export_html`, such as `speed` and `show`.
 
     Returns:
         the file that was written.
@@ -181,7 +172,7 @@ def export_mp4(
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
         page = Path(folder) / "page.html"
         page.write_text(_page(traj, wishes), encoding="utf-8")
-        film.take(page, file, film.Reel(fps, wishes.step, duration, width, height, _groups(show, hide)))
+        film.take(page, file, film.Reel(fps, wishes.step, duration, width, height))
     return file
 
 
@@ -199,7 +190,20 @@ def _page(traj: TrajectoryLike, wishes: _Wishes) -> str:
     from . import page
 
     built, title = _scene(traj, wishes)
+    built = replace(built, groups=_shown(built, wishes))
     return page.write(built, traj, title, wishes.step, wishes.speed, wishes.linearization)
+
+
+def _shown(scene: Scene, wishes: _Wishes) -> dict[str, tuple[str, bool]]:
+    """The groups of a scene, shown and hidden as wished."""
+    groups = dict(scene.groups)
+    for names, seen in ((wishes.show, True), (wishes.hide, False)):
+        for name in names:
+            if name not in groups:
+                known = ", ".join(groups) or "none"
+                raise InputError(f"this run has no group '{name}' to show or hide; there are {known}")
+            groups[name] = (groups[name][0], seen)
+    return groups
 
 
 def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
