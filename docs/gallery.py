@@ -85,7 +85,7 @@ EXHIBITS = (
     Exhibit(
         "compliant-hexapod",
         "compliant-hexapod",
-        "The compliant hexapod of SimSect: half-moon legs as springs, driven by motors through their hips.",
+        "The compliant hexapod of SimSect: a body on six springy legs, each driven by a motor at its hip.",
         0.9,
         {"time": 2.0},
     ),
@@ -211,7 +211,8 @@ EXTRAS: dict[str, Callable[[], str]] = {"landing": landing, "scatter": scatter}
 HEAD = """# Gallery
 
 Made by `python docs/gallery.py`. Each page is one file that needs no network; its boxes show and hide forces, friction
-cones, impulses and slip traces, and its list of events leads to each of them.
+cones, impulses and slip traces, and its list of events leads to each of them. The pages themselves are not kept in the
+repository.
 """
 
 
