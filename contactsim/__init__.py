@@ -40,6 +40,7 @@ _HOMES = {
     "ModelState": "model",
     "check_jacobians": "model",
     "load_model": "model",
+    "Session": "session",
     "Simulation": "simulation",
     "simulate": "simulation",
     "Arc": "trajectory",
@@ -65,8 +66,11 @@ _HOMES = {
     "Sampled": "multibody.controllers",
     "Gap": "multibody.mechanism",
     "Mechanism": "multibody.mechanism",
+    "LoopClosure": "multibody.loops",
     "Mode": "multibody.modes",
     "ContactPoint": "multibody.robot",
+    "ContactPair": "multibody.pairs",
+    "Solid": "multibody.solids",
     "Robot": "multibody.robot",
     "load_robot": "multibody.robot",
     "ContactSystem": "multibody.system",
@@ -107,10 +111,14 @@ if TYPE_CHECKING:
     from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
     from .multibody.controllers import PD, Controller, Sampled
+    from .multibody.loops import LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.modes import Mode
+    from .multibody.pairs import ContactPair
     from .multibody.robot import ContactPoint, Robot, load_robot
+    from .multibody.solids import Solid
     from .multibody.system import ContactSystem, State
+    from .session import Session
     from .simulation import Simulation, simulate
     from .tolerances import Tolerances
     from .trajectory import Arc, Event, Status, Trajectory

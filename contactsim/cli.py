@@ -34,13 +34,13 @@ class Code(IntEnum):
     OK = 0
     BROKEN = 1  # `doctor` found something without which nothing runs
     MISTAKE = 2  # of the user: one sentence said what
-    STOPPED = 3  # a run ended before its time; what was computed is kept
+    STOPPED = 3  # a run ended before its time, what was computed is kept; or `check` found a property violated
 
 
 @app.command()
 def run(
     target: Annotated[
-        str, typer.Argument(help="Name of a robot or model, FILE.urdf, FILE.xml (MJCF), SCENE.toml or FILE.rc.")
+        str, typer.Argument(help="Name of a robot, model or example; FILE.urdf, FILE.xml (MJCF), SCENE.toml, FILE.rc.")
     ],
     time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
     settings: Annotated[
@@ -51,7 +51,14 @@ def run(
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
     mp4: Annotated[bool, typer.Option("--mp4", help="Write run.mp4, a film; needs Chromium and ffmpeg.")] = False,
-    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
+    plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
+    view: Annotated[
+        bool | None,
+        typer.Option(
+            help="Run in the browser, with controls, until Ctrl-C. A finished run is shown where FILE.rc has"
+            " useGeomview = 1."
+        ),
+    ] = None,
     integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
@@ -68,18 +75,24 @@ def run(
 
     from . import job
 
+    if plots:
+        job.demand_plots(work.simulation.system)
     folder = job.folder(out, work.title)
-    trajectory = job.simulate(work.simulation, work.end, work.title)
+    go = job.watch if view else job.simulate
+    trajectory = go(work.simulation, work.end, work.title)
     file = job.save(trajectory, folder, work.text)
     job.report(trajectory, work.title, all_events)
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
-    for wanted, export in ((html, job.write_html), (png, job.write_png), (mp4, job.write_mp4)):
+    films = (mp4, job.write_mp4, work.animation)
+    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame), films):
         if wanted:
-            job.wrote(export(trajectory, folder))
-    if view:
-        job.show(trajectory)
+            job.wrote(export(trajectory, folder, **looks))
+    for path in job.write_plots(trajectory, folder) if plots else ():
+        job.wrote(path)
+    if view is None and work.view:
+        job.show(trajectory, **work.animation)
     return Code.OK if trajectory.status.complete and whole else Code.STOPPED
 
 
@@ -117,11 +130,13 @@ def robots() -> int:
 
 
 @app.command()
-def plugins() -> int:
-    """List the plugins, and what is wrong with a broken one."""
+def plugins(
+    name: Annotated[str | None, typer.Argument(help="A plugin whose parameters are to be listed.")] = None,
+) -> int:
+    """List the plugins, and what is wrong with a broken one; or the parameters of one."""
     from . import listings
 
-    return listings.plugins()
+    return listings.plugins() if name is None else listings.parameters(name)
 
 
 @app.command()
@@ -130,6 +145,36 @@ def doctor() -> int:
     from . import doctor
 
     return doctor.examine()
+
+
+@app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="Name of a contact law or a model; `contactsim plugins` lists them.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of it: stiffness=1e5.")
+    ] = None,
+    robots: Annotated[
+        list[str] | None, typer.Option("--robot", metavar="NAME", help="A robot that is to run under the law, too.")
+    ] = None,
+) -> int:
+    """Hold a contact law or a model to its contract, property by property."""
+    _one_thread()
+
+    from .conformance import show
+
+    return Code.OK if show.check(name, settings or [], robots or []) else Code.STOPPED
+
+
+@app.command("new-plugin")
+def new_plugin(
+    name: Annotated[str, typer.Argument(help="Name of the plugin and of its package, such as my_law.")],
+    kind: Annotated[str, typer.Option(help="compliant, rigid or model.")] = "compliant",
+) -> int:
+    """Write a package of your own with a plugin, its test and a README."""
+    from . import scaffold
+
+    scaffold.announce(scaffold.write(name, kind, Path.cwd()))
+    return Code.OK
 
 
 def is_model(target: str) -> bool:
@@ -165,13 +210,20 @@ def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) 
         raise InputError(f"{target} is a model with laws of its own; leave --law out, or run a robot")
     keys = {"time": "finalTime", "integrator": "integrator", "rtol": "tolerance"}
     changes = [*settings, *(f"{keys[key]}={value}" for key, value in options.items())]
-    if Path(target).suffix and not Path(target).expanduser().is_file():
-        raise InputError(f"there is no file {target}; check the path")
     file = initfile.read(target, changes=changes) if Path(target).suffix else initfile.named(target, changes)
     for note in file.notes:
         _note(note)
     simulation = initfile.begin(file)
-    return job.Job(file.title, simulation, file.settings.finalTime, "", partial(initfile.write, file))
+    return job.Job(
+        file.title,
+        simulation,
+        file.settings.finalTime,
+        "",
+        partial(initfile.write, file),
+        file.settings.useGeomview,
+        {"fps": file.framerate},
+        file.frame,
+    )
 
 
 def scene_of(target: str, settings: Sequence[str]) -> Scene:

@@ -10,6 +10,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
+    from .multibody.complementarity import ContactProblem, ContactSolution
+    from .multibody.impacts import ImpactSolution
     from .words import EventData
 
 Array = np.ndarray
@@ -19,7 +21,7 @@ Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which
 class LawParameters(BaseModel):
     """Parameters of a contact law: a schema with defaults, checked when a law is made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantLaw
@@ -41,19 +43,26 @@ class RigidLaw(ContactLaw):
     """A law of impulses and modes: contacts do not deform, and their forces follow from the constraints.
 
     A mode is a set of linear equations, so a rigid law says only which modes hold; the engine integrates them.
+
+    Attributes:
+        jams: where no mode is admissible for contacts that slide (Painleve), an impact without collision stops them;
+            else the run stops there.
     """
 
-    @abstractmethod
-    def impact(self, problem: Any, restitution: Array) -> Any:
-        """Solve the impact: a ContactProblem whose `free` holds the velocities before it -> ContactSolution.
+    jams: bool = False
 
-        `restitution` (n,) holds the coefficient of each contact. The `motion` of the solution is the velocity after
-        the impact, less the rebound e max(0, -z_n(-)) in the normal rows.
+    @abstractmethod
+    def impact(self, problem: ContactProblem, restitution: Array) -> ImpactSolution:
+        """Solve an impact, in one or several stages that are linear once their modes are known.
+
+        `problem.free` holds the velocities before it, `restitution` (n,) the coefficient of each contact. The stages
+        are made by `newton`, `compression` and `expansion` of `contactsim.multibody.impacts`, or by hand. The engine
+        applies the sum of their impulses, and differentiates each stage with its modes held.
         """
 
     @abstractmethod
-    def select(self, problem: Any) -> Any:
-        """Choose the modes of touching contacts: a ContactProblem of accelerations -> ContactSolution."""
+    def select(self, problem: ContactProblem) -> ContactSolution:
+        """Choose the modes of touching contacts: a problem of accelerations."""
 
     def friction(self, kinetic: Array, static: Array) -> tuple[Array, Array]:
         """Coefficients (n,) that hold under this law, from those of the contact points."""
@@ -69,6 +78,7 @@ class CompliantPoint(NamedTuple):
         memory: internal state (memory,).
         friction: kinetic coefficient of the contact.
         touching: contacts that carry a force in this mode, this one included (a joint at its limit counts).
+        static_friction: static coefficient of the contact; where it is below the kinetic one, that one holds.
     """
 
     gap: float
@@ -76,6 +86,7 @@ class CompliantPoint(NamedTuple):
     memory: Array = np.empty(0)
     friction: float = 0.0
     touching: int = 1
+    static_friction: float = 0.0
 
 
 class CompliantLaw(ContactLaw):
@@ -83,15 +94,18 @@ class CompliantLaw(ContactLaw):
 
     The engine asks for the force where the contact touches, and a little beyond: where a step runs over an event, and
     by 2e-8 m where the law is differenced. The force must be smooth there; what switches is an event of the engine's.
+    The memory of a contact is zero where it touches down; it keeps its value while the contact is open, unused.
 
     Attributes:
         memory: numbers of internal state per contact.
-        pulls: False: a contact only pushes; it is released where its normal force falls through zero, and takes hold
-            again where the force rises through zero. True: the force acts exactly while the gap is negative.
+        pulls: False: a contact only pushes; it is released where its margin falls through zero, and takes hold again
+            where the margin rises through zero. True: the force acts exactly while the gap is negative.
+        integrator: method of runs whose user names none, such as "LSODA" for a stiff law; None: that of `simulate`.
     """
 
     memory: int = 0
     pulls: bool = False
+    integrator: str | None = None
 
     @abstractmethod
     def force(self, point: CompliantPoint) -> tuple[Array, Array]:
@@ -103,7 +117,15 @@ class CompliantLaw(ContactLaw):
             [ dF/dgap   dF/dvelocity   dF/dmemory  ]      dF/dgap = D[:1 + d_t, 0] [N/m]
             [ dr/dgap   dr/dvelocity   dr/dmemory  ]      dF/dvelocity = D[:1 + d_t, 1:2 + d_t] [N s/m]
 
-        Rows are those of the force F and the rate r of the memory, columns those of gap, velocity and memory.
+        Rows are those of the force F and the rate r of the memory, columns those of gap, velocity and memory. A law
+        that is differenced is slower, and its derivative has about 10 digits; a warning says so.
+        """
+        return None
+
+    def margin(self, point: CompliantPoint) -> float | None:
+        """Positive while the contact pushes, smooth, and zero where it would begin to pull; None: the normal force.
+
+        A law whose normal force vanishes tangentially, as a power of the depth does, gives a factor that does not.
         """
         return None
 

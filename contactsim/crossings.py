@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .differences import derivative, map_derivative, tangent_derivative
-from .errors import NonDifferentiableError, TransversalityError
+from .differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
+from .errors import InputError, NonDifferentiableError, TransversalityError
 from .events import Watch
 from .formulas import saltation_matrix
 from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold, Transition
@@ -27,7 +27,7 @@ LATER = -1.0  # what is noted of a guard close to zero that the run meets in an 
 SHARPEST = 1e6  # curvature of a guard in time up to which a graze is recognised [its unit / s^2]
 GRAZE = 100.0  # squared rates of a graze exceed that of its rounding by less than this
 TIME_STEP = 2e-5  # differences by time [s]
-PARAMETER_STEP = 1e-4  # of a parameter, relative to its size or, where it is smaller, to one
+PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_scale`
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,28 @@ class Parameters:
 
     def derivative(self, system: HybridSystem, function: Callable[[HybridSystem], Array]) -> Array:
         """D_p (m, len(names)) of a function of the system; there is at least one name."""
-        columns = []
-        for name in self.names:
-            value = system.parameter(name)
-            step = PARAMETER_STEP * max(1.0, abs(value))
-            columns.append(
-                derivative(lambda h, n=name, v=value: function(system.with_parameter(n, v + h)), step)  # type: ignore[misc]
-            )
-        return np.array(columns).T
+        return np.array([_by_parameter(system, name, function) for name in self.names]).T
+
+
+def _by_parameter(system: HybridSystem, name: str, function: Callable[[HybridSystem], Array]) -> Array:
+    """D_p (m,) of a function of the system; one-sided where the parameter is at the end of its range.
+
+    Raises:
+        InputError: its range is too narrow for a step to either side.
+    """
+    value = system.parameter(name)
+    step = PARAMETER_STEP * system.parameter_scale(name)
+
+    def at(h: float) -> Array:
+        return function(system.with_parameter(name, value + h))
+
+    for h in (step, -step):
+        try:
+            system.with_parameter(name, value - 2.0 * h)
+        except InputError:
+            system.with_parameter(name, value + 4.0 * h)
+            return np.asarray(one_sided_derivative(at, h))
+    return np.asarray(derivative(at, step))
 
 
 @dataclass(frozen=True)

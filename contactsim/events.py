@@ -51,6 +51,7 @@ class Watch:
     Attributes:
         values: the guards where the next step starts.
         at_once: whether the guard that fired last had not risen since the flow began: an event that follows at once.
+        from_zero: whether it was zero where the flow began: the event leads back over the surface of the one before.
     """
 
     def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
@@ -66,7 +67,8 @@ class Watch:
         self.armed = self.values > self.rounding
         self._highest = self.values.copy()
         self._sampled: tuple[Segment, Array, Array] | None = None
-        self.at_once = bool(np.any(self.values < -self.band))
+        self._first_values = self.values
+        self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
@@ -193,6 +195,7 @@ class Watch:
         times, samples = self._sample(segment)
         highest = samples[times < landed.t1, leader.guard].max(initial=self._highest[leader.guard])
         self.at_once = bool(highest <= AT_ONCE * self.rounding[leader.guard])
+        self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
         together = armed & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))

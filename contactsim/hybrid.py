@@ -226,6 +226,10 @@ class HybridSystem(ABC):
         """
         raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
 
+    def parameter_scale(self, name: str) -> float:
+        """Change of a parameter that counts as large, relative to which derivatives by it take their steps."""
+        return max(1.0, abs(self.parameter(name)))
+
     def space(self, mode: Hashable) -> Manifold | None:
         """Manifold of the states in a mode; None: R^n with the dimension of the state at hand."""
         return None

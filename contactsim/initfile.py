@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import InputError, SimulationError
+from .examples import located
 from .hybrid import Array
 from .model import Model, model_class
 from .registry import names
@@ -34,6 +35,12 @@ SYSTEMS = {"hexapod": "compliant-hexapod"}  # models that the manual calls other
 NAMED_TIME = 5.0  # s, run of a model by its name alone
 NAMED_CHARTS = 100_000
 LONGEST_STEP = 1e6  # s, written where a step has no limit: the grammar has no infinity
+UNUSED = {  # symbols that are read for the sake of old files, and what stands in their place
+    "stopPrecision": "boundaries are located to the rounding of their time",
+    "maxStopIterations": "boundaries are bracketed, and located in as many iterations as it takes",
+    "rkPower": "the method adapts its step by its own order",
+}
+BASE_NAME = r"^[^/\\\s\"\x00-\x1f\x7f]+$"  # names a file, and can be said in the syntax
 SHOWN = 40  # symbols that are listed in a message
 TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<comment>\#[^\n]*)|(?P<text>"[^"\n]*")
@@ -47,14 +54,15 @@ class InitSettings(BaseModel):
     """Symbols of the integrator, with the manual's defaults (2.4.2); `absoluteTolerance` and `integrator` are ours.
 
     Events are located to `Tolerances.event_time` and on the steps of the method, closer than any `stopPrecision`
-    above 1e-12; it, `maxStopIterations` and `rkPower` are read, and change nothing.
+    above 1e-12; it, `maxStopIterations` and `rkPower` are read, and change nothing: `InitFile.notes` tells who sets
+    them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     systemName: str = Field(DEFAULT_MODEL, description="name of the model")
-    dataBaseName: str = Field("SimSect", pattern=r"^[^/\\\s]+$", description="base name of the output files")
-    useGeomview: bool = Field(False, description="show the run in the browser, by meshcat")
+    dataBaseName: str = Field("SimSect", pattern=BASE_NAME, description="base name of the output files")
+    useGeomview: bool = Field(False, description="open the viewer behind the run, as --view does")
     stopPrecision: float = Field(1e-10, gt=0.0, description="precision of boundary functions, in their unit; not used")
     maxStopIterations: int = Field(128, gt=0, description="iterations that locate a boundary; not used")
     recordPeriod: float = Field(0.0, ge=0.0, description="spacing of the recorded samples; 0: each step [s]")
@@ -114,8 +122,20 @@ class InitFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences worth telling about what is asked for and not done."""
-        hint = "useGeomview is set: give --view or --html to see the run in meshcat"
-        return (hint,) if self.settings.useGeomview else ()
+        settings = self.settings
+        changed = [name for name in UNUSED if getattr(settings, name) != InitSettings.model_fields[name].default]
+        return tuple(f"{name} = {getattr(settings, name):g} changes nothing: {UNUSED[name]}" for name in changed)
+
+    @property
+    def framerate(self) -> float:
+        """Pictures a second of an animation: the model's own symbol, where it has one [1/s]."""
+        return float(getattr(self.model.parameters, "framerate", self.settings.framerate))
+
+    @property
+    def frame(self) -> dict[str, int]:
+        """Size of a picture, {"width": pixels, "height": pixels}, where the model has symbols for it."""
+        sizes = {side: getattr(self.model.parameters, f"frame_{side}", None) for side in ("width", "height")}
+        return {side: size for side, size in sizes.items() if size is not None}
 
     def symbols(self) -> dict[str, Value]:
         """Every symbol with its value, that of the state where the run starts: what reads back as the same run."""
@@ -151,7 +171,7 @@ def read(path: str | Path, *more: str | Path, changes: Sequence[str] = ()) -> In
     """Read initialization files; later ones, and then `changes`, replace what earlier ones say.
 
     Args:
-        path: a file in SimSect's syntax, or a TOML file (.toml) of the same symbols.
+        path: a file in SimSect's syntax, or a TOML file (.toml) of the same symbols; an example by its name, too.
         more: further ones, such as the `.initial` of another run.
         changes: "symbol=value" each.
 
@@ -161,7 +181,7 @@ def read(path: str | Path, *more: str | Path, changes: Sequence[str] = ()) -> In
     """
     symbols: dict[str, Symbol] = {}
     for file in (path, *more):
-        symbols |= _read(Path(file).expanduser())
+        symbols |= _read(located(file))
     return assemble(symbols | _changes(changes))
 
 
@@ -196,6 +216,10 @@ def is_initfile(path: str | Path) -> bool:
     path = Path(path)
     if path.suffix.lower() != ".toml":
         return True
+    try:
+        path = located(path)
+    except InputError:
+        return False
     try:
         return "systemName" in tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -241,8 +265,6 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
 def _read(path: Path) -> dict[str, Symbol]:
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; check the path") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path} ({error}); give a text file") from error
     if path.suffix.lower() != ".toml":
@@ -251,15 +273,22 @@ def _read(path: Path) -> dict[str, Symbol]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is no TOML: {error}") from None
-    return {name: Symbol(_toml_value(name, value, path), str(path)) for name, value in table.items()}
+    places = {name: _toml_place(name, text, path) for name in table}
+    return {name: Symbol(_toml_value(name, value, places[name]), places[name]) for name, value in table.items()}
 
 
-def _toml_value(name: str, value: Any, path: Path) -> Value:
+def _toml_value(name: str, value: Any, place: str) -> Value:
     if isinstance(value, bool | int | float):
         return float(value)
     if isinstance(value, str):
         return value
-    raise InputError(f"{path}: '{name}' is {value!r}; give a number or a text")
+    raise InputError(f"{place}: '{name}' is {value!r}; give a number or a text")
+
+
+def _toml_place(name: str, text: str, path: Path) -> str:
+    """Where a key of a TOML file stands: its line, where it is written plainly or in quotes."""
+    found = re.search(rf"""^\s*(?:\[\s*)?(["']?){re.escape(name)}\1\s*[=\].]""", text, re.MULTILINE)
+    return f"{path}, line {text[: found.end()].count(chr(10)) + 1}" if found else str(path)
 
 
 def _changes(changes: Iterable[str]) -> dict[str, Symbol]:
@@ -352,7 +381,8 @@ def run_initfile(
         path: the file; see `read`.
         out: folder of the results; it is made where it is missing.
         progress: is given the time after each step [s].
-        say: is given a sentence each `measurePeriod`, and those of `InitFile.notes` at first.
+        say: is given a sentence each `measurePeriod`, and those of `InitFile.notes` at first. No viewer is opened here,
+            `useGeomview` or not: `contactsim.look.view` shows the trajectory.
 
     Returns:
         The run, and the files `write` wrote of it.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, DenseOutput, OdeSolver, Radau
 
+from . import registry
 from .errors import InputError, SimulationError, StepSizeError
 from .hybrid import Array, Euclidean, Flow, Manifold
 from .tolerances import Tolerances
@@ -139,19 +140,23 @@ METHODS: dict[str, type[OdeSolver]] = {
     "LSODA": LSODA,
 }
 
+IMPLICIT = ("Radau", "BDF", "LSODA")  # methods that use the derivative of the rate
+
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
 SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, instead of leaving that much to another
 
 
 def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
-    """The stepper class called `name`, of SciPy or of this module.
+    """The stepper class called `name`, of SciPy, of this module or of a plugin.
 
     Raises:
         InputError: no such method (the known ones are listed), or `tolerances` give no step to one with a fixed step.
     """
+    if name not in METHODS and name in (plugins := registry.names("integrators")):
+        return registry.load("integrators", name)
     if name not in METHODS:
-        raise InputError(f"no integrator '{name}'; choose one of {', '.join(METHODS)}")
+        raise InputError(f"no integrator '{name}'; choose one of {', '.join([*METHODS, *plugins])}")
     if name == "RK4" and tolerances is not None and math.isinf(tolerances.max_step):
         raise InputError("the integrator RK4 has a fixed step; give it as Tolerances(max_step=...)")
     return METHODS[name]
@@ -198,7 +203,7 @@ class Stepper:
         first_step: float | None,
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
-        self._method = method(name)
+        self._method, self._implicit = method(name), name in IMPLICIT
         self.evaluations = 0
         self.step_size = first_step
         self._restart(t, x, math.inf)
@@ -217,15 +222,24 @@ class Stepper:
         self.evaluations += 1
         return self.space.chart_rate(dx, self.flow.field(t, self.space.integrate(self._base, dx)))
 
+    def _jacobian(self, t: float, dx: Array) -> Array:
+        """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""
+        x = self.space.integrate(self._base, dx)
+        matrix = np.asarray(self.flow.jacobian(t, x), dtype=float)
+        bracket = self.space.bracket(self.flow.field(t, x))
+        return matrix if bracket is None else matrix - 0.5 * bracket
+
     def _new_solver(self, bound: float, first_step: float | None) -> OdeSolver:
         if first_step is not None:
             first_step = min(first_step, bound - self.t)
-        limits = {
+        limits: dict[str, Any] = {
             "rtol": STEP_SHARE * self.tolerances.rtol,
             "atol": STEP_SHARE * self.tolerances.atol,
             "max_step": self.tolerances.max_step,
         }
         rate = self._flat_rate if type(self.space) is Euclidean else self._rate
+        if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
+            limits["jac"] = self._jacobian
         return self._method(rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
 
     def step(self, bound: float) -> Segment:
@@ -286,7 +300,8 @@ class Stepper:
         return True
 
     def _advance(self, solver: OdeSolver, t0: float, base: Array) -> Segment:
-        message = solver.step()
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial step that went too far is not taken
+            message = solver.step()
         if solver.status == "failed":
             raise StepSizeError(
                 f"the step at t = {t0:.12g} s fell below the smallest one ({message}); the motion is singular or stiff"

@@ -8,8 +8,9 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -21,18 +22,21 @@ from rich.table import Table
 
 from . import look
 from .errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
-from .hybrid import Array
+from .hybrid import Array, HybridSystem
 from .linearization import EventLinearization, Linearization
 from .linearization import linearize as derivative_of
 from .listings import terminal
+from .model import Model
 from .progress import bar
 from .scene import Scene, build
+from .session import Session
 from .simulation import Simulation
 from .storage import EventSummary, save_linearization, summary
 from .storage import save as save_run
 from .trajectory import Event, Status, Trajectory
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
+PLOT_DPI = 120  # dots an inch
 REASONS = 5  # sentences on matrices that do not exist
 EIGENVALUES = 3  # of a saltation matrix, the largest
 
@@ -47,6 +51,9 @@ class Job:
         end: when it ends [s].
         text: its scene file (TOML); empty for a model.
         write: writes what a model leaves behind besides run.nc: (trajectory, folder) -> files.
+        view: whether the run itself asks for the viewer.
+        animation: keyword arguments of `look.view` and `look.export_html`, such as fps.
+        frame: keyword arguments of `look.export_png`, such as width and height.
     """
 
     title: str
@@ -54,6 +61,9 @@ class Job:
     end: float
     text: str
     write: Callable[[Trajectory, Path], tuple[Path, ...]] = lambda trajectory, folder: ()
+    view: bool = False
+    animation: Mapping[str, Any] = field(default_factory=dict)
+    frame: Mapping[str, Any] = field(default_factory=dict)
 
 
 def prepare(scene: Scene) -> tuple[Simulation, float]:
@@ -71,24 +81,58 @@ def prepare(scene: Scene) -> tuple[Simulation, float]:
 
 def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:
     """The run up to `t1` [s]; Ctrl-C and failures keep what was computed, its status and message tell of them."""
-    began = clock.perf_counter()
-    status, message = None, ""
-    try:
+
+    def go() -> Trajectory:
         with bar(simulation.t, t1) as tick, _interruptible(tick) as told:
             simulation.advance_to(t1, told)
+        return simulation.trajectory
+
+    return _kept(go, lambda: simulation, title)
+
+
+def watch(simulation: Simulation, t1: float, title: str, open_browser: bool = True) -> Trajectory:
+    """The run while somebody looks on in the browser, until Ctrl-C.
+
+    It starts with the first look, pauses at `t1` [s], and goes on if it is let.
+
+    What is returned is the run since it was last started, or since its contact law was last changed.
+    """
+    session = Session(simulation, t1, title=title, playing=False)
+
+    def go() -> Trajectory:
+        look.view(session, open_browser=open_browser)
+        return session.trajectory
+
+    return _kept(go, lambda: session.simulation, title, lambda: session.begun)
+
+
+def _kept(
+    go: Callable[[], Trajectory],
+    simulation: Callable[[], Simulation],
+    title: str,
+    begun: Callable[[], bool] = lambda: True,
+) -> Trajectory:
+    """What `go` returns; where it is interrupted or fails after it has begun, what the simulation has computed."""
+    began = clock.perf_counter()
+    try:
+        trajectory = go()
     except KeyboardInterrupt:
-        status, message = Status.INTERRUPTED, f"The run was interrupted at t = {simulation.t:.6g} s."
+        trajectory = _ended(simulation(), Status.INTERRUPTED, "The run was interrupted")
     except ContactSimError as error:
-        status, message = Status.FAILED, str(error)
+        if not begun():
+            raise
+        trajectory = replace(simulation().trajectory, status=Status.FAILED, message=str(error))
     except Exception as error:
         traceback.print_exc()
-        status, message = Status.FAILED, f"{type(error).__name__} at t = {simulation.t:.6g} s: {error}"
-    trajectory = simulation.trajectory
-    if status is not None:
-        trajectory = replace(trajectory, status=status, message=message)
+        trajectory = _ended(simulation(), Status.FAILED, f"{type(error).__name__}", f": {error}")
     reached = f"{trajectory.arcs[-1].t1:.6g} s simulated in {clock.perf_counter() - began:.3g} s"
     terminal(error=True).print(f"{escape(title)}: {reached}, {trajectory.evaluations} evaluations")
     return trajectory
+
+
+def _ended(simulation: Simulation, status: Status, what: str, reason: str = ".") -> Trajectory:
+    message = f"{what} at t = {simulation.t:.6g} s{reason}"
+    return replace(simulation.trajectory, status=status, message=message)
 
 
 @contextmanager
@@ -163,14 +207,32 @@ def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
     return True
 
 
-def write_html(trajectory: Trajectory, where: Path, name: str = "run.html") -> Path:
-    """Write an offline page."""
-    return look.export_html(trajectory, where / name)
+def write_html(trajectory: Trajectory, where: Path, name: str = "run.html", **options: Any) -> Path:
+    """Write an offline page; options as for the viewer."""
+    return look.export_html(trajectory, where / name, **options)
 
 
-def write_png(trajectory: Trajectory, where: Path, name: str = "run.png") -> Path:
-    """Write a picture."""
-    return look.export_png(trajectory, where / name)
+def write_png(trajectory: Trajectory, where: Path, name: str = "run.png", **options: Any) -> Path:
+    """Write a picture; options as for the viewer."""
+    return look.export_png(trajectory, where / name, **options)
+
+
+def demand_plots(system: HybridSystem) -> None:
+    """Raise InputError where a system has no plots, or matplotlib is missing."""
+    if not isinstance(system, Model) or type(system).figures is Model.figures:
+        raise InputError(f"a {type(system).__name__} has no plots of its own; leave --plots out")
+    if find_spec("matplotlib") is None:
+        raise InputError("--plots needs matplotlib; pip install 'contactsim[plot]'")
+
+
+def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
+    """Write what a model plots of its run, NAME.png each."""
+    assert isinstance(trajectory.system, Model)
+    files = []
+    for name, figure in trajectory.system.figures(trajectory).items():
+        files.append(where / f"{name}.png")
+        figure.savefig(files[-1], dpi=PLOT_DPI)
+    return files
 
 
 def write_mp4(trajectory: Trajectory, where: Path, name: str = "run.mp4") -> Path:
@@ -198,9 +260,9 @@ def drawable(trajectory: Trajectory) -> Trajectory:
     return trajectory
 
 
-def show(trajectory: Trajectory) -> None:
-    """Play the run in the browser until Ctrl-C."""
-    look.view(trajectory)
+def show(trajectory: Trajectory, **options: Any) -> None:
+    """Play the run in the browser until Ctrl-C; options as for the viewer."""
+    look.view(trajectory, **options)
 
 
 # --- what is printed --------------------------------------------------------------------------------------------

@@ -205,9 +205,8 @@ class Linearization:
         self._parameters = Parameters(parameters)
         self._tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
         self._integrator = integrator
-        self._plugins: list[EventDerivative] = [
-            registry.load("event_derivatives", name)() for name in _by_priority(registry.names("event_derivatives"))
-        ]
+        plugins = dict(registry.load_all("event_derivatives"))
+        self._plugins: list[EventDerivative] = [plugins[name]() for name in _by_priority(list(plugins))]
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())

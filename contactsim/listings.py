@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from . import registry
 from .errors import PluginError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
     from rich.console import Console
+    from rich.table import Table
 
 
 def terminal(error: bool = False) -> Console:
@@ -33,6 +37,8 @@ def entries() -> tuple[dict[str, Any], list[str]]:
             found.update(registry.load("robots", name)())
         except PluginError as error:
             faults.append(str(error))
+        except Exception as error:
+            faults.append(f"the catalogue '{name}' of contactsim.robots fails with {type(error).__name__}: {error}")
     return found, faults
 
 
@@ -88,7 +94,75 @@ def plugins() -> int:
         table.add_row(plugin.group, escape(plugin.name), plugin.distribution, escape(plugin.target), state)
     console = terminal()
     console.print(table)
+    laws = [plugin.name for plugin in found if plugin.group == "contact_laws" and not plugin.error]
+    console.print(parameter_table(laws))
     for plugin in found:
         if plugin.error:
             console.print(escape(plugin.error), style="red", soft_wrap=True)
+    return 0
+
+
+class ParameterRow(NamedTuple):
+    """A parameter of a plugin as it is listed: name, default, unit, range and description."""
+
+    name: str
+    default: str
+    unit: str
+    range: str
+    description: str
+
+
+UNIT = re.compile(r"\s*\[([^\]]*)\]\s*$")
+BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+
+
+def parameter_rows(schema: type[BaseModel]) -> list[ParameterRow]:
+    """The parameters of a schema; the unit is what a description ends with in brackets."""
+    rows = []
+    for name, field in schema.model_fields.items():
+        text = field.description or ""
+        unit = UNIT.search(text)
+        bounds = ", ".join(f"{BOUNDS[kind]} {value:g}" for item in field.metadata for kind, value in _bounds(item))
+        plain = text[: unit.start()] if unit else text
+        rows.append(ParameterRow(name, _default(field), unit[1] if unit else "", bounds, plain))
+    return rows
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    number = isinstance(field.default, (int, float)) and not isinstance(field.default, bool)
+    return f"{field.default:g}" if number else str(field.default)
+
+
+def _bounds(item: Any) -> list[tuple[str, float]]:
+    return [(kind, value) for kind in BOUNDS if (value := getattr(item, kind, None)) is not None]
+
+
+def parameter_table(plugins: list[str], group: str = "contact_laws") -> Table:
+    """The parameters of plugins of a group by name; those of laws as `--set law.NAME=VALUE` takes them."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("plugin", "parameter", "default", "unit", "range", "description")
+    for name in plugins:
+        schema = getattr(registry.load(group, name), "Parameters", None)
+        for k, row in enumerate(parameter_rows(schema) if schema is not None else ()):
+            table.add_row(*(escape(text) for text in (name if k == 0 else "", *row)))
+    return table
+
+
+def parameters(name: str) -> int:
+    """Print the parameters of the plugins of one name: what they are called, their defaults and what they mean.
+
+    Raises:
+        PluginError: no plugin has this name, or it does not load.
+    """
+    groups = [group for group in registry.GROUPS if name in registry.names(group)]
+    if not groups:
+        raise PluginError(f"no plugin '{name}'; `contactsim plugins` lists them")
+    for group in groups:
+        schema = getattr(registry.load(group, name), "Parameters", None)
+        some = schema is not None and schema.model_fields
+        terminal().print(parameter_table([name], group) if some else f"{group}: {name} has no parameters", markup=False)
     return 0

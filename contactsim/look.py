@@ -20,6 +20,7 @@ from . import registry
 from .errors import InputError
 
 if TYPE_CHECKING:
+    from .session import Session
     from .trajectory import Trajectory
 
 DARK, PLAIN, LIGHT = "#344054", "#98a2b3", "#d0d5dd"
@@ -144,9 +145,41 @@ def level(points: np.ndarray) -> np.ndarray:
     return np.zeros(np.shape(points)[:-1])
 
 
-def view(trajectory: Trajectory, viewer: str = "meshcat", **options: Any) -> None:
-    """Play a run live in the browser."""
-    registry.load("viewers", viewer)().view(trajectory, **options)
+def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Trajectory | None:
+    """Show a run, or run a system while it is shown, in the browser until Ctrl-C.
+
+    Args:
+        what: a Trajectory to play; or a system, a Simulation or a Session to run in real time, with controls in the
+            page.
+        state: where a system starts; by default a robot in its nominal pose above ground, or a model's own start.
+        viewer: name of the viewer.
+        options: of the viewer, such as `open_browser`.
+
+    Returns:
+        None for a Trajectory, else the run that was made.
+
+    Raises:
+        InputError: `what` is something else, or has no geometry to show.
+    """
+    shown = registry.load("viewers", viewer)()
+    if hasattr(what, "arcs"):
+        return shown.view(what, **options)  # type: ignore[no-any-return]
+    if not hasattr(shown, "live"):
+        raise InputError(f"the viewer '{viewer}' shows finished runs only; give it a Trajectory")
+    return shown.live(_session(what, state), **options)  # type: ignore[no-any-return]
+
+
+def _session(what: Any, state: Any) -> Session:
+    from .session import Session, begin
+
+    if isinstance(what, Session):
+        return what
+    return Session(begin(what, state), title=_title(what), playing=False)
+
+
+def _title(what: Any) -> str:
+    system = getattr(what, "system", what)
+    return getattr(getattr(system, "robot", None), "name", "") or type(system).__name__
 
 
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:

@@ -19,6 +19,8 @@ from .hybrid import NOTHING, Array, Euclidean, Finding, Flow, HybridSystem, Tran
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .look import Drawing
     from .trajectory import Trajectory
 
@@ -148,10 +150,10 @@ class Model(HybridSystem):
     """A hybrid system with parameters and states by name: charts, fields, boundaries, transitions.
 
     A model says what its `field`, its `boundaries` and its `reset` are; `start` finds the chart of a state, and
-    `validate`, `record`, `jacobian`, `next_time` and `drawing` may be added. Charts are any hashable values and may
-    have states of their own size. Continuous states come first; those named in `bookkeeping` follow them, have no rate,
-    and change in transitions only: `field` may leave them out. What a transition remembers in numbers belongs there,
-    not into the chart, which derivatives hold.
+    `validate`, `record`, `jacobian`, `next_time`, `drawing` and `figures` may be added. Charts are any hashable values
+    and may have states of their own size. Continuous states come first; those named in `bookkeeping` follow them, have
+    no rate, and change in transitions only: `field` may leave them out. What a transition remembers in numbers belongs
+    there, not into the chart, which derivatives hold.
 
     Args:
         parameters: values by name; what is not given has its default.
@@ -217,6 +219,10 @@ class Model(HybridSystem):
     def drawing(self, t: float, x: Array, chart: Hashable) -> Drawing | None:
         """What a state in a chart looks like, for the viewer: see `contactsim.look`; None: it cannot be drawn."""
         return None
+
+    def figures(self, trajectory: Trajectory) -> Mapping[str, Figure]:
+        """Plots of a run of this model by name, figures of matplotlib; none unless a model has some."""
+        return {}
 
     # --- what the engine asks for -----------------------------------------------------------------------------
 

@@ -6,14 +6,18 @@ Groups: ``contactsim.contact_laws``, ``contactsim.event_derivatives``, ``contact
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from .errors import PluginError
 
-GROUPS = ("contact_laws", "event_derivatives", "models", "robots", "viewers")
+GROUPS = ("contact_laws", "event_derivatives", "models", "controllers", "integrators", "robots", "viewers")
 
 
 @dataclass(frozen=True)
@@ -28,15 +32,20 @@ class PluginInfo:
 
 
 @cache
-def _entries(group: str) -> tuple[EntryPoint, ...]:
-    # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
-    unique = {(entry.name, entry.value): entry for entry in entry_points(group=f"contactsim.{group}")}
-    return tuple(sorted(unique.values(), key=lambda entry: entry.name))
+def _entries() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """{group: its entry points by name}; the environment is read once, when a plugin is first asked for."""
+    everything = entry_points()
+    found = {}
+    for group in GROUPS:
+        # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
+        unique = {(entry.name, entry.value): entry for entry in everything.select(group=f"contactsim.{group}")}
+        found[group] = tuple(sorted(unique.values(), key=lambda entry: entry.name))
+    return found
 
 
 def names(group: str) -> list[str]:
     """Names registered in a group, sorted; nothing is imported."""
-    return sorted({entry.name for entry in _entries(group)})
+    return sorted({entry.name for entry in _entries().get(group, ())})
 
 
 def load(group: str, name: str) -> Any:
@@ -44,30 +53,59 @@ def load(group: str, name: str) -> Any:
 
     Raises:
         PluginError: the name is unknown (the known ones are listed), belongs to two plugins (both are named),
-            or its import fails (with the reason).
+            its import fails (with the reason), or it breaks the contract of its group.
     """
-    found = [entry for entry in _entries(group) if entry.name == name]
+    found = [entry for entry in _entries().get(group, ()) if entry.name == name]
     if not found:
         known = ", ".join(names(group)) or "none"
         raise PluginError(f"no plugin '{name}' in contactsim.{group}; registered there: {known}")
     if len(found) > 1:
         both = " and ".join(f"{entry.value} ({_distribution(entry)})" for entry in found)
         raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")
+    where = f"the plugin '{name}' ({found[0].value} of {_distribution(found[0])})"
     try:
-        return found[0].load()
-    except Exception as error:
-        where = f"{found[0].value} of {_distribution(found[0])}"
+        plugin = found[0].load()
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise PluginError(
-            f"the plugin '{name}' ({where}) fails on import with {reason}; mend or uninstall it"
-        ) from error
+        raise PluginError(f"{where} fails on import with {reason}; mend or uninstall it") from error
+    from .admission import breach
+
+    if reason := breach(group, plugin):
+        raise PluginError(f"{where} {reason}")
+    return plugin
+
+
+def load_all(group: str) -> Iterator[tuple[str, Any]]:
+    """(name, plugin) of every plugin of a group that loads; of each one that does not, its reason is a warning."""
+    for name in names(group):
+        try:
+            yield name, load(group, name)
+        except PluginError as error:
+            warnings.warn(str(error), stacklevel=3)
+
+
+def homes(group: str) -> list[Path]:
+    """Folders in which the modules of a group's plugins lie; of a package, the folder it lies in.
+
+    The modules themselves are not imported; those that cannot be found are left out.
+    """
+    found: dict[Path, None] = {}
+    for entry in _entries().get(group, ()):
+        try:
+            spec = find_spec(entry.module)
+        except (ImportError, ValueError):  # a parent package fails
+            continue
+        if spec is not None and spec.origin:
+            file = Path(spec.origin)
+            found[file.parent.parent if spec.submodule_search_locations else file.parent] = None
+    return list(found)
 
 
 def survey() -> list[PluginInfo]:
     """Every registered plugin, each loaded once on its own; a broken one is listed with its reason."""
     result = []
     for group in GROUPS:
-        for entry in _entries(group):
+        for entry in _entries().get(group, ()):
             try:
                 load(group, entry.name)
                 error = ""
@@ -78,4 +116,4 @@ def survey() -> list[PluginInfo]:
 
 
 def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "unknown distribution"
+    return (entry.dist.name if entry.dist is not None else "") or "an unknown distribution"

@@ -8,16 +8,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
+from scipy.optimize import brentq
 
 from . import registry
+from .cast import BodiesTable, Member, PairTable, shifted, start_of, world_of
 from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
-from .multibody.controllers import PD
+from .grounds import GROUNDS, Ground, Table
+from .multibody.controllers import PD, Controller, Sampled, as_controller
+from .multibody.loops import LoopClosure
+from .multibody.merge import JointControllers
 from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
 from .multibody.system import ContactSystem, State
 from .multibody.terrain import Flat, Slope, Terrain
@@ -27,13 +32,8 @@ Array = np.ndarray
 Gain = float | list[float] | dict[str, float]
 
 DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
+PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 TIME = 2.0  # duration of a run without a demonstration [s]
-
-
-class Table(BaseModel):
-    """A table of a scene file: unknown keys, NaN and infinity are mistakes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Coefficients(Table):
@@ -86,7 +86,7 @@ class RobotTable(Table):
     name: str | None = None
     file: str | None = None
     root: Literal["free_flyer", "fixed", "planar"] | None = None
-    package_dirs: list[str] = []
+    package_dirs: list[str] = Field(default_factory=list)
     contacts: Literal["auto"] | list[PointTable] | None = None
 
     @model_validator(mode="after")
@@ -98,32 +98,17 @@ class RobotTable(Table):
         return self
 
 
-class FlatTable(Table):
-    """[terrain] kind = "flat"."""
+class OtherRobotTable(RobotTable):
+    """[robots.NAME]: a further robot, moved by `shift` (x, y) [m], `height` [m] above ground in its nominal pose or q.
 
-    kind: Literal["flat"] = "flat"
-    height: float = 0.0
-    velocity: tuple[float, float] = (0.0, 0.0)
+    With `hold` a joint PD holds that pose, with gains that carry its weight.
+    """
 
-    def build(self) -> Terrain:
-        """The ground."""
-        return Flat(self.height, self.velocity)
-
-
-class SlopeTable(Table):
-    """[terrain] kind = "slope": angle [rad]."""
-
-    kind: Literal["slope"] = "slope"
-    angle: float
-    downhill: tuple[float, float] = (1.0, 0.0)
-
-    def build(self) -> Terrain:
-        """The ground."""
-        return Slope(self.angle, self.downhill)
-
-
-GROUNDS = (FlatTable, SlopeTable)
-Ground = Annotated[FlatTable | SlopeTable, Field(discriminator="kind")]
+    shift: tuple[float, float] = (0.0, 0.0)
+    height: float | None = Field(default=None, ge=0.0)
+    q: list[float] | None = None
+    v: list[float] | None = None
+    hold: bool = True
 
 
 class LawTable(Table):
@@ -138,13 +123,21 @@ class LawTable(Table):
         return dict(self.__pydantic_extra__ or {})
 
 
+CONTROLLERS = ("none", "pd", "demo")
+
+
 class ControllerTable(Table):
-    """[controller]: none, joint PD about a reference, or the demonstration's; period is that of zero-order hold [s].
+    """[controller]: none, joint PD about a reference, the demonstration's, or a plugin with its parameters.
+
+    The period is that of zero-order hold [s].
+
+    A demonstration may have a controller of its own, without gains; joint PD then takes its place by kind = "pd".
 
     A gain is one number, an array (nv,), or a table of single joints, where the others keep what they have without it.
     """
 
-    kind: Literal["none", "pd", "demo"] | None = None
+    kind: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
     kp: Gain | None = None
     kd: Gain | None = None
     kp_scale: float | None = Field(default=None, gt=0.0)
@@ -153,13 +146,30 @@ class ControllerTable(Table):
     period: float | None = Field(default=None, gt=0.0)
 
 
+class LoopTable(Table):
+    """[[loop]]: two bodies that are held together; see LoopClosure."""
+
+    frame_a: str
+    frame_b: str
+    offset_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    kind: Literal["point", "hinge", "pose"] = "point"
+    name: str = ""
+
+
 class StartTable(Table):
-    """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v."""
+    """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v.
+
+    A pose is moved to the nearest one that closes the loops; q and v are taken as they are, or so with close = true.
+    """
 
     pose: Literal["nominal", "demo"] | None = None
     q: list[float] | None = None
     v: list[float] | None = None
     height: float | None = Field(default=None, ge=0.0)
+    close: bool = False
 
     @model_validator(mode="after")
     def _one_pose(self) -> StartTable:
@@ -174,7 +184,7 @@ class RunTable(Table):
     time: float | None = Field(default=None, gt=0.0)
     rtol: float | None = Field(default=None, gt=0.0)
     atol: float | None = Field(default=None, gt=0.0)
-    integrator: str = "DOP853"
+    integrator: str | None = None
     record_period: float | None = Field(default=None, gt=0.0)
     max_events: int = Field(default=100_000, gt=0)
     accumulation: Literal["pass", "stop"] = "pass"
@@ -183,16 +193,20 @@ class RunTable(Table):
 class Scene(Table):
     """A scene file."""
 
-    robot: RobotTable
+    robot: RobotTable | None = None
     contact: ContactTable = ContactTable.model_validate({})
     terrain: Ground | None = None
     law: LawTable = LawTable()
     controller: ControllerTable = ControllerTable()
     start: StartTable = StartTable()
     run: RunTable = RunTable()
-    body: dict[str, BodyTable] = {}
+    body: dict[str, BodyTable] = Field(default_factory=dict)
+    loop: list[LoopTable] = Field(default_factory=list)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     joint_limits: bool = True
+    robots: dict[str, OtherRobotTable] = Field(default_factory=dict)
+    bodies: list[BodiesTable] = Field(default_factory=list)
+    pairs: list[PairTable] = Field(default_factory=list)
 
     @field_validator("terrain", mode="before")
     @classmethod
@@ -219,10 +233,30 @@ class Scene(Table):
             raise ValueError("give a positive magnitude [m/s^2], or three numbers")
         return (0.0, 0.0, -value)
 
+    @model_validator(mode="after")
+    def _somebody(self) -> Scene:
+        if self.robot is None and not (self.robots or self.bodies):
+            raise ValueError("a robot is required: give [robot], [robots.NAME] or [[bodies]]")
+        if self.robot is None and (self.controller != ControllerTable() or self.start != StartTable()):
+            raise ValueError("controller and start go with [robot]; bodies and [robots.NAME] have their own")
+        if self.pairs and not self.is_world:
+            raise ValueError("pairs go with [[bodies]] or [robots.NAME]")
+        return self
+
+    @property
+    def is_world(self) -> bool:
+        """Whether there is more than one robot."""
+        return self.robot is None or bool(self.robots or self.bodies)
+
+    @property
+    def main(self) -> str:
+        """Name of the robot in [robot] or of its file; empty where there is none."""
+        return "" if self.robot is None else self.robot.name or Path(self.robot.file or "").stem
+
     @property
     def title(self) -> str:
-        """A short name: that of the robot or of its file."""
-        return self.robot.name or Path(self.robot.file or "").stem
+        """A short name: that of the robot or of its file, or of all others."""
+        return self.main or "+".join([*self.robots, *(body.name for body in self.bodies)])
 
     def text(self) -> str:
         """The scene as TOML; what was left to its default is left out."""
@@ -268,12 +302,20 @@ def assemble(
     """A scene from nested tables and settings "key=value", which replace what the tables say."""
     for setting in settings:
         _assign(tables, setting)
-    robot = tables.get("robot")
-    if folder is not None and isinstance(robot, dict):
+    others = tables.get("robots")
+    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
+    for robot in found:
+        if folder is None or not isinstance(robot, dict):
+            continue
         if isinstance(robot.get("file"), str):
             robot["file"] = str(folder / Path(robot["file"]).expanduser())
         if isinstance(robot.get("package_dirs"), list):
             robot["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in robot["package_dirs"]]
+    ground = tables.get("terrain")
+    while folder is not None and isinstance(ground, dict):
+        if isinstance(ground.get("file"), str):
+            ground["file"] = str(folder / Path(ground["file"]).expanduser())
+        ground = ground.get("ground")
     return validated(Scene, tables, where)
 
 
@@ -337,15 +379,25 @@ def build(scene: Scene) -> Built:
     Raises:
         InputError: a file, a name or a value of the scene cannot be used.
     """
-    robot, demo = _robot(scene)
+    robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
     slope = demo.slope if demo is not None else 0.0
     terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
     law, left_over = _law(scene.law)
-    controller = _controller(scene.controller, robot, demo)
+    controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
     given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
-    system = ContactSystem(robot, terrain, law, controller, scene.gravity, scene.joint_limits, tolerances=tolerances)
+    gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
+    start = None
+    if robot is not None:  # where it stands does not depend on what else is there
+        own = () if scene.is_world else loops
+        alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, own, tolerances=tolerances)
+        start = _start(scene.start, alone, demo)
+    if scene.is_world:
+        robot, controller, start = _world(scene, robot, controller, start, terrain)
+    assert robot is not None
+    assert start is not None
+    system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, loops, tolerances=tolerances)
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"law.{name} is {value!r}; give a number")
@@ -358,29 +410,87 @@ def build(scene: Scene) -> Built:
         "max_events": run.max_events,
         "accumulation": run.accumulation,
     }
-    return Built(system, _start(scene.start, system, demo), (0.0, time), options)
+    return Built(system, start, (0.0, time), options)
 
 
-def _robot(scene: Scene) -> tuple[Robot, Any]:
-    table = scene.robot
+def _world(
+    scene: Scene, robot: Robot | None, controller: Controller | None, start: State | None, terrain: Terrain
+) -> tuple[Robot, Controller | None, State]:
+    """All robots and bodies of a scene, what drives them, and where they start."""
+    shared = scene.contact.given()
+    members = [] if robot is None or start is None else [Member(scene.main, robot, start.q, start.v)]
+    driven = {} if controller is None else {scene.main: controller}
+    for name, table in scene.robots.items():
+        other = _other(scene, name, table, terrain)
+        members.append(other)
+        if table.hold and other.robot.actuated.any():
+            driven[name] = PD(other.robot, other.q, *_gains(other.robot))
+    members += [body.build(shared) for body in scene.bodies]
+    world = _changed(scene, world_of(members, scene.pairs), shared={})
+    controllers = {name: world.parts[name].drive(own) for name, own in driven.items()}
+    joint = JointControllers(controllers) if len(controllers) > 1 else next(iter(controllers.values()), None)
+    return world, joint, State(*start_of(world, members))
+
+
+def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) -> Member:
+    """A further robot with its start; its configuration is lifted to its height before it is moved aside."""
+    robot, _ = _named(table.name) if table.name is not None else (_from_file(table), None)
+    if isinstance(table.contacts, list):
+        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    robot = _sharing(robot, scene)
+    where = StartTable(q=table.q, v=table.v, height=table.height)
+    alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
+    q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
+    _demand_size(f"robots.{name}.q", q, robot.nq)
+    shift = shifted(robot, q, table.shift, robot.contact_positions)
+    start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
+    height = DROP if table.height is None and table.q is None and _vertical(robot, q) is not None else None
+    return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
+
+
+def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
     robot, demo = _named(table.name) if table.name is not None else (_from_file(table), None)
     if isinstance(table.contacts, list):
         robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
-    named = scene.contact.named
+    if scene.is_world:
+        return _sharing(robot, scene), demo
+    return _changed(scene, robot, scene.contact.given()), demo
+
+
+def _sharing(robot: Robot, scene: Scene) -> Robot:
+    """The robot with the coefficients of all contacts."""
+    given: dict[str, Any] = dict(scene.contact.given())
+    return robot.with_contacts([replace(point, **given) for point in robot.contacts]) if given else robot
+
+
+def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
+    """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts.
+
+    In a world, the contacts and bodies of the scene's own robot may go by their short names.
+    """
+    pairs = {pair.name: pair for pair in robot.pairs}
     known = [point.name for point in robot.contacts]
+    named = {_full(name, scene, {*known, *pairs}): table for name, table in scene.contact.named.items()}
     for name in named:
-        if name not in known:
-            raise InputError(f"no contact '{name}'; there are {', '.join(known) or 'none'}")
-    changes: dict[str, Any] = {
-        name: scene.contact.given() | (named[name].given() if name in named else {}) for name in known
-    }
+        if name not in known and name not in pairs:
+            raise InputError(f"no contact '{name}'; there are {', '.join([*known, *pairs]) or 'none'}")
+    changes: dict[str, Any] = {name: shared | (named[name].given() if name in named else {}) for name in known}
     if any(changes.values()):
         robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
+    own: dict[str, dict[str, Any]] = {name: dict(table.given()) for name, table in named.items() if name in pairs}
+    if own:
+        robot = robot.with_pairs([replace(pair, **own.get(name, {})) for name, pair in pairs.items()])
     for body, values in scene.body.items():
         for kind in BodyTable.model_fields:
             if (value := getattr(values, kind)) is not None:
-                robot = robot.with_body_parameter(body, kind, value)
-    return robot, demo
+                robot = robot.with_body_parameter(_full(body, scene, set(robot.bodies)), kind, value)
+    return robot
+
+
+def _full(name: str, scene: Scene, known: set[str]) -> str:
+    """The name in a world of what the scene's own robot calls `name`."""
+    full = f"{scene.main}/{name}"
+    return full if name not in known and full in known else name
 
 
 def _named(name: str) -> tuple[Robot, Any]:
@@ -413,15 +523,60 @@ def _law(table: LawTable) -> tuple[ContactLaw, dict[str, Any]]:
     return law(**given), {name: value for name, value in table.parameters.items() if name not in own}
 
 
-def _controller(table: ControllerTable, robot: Robot, demo: Any) -> PD | None:
+def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
+    """Gravity of the scene, or where it says nothing that of the demonstration [m/s^2]."""
+    own = getattr(demo, "gravity", None)
+    return scene.gravity if own is None or "gravity" in scene.model_fields_set else (0.0, 0.0, -own)
+
+
+def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
+    """The controller of a plugin.
+
+    Raises:
+        InputError: there is no such kind or plugin, or gains are given to it, or parameters that it does not take.
+    """
+    kind, known = str(table.kind), registry.names("controllers")
+    if kind not in known:
+        raise InputError(f"no controller of kind '{kind}'; choose one of {', '.join([*CONTROLLERS, *known])}")
+    gains = ("kp", "kd", "kp_scale", "kd_scale", "reference")
+    if given := [name for name in gains if getattr(table, name) is not None]:
+        raise InputError(f"controller.{given[0]} belongs to joint PD; give controller.parameters to '{kind}'")
+    make = registry.load("controllers", kind)
+    try:
+        controller = make(robot, **table.parameters)
+    except TypeError as error:
+        raise InputError(f"controller.parameters do not fit the controller '{kind}': {error}") from error
+    return as_controller(controller) if table.period is None else Sampled(controller, table.period, robot.nv)
+
+
+def _controller(table: ControllerTable, robot: Robot, demo: Any) -> Controller | None:
+    if table.kind is not None and table.kind not in CONTROLLERS:
+        return _plugged(table, robot)
+    if table.parameters:
+        raise InputError("controller.parameters are those of a plugin; give its name as controller.kind")
+    own = getattr(demo, "controller", None)
+    gains = (table.kp, table.kd, table.kp_scale, table.kd_scale)
+    wanted = "pd" if any(value is not None for value in (*gains, table.reference, table.period)) else "none"
+    asked = table.kind == "demo" or (table.kind is None and table.reference is None)
+    if own is not None and asked and table.reference in (None, "demo"):
+        if any(value is not None for value in gains):
+            raise InputError(
+                f"the demonstration of '{robot.name}' has a controller of its own, without gains; give"
+                " controller.kind = 'pd' for joint control with gains"
+            )
+        return as_controller(own) if table.period is None else Sampled(own, table.period, robot.nv)
     moved = demo is not None and demo.reference is not None
-    settings = (table.kp, table.kd, table.kp_scale, table.kd_scale, table.reference, table.period)
-    wanted = "pd" if any(value is not None for value in settings) else "none"
     kind = table.kind or ("demo" if moved and table.reference is None else wanted)
     if kind == "none":
         if wanted != "none":
             raise InputError("controller.kind is 'none', and gains, reference or period are given; leave one out")
         return None
+    return _joint_control(table, kind, robot, demo)
+
+
+def _joint_control(table: ControllerTable, kind: str, robot: Robot, demo: Any) -> PD:
+    """Joint PD control about the reference of the table or of the demonstration."""
+    moved = demo is not None and demo.reference is not None
     if not moved and "demo" in (kind, table.reference):
         raise InputError(f"the robot '{robot.name}' has no demonstration with motors; give controller.kind = 'pd'")
     if kind == "demo" and table.reference not in (None, "demo"):
@@ -473,7 +628,15 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     height = table.height
     if height is None and demo is None and table.q is None and table.pose is None and _vertical(robot, q) is not None:
         height = DROP
-    return State(q if height is None else _lifted(system, q, height), v)
+    closing = bool(system.loops) and (table.close or table.q is None)
+    q = system.close(q).q if closing else q
+    q = q if height is None else lifted(system, q, height)
+    return system.close(q, v) if closing else State(q, v)
+
+
+def default_start(system: ContactSystem) -> State:
+    """The nominal pose at rest, DROP above ground where the root can be lifted."""
+    return _start(StartTable(), system, None)
 
 
 def _demand_size(name: str, values: Array, size: int) -> None:
@@ -481,19 +644,43 @@ def _demand_size(name: str, values: Array, size: int) -> None:
         raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
 
 
-def _lifted(system: ContactSystem, q: Array, height: float) -> Array:
+def lifted(system: ContactSystem, q: Array, height: float) -> Array:
     """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
     index = _vertical(system.robot, q)
     if index is None:
         name = system.robot.name
         raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
-    gap, raised = _clearance(system, q), q.copy()
-    raised[index] += 1.0
-    raised[index] = q[index] + (height - gap) / (_clearance(system, raised) - gap)
+    raised = q.copy()
+    if system.terrain.constant_normal() is not None:
+        gap = clearance(system, raised)
+        raised[index] += 1.0
+        raised[index] = q[index] + (height - gap) / (clearance(system, raised) - gap)
+        return raised
+    return _let_down(system, raised, index, height)
+
+
+def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Array:
+    """`q` at a height above hills: from clear above all of them down to the first place that is as low as that."""
+
+    def at(z: float) -> float:
+        moved = q.copy()
+        moved[index] = z
+        return clearance(system, moved) - height
+
+    high = q[index] + height
+    while at(high) < 0.0:  # a contact is in the ground: it is above when as far up again
+        high += 1.0 - at(high)
+    low = high
+    while at(low) > 0.0:
+        high, low = low, low - at(low)
+        if high - low < PLACED:
+            break
+    raised = q.copy()
+    raised[index] = high if at(low) > 0.0 else brentq(at, low, high, xtol=PLACED)
     return raised
 
 
-def _clearance(system: ContactSystem, q: Array) -> float:
+def clearance(system: ContactSystem, q: Array) -> float:
     """Distance of the lowest contact from the ground [m]."""
     return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +16,11 @@ from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold
 from .integrators import Segment, Stepper, method
 from .threads import one_thread
 from .tolerances import Tolerances
-from .trajectory import Arc, Event, Status, Trajectory
+from .trajectory import Arc, Event, Settings, Status, Trajectory
 
 EVENTS_AT_ONE_INSTANT = 100
-EVENTS_AT_ONCE = 50  # in a row between the same two modes, each without its guard having risen since the one before
+EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
+NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
@@ -38,6 +41,7 @@ class Simulation:
     """
 
     system: HybridSystem
+    t0: float
     t: float
     _x: Array
     _mode: Hashable
@@ -63,20 +67,53 @@ class Simulation:
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
         if accumulation not in ("pass", "stop"):
             raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
-        self._accumulation = accumulation
-        self.tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
+        tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
         integrator = integrator or getattr(system, "preferred_integrator", None) or DEFAULT_INTEGRATOR
-        method(integrator, self.tolerances)
+        method(integrator, tolerances)
+        self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
+        self._begin(system, t0, system.pack(state))
+
+    @classmethod
+    def resume(cls, trajectory: Trajectory) -> Simulation:
+        """Go on with a run, just made or loaded from its file, as if it had not stopped.
+
+        The run goes on from its last event: the arc in which it was stopped is computed once more, and what follows is
+        the same to the bit as in a run that was not stopped, if no event before lies in the step that the stop cut
+        short. Functions that keep a state of their own (a controller with hidden variables) cannot be taken back.
+
+        Raises:
+            InputError: the trajectory does not say how it was made.
+        """
+        if trajectory.settings is None:
+            raise InputError("the trajectory does not say how it was made; start a new run from its final state")
+        self = object.__new__(cls)
+        settings, last = trajectory.settings, trajectory.arcs[-1]
+        self._prepare(settings, trajectory.record_period)
+        self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
+        self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
+        self._notes = {note: note for note in trajectory.notes}
+        self.t0 = trajectory.arcs[0].t0
+        self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
+        mode, x = last.mode, last.segments[0].base
+        if self._events:
+            before = self._events[-1]
+            mode, x = before.mode_post, before.x_post
+            self._between = frozenset({before.mode_pre, before.mode_post})
+        self._enter(mode, x)
+        return self
+
+    def _prepare(self, settings: Settings, record_period: float | None) -> None:
+        """A run without a state yet."""
+        self.tolerances, self._integrator = settings.tolerances, settings.integrator
+        self._settings, self._record_period = settings, record_period
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
-        self._integrator, self._record_period, self._max_events = integrator, record_period, max_events
         self._arcs: list[Arc] = []
         self._events: list[Event] = []
         self._segments: list[Segment] = []
         self._notes: dict[str, str] = {}
-        self._evaluations, self._at_one_instant, self._at_once = 0, 0, 0
+        self._evaluations, self._step_size = settings.evaluations, settings.first_step
+        self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
         self._between: frozenset[Hashable] = frozenset()
-        self._step_size: float | None = None
-        self._begin(system, t0, system.pack(state))
 
     # --- what a user reads ------------------------------------------------------------------------------------
 
@@ -107,12 +144,36 @@ class Simulation:
             self._record_period,
             self.evaluations,
             tuple(self._notes.values()),
+            replace(self._settings, **self._arc_start),
         )
 
     @property
     def evaluations(self) -> int:
         """Field evaluations made so far."""
         return self._evaluations + self._stepper.evaluations
+
+    def arc_at(self, t: float) -> Arc:
+        """The step computed so far that holds `t` [s] (at an event the one after it), as an arc of its own.
+
+        This is quick however long the run is: for what looks at a run while it goes on.
+
+        Raises:
+            InputError: `t` lies outside of what was computed.
+        """
+        if not self.t0 <= t <= self.t:
+            raise InputError(f"t = {t} lies outside the run, which covers [{self.t0}, {self.t}] s")
+        if self._segments and t >= self._segments[0].t0:
+            k = bisect_right(self._segments, t, key=lambda segment: segment.t0) - 1
+            return Arc(self._mode, (self._segments[k],), None, self.system)
+        if not self._arcs or t == self.t:
+            return Arc(self._mode, (_instant(self.t, self._x, self._space()),), None, self.system)
+        arc = self._arcs[bisect_right(self._arcs, t, key=lambda arc: arc.t0) - 1]
+        k = bisect_right(arc.segments, t, key=lambda segment: segment.t0) - 1
+        return Arc(arc.mode, (arc.segments[k],), arc.event, arc.system)
+
+    def events_from(self, k: int) -> list[Event]:
+        """Events so far from number `k` on, also those that changed nothing a user can see."""
+        return self._events[k:]
 
     # --- what a user does -------------------------------------------------------------------------------------
 
@@ -145,6 +206,33 @@ class Simulation:
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         return self.state
+
+    def interrupt(self) -> None:
+        """Let `advance` return after the step at work; a next one goes on as if nothing had been.
+
+        For the `progress` that `advance` calls after each step, and for other threads.
+        """
+        if self.status is Status.RUNNING:
+            self._stop(Status.INTERRUPTED, Status.INTERRUPTED.value)
+
+    def set_accuracy(self, rtol: float, atol: float) -> None:
+        """Change the error that a step may have from now on; see `Tolerances`."""
+        self.tolerances = replace(self.tolerances, rtol=rtol, atol=atol)
+        self._settings = replace(self._settings, tolerances=self.tolerances)
+        self._replace_system(self.system)
+
+    def anew(self, system: HybridSystem, state: Any, t0: float) -> Simulation:
+        """Another simulation with the options of this one: of `system`, from `state` at `t0` [s]."""
+        return Simulation(
+            system,
+            state,
+            t0,
+            integrator=self._integrator,
+            tolerances=self.tolerances,
+            record_period=self._record_period,
+            max_events=self._settings.max_events,
+            accumulation=self._settings.accumulation,
+        )
 
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system from now on; the contacts are sorted out again at once."""
@@ -196,38 +284,51 @@ class Simulation:
         self._enter(transition.mode, transition.x)
         at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
         self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
+        self._arc_start |= {"at_one_instant": self._at_one_instant, "to_and_fro": self._to_and_fro}
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
                 f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
                 f" the modes {event.mode_pre} and {event.mode_post}. {Status.EVENTS_WITHOUT_END.value}",
             )
-        if event.accumulated and self._accumulation == "stop":
+        if event.accumulated and self._settings.accumulation == "stop":
             names = ", ".join(event.accumulated)
             self._stop(Status.ACCUMULATION, f"{names} at t = {self.t:.12g} s: {Status.ACCUMULATION.value}")
-        if len(self._events) >= self._max_events:
+        if len(self._events) >= self._settings.max_events:
             self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
 
     def _look_for_an_end(self, event: Event) -> None:
-        """Stop where events between two modes follow each other at once: the run would go on for ever and not get on.
+        """Stop where events lead to and fro between two modes: the run would go on for ever and not get on.
 
-        The guard that leads back has not risen when it fires: both fields point at the surface between the modes, or
-        what bounces off it does so by less than rounding.
+        Such a run slides along the surface between the modes, since both fields point at it, or bounces off it by less
+        than rounding. Its events follow at once, the guard that leads back not having risen; or, where the fields only
+        bend towards the surface, after arcs far shorter than the steps that their motion would allow.
         """
         modes = frozenset({event.mode_pre, event.mode_post})
-        alike = self._watch.at_once and len(self._between | modes) <= 2
-        self._at_once = self._at_once + 1 if alike else 0
-        self._between = self._between | modes if alike else modes
-        if self._at_once < EVENTS_AT_ONCE:
+        if not (self._follows_closely(event) and len(self._between | modes) <= 2):
+            self._to_and_fro, self._between = 0, modes
+            return
+        self._to_and_fro, self._between = self._to_and_fro + 1, self._between | modes
+        if self._to_and_fro < EVENTS_TO_AND_FRO:
             return
         names = " and ".join(sorted(f"'{mode}'" for mode in self._between))
         guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
         where = f"at t = {self.t:.12g} s by {guards}"
         if np.array_equal(event.x_pre, event.x_post):
-            what = f"the fields of the modes {names} point at each other {where}; cs.Filippov(system) slides there"
+            what = f"the modes {names} lead to each other {where}, and the run slides between them"
+            what += "; cs.Filippov(system) follows that where their fields point at each other"
         else:
             what = f"ever smaller events in {names} accumulate {where}"
         self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
+
+    def _follows_closely(self, event: Event) -> bool:
+        """Whether an event leads back over the surface of the one before, with no way between them to speak of."""
+        if self._watch.at_once:
+            return True
+        if not (self._watch.from_zero and self._segments and np.array_equal(event.x_pre, event.x_post)):
+            return False
+        natural = self._stepper.step_size
+        return natural is not None and event.time - self._segments[0].t0 < NO_TIME * natural
 
     def _is_valid(self) -> bool:
         """Whether the run may go on from the present state; what its mode only warns of is noted once."""
@@ -247,10 +348,13 @@ class Simulation:
 
     def _begin(self, system: HybridSystem, t: float, x: Array) -> None:
         self.system, self.t, self._x = system, t, x
+        self.t0 = t
         start = system.start(t, x)
         self._mode = start.mode
         if start.changes:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
+        else:
+            self._notes |= {note: f"{note} (t = {t:.9g} s)" for note in start.notes}
         self._enter(start.mode, start.x)
         fatal = [finding.reason for finding in self._flow.validate(t, self._x) if finding.fatal]
         if fatal and not self._watch.fired_at_start():
@@ -268,6 +372,7 @@ class Simulation:
             self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
         )
         self._watch = Watch(self._flow, self.t, x, self.tolerances)
+        self._arc_start: dict[str, Any] = {"first_step": self._step_size, "evaluations": self._evaluations}
 
     def _replace_system(self, system: HybridSystem) -> None:
         """Go on with a changed system; what that does to the mode is an event."""

@@ -16,7 +16,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ from .integrators import Chain, Segment
 from .linearization import EventLinearization, Linearization
 from .model import Model, load_model, registered_name
 from .multibody.modes import ContactState, Mode, Phase, SystemMode
-from .trajectory import Arc, Event, Status, Trajectory
+from .tolerances import Tolerances
+from .trajectory import Arc, Event, Settings, Status, Trajectory
 
 FORMAT = "contactsim-run"
 VERSION = 1
@@ -207,11 +208,13 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
         "contactsim_version": __version__,
         "status": trajectory.status.name,
         "message": trajectory.message,
+        "notes": json.dumps(trajectory.notes),
         "record_period": np.nan if period is None else period,
         "evaluations": trajectory.evaluations,
         "system": json.dumps(_describe(trajectory.system)),
         "variants": json.dumps(_differences(_systems(trajectory))),
         "scene": scene,
+        "settings": json.dumps(asdict(trajectory.settings)) if trajectory.settings is not None else "",
     }
 
 
@@ -254,7 +257,14 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
 
 
 def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
-    return description | {"robot": {k: v for k, v in description["robot"].items() if k != "geometry"}}
+    return description | {"robot": _without_geometry(description["robot"])}
+
+
+def _without_geometry(robot: dict[str, Any]) -> dict[str, Any]:
+    bare = {key: value for key, value in robot.items() if key != "geometry"}
+    if "parts" in bare:
+        bare["parts"] = [part | {"robot": _without_geometry(part["robot"])} for part in bare["parts"]]
+    return bare
 
 
 def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:
@@ -461,7 +471,9 @@ def _coded(value: Any) -> str:
 def _encode(value: Any) -> Any:
     """Modes, guard names and changes as JSON; tuples are lists there, and what JSON lacks carries a tag."""
     if isinstance(value, SystemMode):
-        contacts = [[s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until] for s in value.contacts]
+        contacts = [
+            [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region)] for s in value.contacts
+        ]
         return {"@mode": contacts, "redundant": value.redundant}
     if isinstance(value, Mode):
         return {"@": value.name}
@@ -482,7 +494,10 @@ def _decode(value: Any) -> Any:
     if "@" in value:
         return Mode[value["@"]]
     if "@mode" in value:
-        states = (ContactState(Mode(m), Phase[p], tuple(d), *others) for m, p, d, *others in value["@mode"])
+        states = (
+            ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region))
+            for m, p, d, e, until, region in (state + [None, []][len(state) - 4 :] for state in value["@mode"])
+        )
         return SystemMode(tuple(states), value["redundant"])
     return {key: _decode(item) for key, item in value.items()}
 
@@ -607,7 +622,17 @@ def _assemble(
         str(header["message"]),
         None if np.isnan(period) else period,
         int(header["evaluations"]),
+        tuple(json.loads(header.get("notes", "[]"))),
+        _read_settings(header),
     )
+
+
+def _read_settings(header: Mapping[str, Any]) -> Settings | None:
+    """How the run was made; None in a file written before that was kept."""
+    if not header.get("settings"):
+        return None
+    values = json.loads(header["settings"])
+    return Settings(**values | {"tolerances": Tolerances(**values["tolerances"])})
 
 
 def _read_events(

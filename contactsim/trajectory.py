@@ -7,13 +7,16 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .errors import CheckError, InputError
 from .hybrid import Array, HybridSystem, Transition
 from .integrators import Segment
+from .tolerances import Tolerances
+
+CONSTRAINTS = ("limit:", "loop:")  # how the names of what is no contact begin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,16 +104,18 @@ class Event:
     @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts that changed or fired."""
-        return tuple(name for name in self.transition.changes if not name.startswith("limit:"))
+        return tuple(name for name in self.transition.changes if not name.startswith(CONSTRAINTS))
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """Names of the joint limits and loops that changed or fired."""
-        return tuple(name for name in self.transition.changes if name.startswith("limit:"))
+        """Names of the joint limits that changed or fired, and of the loops that took an impulse."""
+        limits = (name for name in self.transition.changes if name.startswith(CONSTRAINTS))
+        loops = (name for name in self.transition.impulses if name.startswith("loop:"))
+        return tuple(dict.fromkeys((*limits, *loops)))
 
     @property
     def impulses(self) -> Mapping[str, Array]:
-        """{contact: impulse in world axes [N s]}."""
+        """{contact: impulse in world axes [N s]}; of a loop ("loop:NAME") that on its first body."""
         return self.transition.impulses
 
     @property
@@ -177,6 +182,27 @@ class Arc:
 
 
 @dataclass(frozen=True)
+class Settings:
+    """How a run was made, and where its last arc began: what it needs to be gone on with as if it had not stopped.
+
+    Attributes:
+        integrator, tolerances, max_events, accumulation: as given to `simulate`.
+        first_step: first step of the last arc [s]; None: the integrator's own choice.
+        evaluations: field evaluations before the last arc.
+        at_one_instant, to_and_fro: events in a row, at the last arc's begin, that would end the run if they went on.
+    """
+
+    integrator: str
+    tolerances: Tolerances
+    max_events: int
+    accumulation: Literal["pass", "stop"] = "pass"
+    first_step: float | None = None
+    evaluations: int = 0
+    at_one_instant: int = 0
+    to_and_fro: int = 0
+
+
+@dataclass(frozen=True)
 class Trajectory:
     """A run: its arcs and events, evaluated anywhere.
 
@@ -188,6 +214,7 @@ class Trajectory:
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         evaluations: number of field evaluations.
         notes: what the system warned of in the course of the run, each sentence once.
+        settings: how the run was made; None where that is not known.
     """
 
     system: HybridSystem
@@ -198,6 +225,7 @@ class Trajectory:
     record_period: float | None = None
     evaluations: int = 0
     notes: tuple[str, ...] = ()
+    settings: Settings | None = None
 
     def __post_init__(self) -> None:
         if not self.arcs:
@@ -302,6 +330,18 @@ class Trajectory:
         from .plots import plot_trajectory
 
         return plot_trajectory(self, kinds)
+
+    def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
+        """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.
+
+        Raises:
+            InputError: the system has no bodies.
+        """
+        arc = self.arc_at(t, side)
+        forces = getattr(arc.system, "loop_forces", None)
+        if forces is None:
+            raise InputError(f"{type(self.system).__name__} has no closed loops; ask a ContactSystem's trajectory")
+        return forces(t, arc(t), arc.mode)
 
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:
         """Residuals of every law along the run: {law: largest violation}.

@@ -106,7 +106,11 @@ def test_derivative_through_the_limit() -> None:
 
 
 def rocking_block(e: float) -> cs.ContactSystem:
-    """Housner's block, alpha = atan(0.25), with so much friction that it never slips."""
+    """Housner's block, alpha = atan(0.25), with so much friction that it never slips.
+
+    Its coordinates (x, height - 1, tilt) are zero at rest, and the gaps are written so that they keep their digits
+    there: a height near 1 m is known to 2e-16 m only, which is felt in bounces of 1e-14 m.
+    """
     half_width, half_height, mass = 0.25, 1.0, 1.0
     inertia = mass * (half_width**2 + half_height**2) / 3.0
 
@@ -116,7 +120,7 @@ def rocking_block(e: float) -> cs.ContactSystem:
             return side * half_width * c + half_height * s, side * half_width * s - half_height * c
 
         return cs.Gap(
-            lambda t, q: q[1] + arm(q)[1],
+            lambda t, q: q[1] + side * half_width * np.sin(q[2]) + 2.0 * half_height * np.sin(0.5 * q[2]) ** 2,
             lambda t, q: np.array([0.0, 1.0, arm(q)[0]]),
             lambda t, q: np.array([[1.0, 0.0, -arm(q)[1]]]),
             friction=5.0,
@@ -132,9 +136,9 @@ def rocking_block(e: float) -> cs.ContactSystem:
 
 def test_rocking_block_comes_to_rest() -> None:
     """Each impact leaves 0.9118 of the angular velocity, so the last times between impacts are a geometric series."""
-    tilt = 0.01
-    start = cs.State([0.0, np.cos(tilt) + 0.25 * np.sin(tilt), tilt], np.zeros(3))
-    traj = cs.simulate(rocking_block(0.0), start, (0.0, 3.0), tolerances=cs.Tolerances(rtol=1e-11, atol=1e-13))
+    tilt, tight = 0.01, cs.Tolerances(rtol=1e-11, atol=1e-13)
+    start = cs.State([0.0, 0.25 * np.sin(tilt) - 2.0 * np.sin(0.5 * tilt) ** 2, tilt], np.zeros(3))
+    traj = cs.simulate(rocking_block(0.0), start, (0.0, 3.0), tolerances=tight)
     times = np.array([event.time for event in traj.events if event.impulses and not event.accumulated])
     ways = np.diff(times)
     ratio = 0.911764705882353  # omega+ / omega-
@@ -144,7 +148,7 @@ def test_rocking_block_comes_to_rest() -> None:
     assert event.time == pytest.approx(times[k + 1] + ways[k] * ratio / (1.0 - ratio), abs=LIMIT)
     assert traj.mode_at(3.0) == {"left": cs.Mode.STICK, "right": cs.Mode.STICK}
     x = 0.25 - 0.25 * np.cos(tilt) + np.sin(tilt)  # the left corner stands where it stood
-    np.testing.assert_allclose(traj.final.q, [x, 1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(traj.final.q, [x, 0.0, 0.0], atol=1e-9)
 
 
 @pytest.mark.slow

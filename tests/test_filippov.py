@@ -98,7 +98,7 @@ def test_a_run_that_would_switch_without_end_says_so() -> None:
     stop, place, _ = closed_form(*START)
     assert traj.status is cs.Status.EVENTS_WITHOUT_END
     assert traj.t[-1] == pytest.approx(stop, abs=1e-9)
-    assert "'-1' and '1' point at each other" in traj.message and "Filippov" in traj.message
+    assert "'-1' and '1' lead to each other" in traj.message and "Filippov" in traj.message
     np.testing.assert_allclose(traj.final, [place, BELT], atol=STATE)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import contactsim_plugins.models
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import contactsim as cs
 from contactsim import initfile
 
-EXAMPLES = sorted((Path(contactsim_plugins.models.__file__).parent / "examples").glob("slip*.rc"))
+EXAMPLES = sorted((Path(contactsim_plugins.models.__file__).parent / "examples").glob("*.rc"))
 ENERGY = 1e-8  # relative, along the example of the manual's leg
 GAIT = 1e-8  # m, m/s: a stride of the published gait, with the tolerance of its example
 
@@ -173,6 +176,60 @@ def test_both_syntaxes_say_the_same(tmp_path: Path, example: Path) -> None:
         assert again.settings.model_dump(exclude={"framerate"}) == file.settings.model_dump(exclude={"framerate"})
         assert again.model.parameters == file.model.parameters
         np.testing.assert_array_equal(again.state, file.begun)
+        assert initfile.as_text(again.symbols()) == initfile.as_text(symbols)
+        assert initfile.as_toml(again.symbols()) == initfile.as_toml(symbols)
+
+
+@pytest.mark.parametrize("name", ["slip", "compliant-hexapod"])
+def test_every_symbol_can_be_said_in_both_syntaxes(tmp_path: Path, name: str) -> None:
+    """Each number and each choice is changed, said in one syntax, and comes back from the other."""
+    file = initfile.named(name, ["absoluteTolerance=1e-7", "integrator=RK45", "measurePeriod=0.1"])
+    symbols = file.symbols()
+    schemas = (file.settings, file.model.parameters, file.model.State())
+    assert set(symbols) == {field for schema in schemas for field in type(schema).model_fields}
+    state, inertia = set(file.model.State.model_fields), {f"J_{i}{k}" for i in (1, 2, 3) for k in (1, 2, 3)}
+    for symbol, value in symbols.items():
+        if symbol in state | inertia:
+            continue
+        if isinstance(value, bool):
+            symbols[symbol] = not value
+        elif isinstance(value, int | float):
+            symbols[symbol] = type(value)(value + (1 if isinstance(value, int) else 0.0625 * value + 2.0**-40))
+    symbols |= {
+        "slip": {"policy": "constant", "spri": 2.0},
+        "compliant-hexapod": {"friction": "slip", "terrain_type": "sinusoid"},
+    }[name]
+    toml = initfile.read(written(tmp_path, initfile.as_toml(symbols), "run.toml"))
+    rc = initfile.read(written(tmp_path, initfile.as_text(symbols)))
+    for again in (toml, rc):
+        read = again.settings.model_dump() | again.model.parameters.model_dump()
+        assert {symbol: read[symbol] for symbol in read} == {symbol: symbols[symbol] for symbol in read}
+    assert rc.symbols() == toml.symbols()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=1e-300, max_value=1e300))
+def test_numbers_survive_both_syntaxes(value: float) -> None:
+    symbols = {"k": value, "x": -value}
+    assert {name: symbol.value for name, symbol in initfile.parse(initfile.as_text(symbols)).items()} == symbols
+    assert tomllib.loads(initfile.as_toml(symbols)) == symbols
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("\nkk = 1", "line 3: there is no symbol 'kk'"),
+        ('"k" = -1.0', "line 2: k = -1.0: Input should be greater than or equal to 0"),
+        ('policy = "best"', "line 2: policy = 'best': Input should be 'neutral' or 'constant'"),
+        ("[k]\nvalue = 1", "line 2: 'k' is {'value': 1}; give a number or a text"),
+        ("dataBaseName = 'a\"b'", "line 2: dataBaseName = 'a\"b': String should match pattern"),
+        ("k = 1\nk = 2", "is no TOML"),
+        ("k = nan", "line 2: k = nan: Input should be a finite number"),
+    ],
+)
+def test_mistakes_in_toml_are_told_with_their_line(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(cs.InputError) as caught:
+        initfile.read(written(tmp_path, f'systemName = "slip"\n{text}\n', "run.toml"))
+    assert sentence in str(caught.value)
 
 
 def test_a_text_that_the_syntax_cannot_say() -> None:
@@ -254,8 +311,26 @@ def test_progress_and_messages(tmp_path: Path) -> None:
     assert times[-1] == 1.0 and len(times) > 100
     assert [float(sentence.split()[2]) // 0.25 for sentence in said] == [1.0, 2.0, 3.0, 4.0]
     initfile.run_initfile(file, tmp_path)
-    initfile.run_initfile(written(tmp_path, 'systemName = "slip"; useGeomview = 1;'), tmp_path, say=said.append)
-    assert "useGeomview" in said[-1]
+    initfile.run_initfile(written(tmp_path, 'systemName = "slip"; rkPower = 0.5;'), tmp_path, say=said.append)
+    assert said[-1] == "rkPower = 0.5 changes nothing: the method adapts its step by its own order"
+
+
+def test_symbols_without_effect_are_told_where_they_are_set(tmp_path: Path) -> None:
+    assert initfile.read(written(tmp_path, FIGURE_1)).notes == ()  # as by default
+    text = 'systemName = "slip"; stopPrecision = 1e-6; maxStopIter = 7; power = 0.5; useGeomview = 1; framerate = 10;'
+    notes = initfile.read(written(tmp_path, text)).notes
+    assert [note.split(":")[0] for note in notes] == [
+        "stopPrecision = 1e-06 changes nothing",
+        "maxStopIterations = 7 changes nothing",
+        "rkPower = 0.5 changes nothing",
+    ]
+
+
+def test_frame_rate_and_size_of_pictures() -> None:
+    slip = initfile.named("slip")
+    assert slip.framerate == slip.model.parameter("framerate") == 120.0 and slip.frame == {}
+    hexapod = initfile.named("compliant-hexapod", ["framerate=25", "frame_width=320"])
+    assert hexapod.framerate == 25.0 and hexapod.frame == {"width": 320, "height": 480}
 
 
 def test_a_run_that_stops_early_keeps_its_files(tmp_path: Path) -> None:

@@ -25,12 +25,22 @@ PACKAGES = {
 # Modules of the engine from the ground up: each may import those of its own floor and of the floors below.
 FLOORS = (
     {"errors", "threads"},
-    {"registry", "tolerances", "hybrid", "config"},
-    {"contracts", "integrators", "differences", "formulas", "collocation", "model", "filippov"},
+    {"tolerances", "hybrid", "config"},
+    {
+        "registry",
+        "admission",
+        "contracts",
+        "integrators",
+        "differences",
+        "formulas",
+        "collocation",
+        "model",
+        "filippov",
+    },
     {"events", "crossings", "words", "multibody"},
-    {"trajectory", "simulation", "variation", "linearization", "analysis", "conformance"},
-    {"look", "storage", "progress", "plots", "scene", "initfile"},
-    {"listings", "doctor", "job"},
+    {"trajectory", "simulation", "variation", "linearization", "analysis"},
+    {"look", "storage", "progress", "plots", "grounds", "cast", "scene", "initfile", "examples", "controls", "session"},
+    {"listings", "doctor", "job", "scaffold", "conformance"},
     {"cli", "__main__"},
 )
 # Conveniences that a lower floor offers by calling upwards, from inside a function: (module, what it imports).
@@ -289,3 +299,17 @@ def test_import_is_quick(cost: Callable[..., float]) -> None:
     engine = "import contactsim as cs; cs.ContactSystem, cs.simulate, cs.Robot"
     others = "import pinocchio, scipy.integrate, scipy.optimize, pydantic, clarabel"
     assert cost("-c", engine) - cost("-c", others) < 0.3
+
+
+def test_plugins_are_looked_up_when_they_are_asked_for() -> None:
+    code = (
+        "import sys, contactsim as cs; from contactsim import registry; cs.ContactSystem, cs.simulate\n"
+        "print(registry._entries.cache_info().currsize, [name for name in sys.modules if 'contactsim_plugins' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "[]"]
+
+
+def test_look_up_is_quick(cost: Callable[..., float]) -> None:
+    engine = "from contactsim import registry"
+    assert cost("-c", f"{engine}; registry.names('contact_laws')") - cost("-c", engine) < 0.05

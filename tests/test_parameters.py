@@ -292,6 +292,21 @@ def test_unknown_names_and_values_out_of_range(name: str, value: float, words: l
         assert word in str(caught.value), str(caught.value)
 
 
+def test_a_derivative_at_the_end_of_a_range_is_one_sided_or_none() -> None:
+    """Restitution of an impact that ends in rest has none; a bounce with e = 1 has one; friction of zero has none."""
+    start = cs.State([0, 0, 0.1], [0.3, 0, 0])
+    elastic = cs.ContactSystem(point_mass(friction=0.0, restitution=1.0))
+    run = cs.simulate(elastic, start, (0.0, 0.2), tolerances=cs.Tolerances(**TIGHT))
+    fall = math.sqrt(0.2 / 9.81)
+    found = cs.linearize(run).parameter("contact.restitution")
+    np.testing.assert_allclose(found[[2, 5]], [9.81 * fall * (0.2 - fall), 9.81 * fall], rtol=1e-7)
+    with pytest.raises(cs.InputError, match=r"'contact\.friction' is zero, and runs with friction have other modes"):
+        cs.linearize(run).parameter("contact.friction")
+    rest = cs.simulate(cs.ContactSystem(point_mass()), start, (0.0, 0.2))
+    with pytest.raises(cs.NonDifferentiableError, match="another mode"):
+        cs.linearize(rest).parameter("contact.restitution")
+
+
 def test_what_is_not_there() -> None:
     mechanism = cs.ContactSystem(planar_mechanism(1.0, 0.1, {"foot": (0.1, -0.2)}, 0.3, 0.2))
     with pytest.raises(cs.InputError, match="Mechanism"):

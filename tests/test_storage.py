@@ -23,6 +23,7 @@ def same(one: cs.Trajectory, other: cs.Trajectory, seed: int = 0) -> None:
     assert np.array_equal(one.t, other.t)
     assert (one.status, one.message, one.record_period) == (other.status, other.message, other.record_period)
     assert one.evaluations == other.evaluations
+    assert one.notes == other.notes
     for t in np.random.default_rng(seed).uniform(one.t[0], one.t[-1], 500):
         assert np.abs(one.arc_at(t)(t) - other.arc_at(t)(t)).max() <= STORED
     assert [arc.mode for arc in one.arcs] == [arc.mode for arc in other.arcs]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contracts import RigidLaw
 from ..hybrid import Array
+from .closed import ClosedMechanism
 from .dynamics import RigidFlow
 from .modes import Mode, SystemMode
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 MOVING = 10.0  # the direction of friction is compared with that of the slip above this many slip speeds
 
+CLOSURE = "opening of loops [m]"
 LIMITS = {
     "penetration [m]": 1e-9,
     "pulling force [relative]": 1e-8,
@@ -30,6 +32,7 @@ LIMITS = {
     "slip of sticking contacts [m/s]": 1e-8,
     "impact law [relative]": 1e-8,
     "energy balance [relative]": 1e-6,
+    CLOSURE: 1e-9,
 }
 
 
@@ -47,6 +50,8 @@ def audit(system: ContactSystem, trajectory: Trajectory) -> tuple[Mapping[str, f
             done, size = _look_at(arc, worst)
             work, moved = work + done, moved + size
     energy = {"energy balance [relative]": _imbalance(system, trajectory, work, moved)}
+    if isinstance(system.mechanism, ClosedMechanism):
+        energy = {CLOSURE: worst.violations[CLOSURE]} | energy
     if not isinstance(system.law, RigidLaw):
         return energy, LIMITS
     return worst.report() | {"impact law [relative]": _impact_residual(trajectory)} | energy, LIMITS
@@ -60,7 +65,7 @@ class _Worst:
     violations: dict[str, float] = field(default_factory=lambda: dict.fromkeys(list(LIMITS)[:5], 0.0))
 
     def see(self, law: str, value: float) -> None:
-        self.violations[law] = max(self.violations[law], value)
+        self.violations[law] = max(self.violations.get(law, 0.0), value)
 
     def report(self) -> dict[str, float]:
         return {law: v / self.force if "relative" in law else v for law, v in self.violations.items()}
@@ -86,7 +91,9 @@ def _look_here(
     """See the violations at one state; returns the power of what is not conservative [W]."""
     nq, nv = system.nq, system.nv
     q, v = x[:nq], x[nq : nq + nv]
-    terms = system.mechanism.terms(t, q, v, mode.closed)
+    if isinstance(system.mechanism, ClosedMechanism):
+        worst.see(CLOSURE, max(system.mechanism.loops.openings(q).values()))
+    terms = system.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
     if isinstance(flow, RigidFlow):
         flow.rebase(t, x)
         forces = flow.motion(t, x).forces
@@ -103,7 +110,7 @@ def _look_here(
 
 
 def _see_gaps(system: ContactSystem, mode: SystemMode, t: float, q: Array, worst: _Worst) -> None:
-    for state, gap in zip(mode.contacts, system.mechanism.gaps(t, q).tolist(), strict=True):
+    for state, gap in zip(mode.contacts, system.mechanism.within(mode.regions).gaps(t, q).tolist(), strict=True):
         if state.closed or state.enabled:
             worst.see("penetration [m]", abs(gap) if state.closed else -gap)
 

@@ -13,6 +13,7 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
+from .curved import CurvedDerivatives, Motion, axes, rows, tangents_of
 from .derivatives import PlaneDerivatives, simple_model, skew
 from .mechanism import ContactMechanism, Shortcut, TermDerivatives, Terms, static_of
 from .modes import Mode, SystemMode
@@ -51,14 +52,17 @@ class BoundRobot(ContactMechanism):
         self.enabled = tuple(point.enabled for point in points) + (None,) * len(self._limits)
         self._damping = np.array(self._model.damping)
         self.bounded_steps = True
-        self.autonomous = terrain.plane() is not None
+        self.autonomous = not terrain.moving
         self._still = np.zeros(self.nv)
         self._turning = turning_velocities(self._model)
         self._damped = bool(np.any(self._damping))
         self._place_contacts()
-        self._basis = self._tangent_basis()
-        dim = len(self._basis) if self._plane else 3
-        self.dims = (dim,) * len(points) + (1,) * len(self._limits)
+        for point in points:
+            terrain.check_sphere(point.name, point.radius)
+        normal, motions = terrain.constant_normal(), self._motions()
+        self._basis = np.eye(3) if normal is None else self._tangent_basis(normal, motions)
+        self._tangents = tangents_of(terrain, self._basis, motions)
+        self.dims = (1 + self._tangents.count,) * len(points) + (1,) * len(self._limits)
         self._limit_signs = np.array([limit.sign for limit in self._limits])
         self._limit_bounds = np.array([limit.bound for limit in self._limits])
         self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
@@ -84,11 +88,10 @@ class BoundRobot(ContactMechanism):
         self._plane = self._terrain.plane()
         self._moving = bool(self._terrain.belt().any())
 
-    def _tangent_basis(self) -> Array:
-        """Rows (n, t...) of the surface frame of a plane, of the directions in which the contacts can move at all."""
-        if self._plane is None or not len(self._joints):
-            return np.eye(3)
-        normal = self._plane[1]
+    def _motions(self) -> Array:
+        """Orthonormal directions (r, 3) in which the contacts can move at all; none: it has no contacts."""
+        if not len(self._joints):
+            return np.zeros((0, 3))
         rng = np.random.default_rng(0)
         columns = []
         for _ in range(3):
@@ -96,7 +99,10 @@ class BoundRobot(ContactMechanism):
             pin.computeJointJacobians(self._model, self._data, q)
             columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
         directions, values, _ = np.linalg.svd(np.hstack(columns))
-        motions = directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
+        return directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
+
+    def _tangent_basis(self, normal: Array, motions: Array) -> Array:
+        """Rows (n, t...) of the surface frame of one normal, of the directions in which the contacts can move."""
         if not len(motions) or float(np.linalg.norm(motions @ normal)) < 1e-9:
             return np.vstack([normal, tangents(normal, np.eye(3))])
         if len(motions) == 2 and np.linalg.norm(normal - motions.T @ (motions @ normal)) > 1e-9:
@@ -133,11 +139,7 @@ class BoundRobot(ContactMechanism):
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
         pin.framesForwardKinematics(self._model, self._data, q)
         centres = self._positions()
-        if self._plane is not None:
-            point, normal = self._plane
-            gaps = (centres - point) @ normal - self._radius
-        else:
-            gaps = self._terrain.surface(t, centres).distance - self._radius
+        gaps = self._terrain.gaps(t, centres, self._radius)
         if not self._limits:
             return gaps
         return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])
@@ -201,51 +203,27 @@ class BoundRobot(ContactMechanism):
         return rows, rates, layout @ np.concatenate(accelerations)
 
     def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
-        """Rows on curved or moving ground, contact by contact, from the ground's distance function.
-
-        With phi its distance, n = grad phi, H its Hessian, c the centre of the sphere, p = c - r n the contact point
-        and v_p the velocity of its material: z_n = n . c' + phi_t, z_t = T (v_p - v_ground); the frame T turns with n.
-        """
+        """Rows on curved or moving ground, from the ground's distance function: see `curved`."""
         pin.updateFramePlacements(self._model, self._data)
-        centres = self._positions()[list(contacts)]
-        ground = self._terrain.surface(t, centres)
-        blocks, rates, biases = [], [], []
-        for k, i in enumerate(contacts):
-            n, r = ground.normal[k], self._radius[i]
-            jacobian, drift = self._jacobian(i), self._drift(i).vector
-            velocity, spin = np.split(jacobian @ v, 2)
-            acceleration, spin_rate = np.split(drift, 2)
-            n_rate = ground.hessian[k] @ velocity + ground.normal_rate[k]
-            frame = np.vstack([n, tangents(n, np.eye(3))])
-            point = jacobian[:3] + r * skew(n[None])[0] @ jacobian[3:]
-            relative = velocity - r * np.cross(spin, n) - ground.velocity[k]
-            change = acceleration - r * np.cross(spin_rate, n) - r * np.cross(spin, n_rate) - ground.acceleration[k]
-            frame_rate = _frame_rate(n, n_rate)
-            block_rates = frame @ relative
-            block_rates[0] = n @ velocity + ground.distance_rate[k]
-            block_bias = frame @ change + frame_rate @ relative
-            block_bias[0] = (
-                n @ acceleration
-                + velocity @ ground.hessian[k] @ velocity
-                + 2.0 * ground.normal_rate[k] @ velocity
-                + ground.distance_acceleration[k]
-            )
-            blocks.append(frame @ point)
-            rates.append(block_rates)
-            biases.append(block_bias)
-        return np.vstack(blocks), np.concatenate(rates), np.concatenate(biases)
+        chosen = list(contacts)
+        jacobians = np.array([self._jacobian(i) for i in contacts])
+        drifts = np.array([self._drift(i).vector for i in contacts])
+        centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
+        motion = Motion(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
+        return rows(self._terrain.near(t, centres, radius), self._tangents, radius, jacobians, motion)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
     @cached_property
     def _derivatives(self) -> PlaneDerivatives | None:
-        """Analytic derivatives; None on curved or moving ground, and for a joint that pinocchio cannot derive."""
-        simple = simple_model(self._model) if self._plane is not None else None
+        """Analytic derivatives; None for a joint that pinocchio cannot derive."""
+        simple = simple_model(self._model)
         if simple is None:
             return None
         model, index = simple
-        assert self._plane is not None
         joints = [index[joint] for joint in self._joints]
+        if self._plane is None:
+            return CurvedDerivatives(model, joints, self._centres, self._radius, self._terrain, self._tangents)
         return PlaneDerivatives(model, joints, self._centres, self._radius, self._plane[1], self._basis)
 
     def _points(self, contacts: tuple[int, ...]) -> tuple[int, ...]:
@@ -257,7 +235,7 @@ class BoundRobot(ContactMechanism):
     def term_derivatives(
         self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
     ) -> TermDerivatives:
-        """Derivatives of residual, rates and motion; on a plane from pinocchio's derivatives of inverse dynamics."""
+        """Derivatives of residual, rates and motion; from pinocchio's derivatives of inverse dynamics."""
         derivatives = self._derivatives
         if derivatives is None:
             return super().term_derivatives(t, q, v, a, contacts, forces)
@@ -267,24 +245,24 @@ class BoundRobot(ContactMechanism):
         if not points:
             empty = np.zeros((3, len(contacts), self.nv))
             return TermDerivatives(by_q.copy(), residual_v, *empty)
-        size = len(points) * len(self._basis)
+        size = len(points) * (1 + self._tangents.count)
         centres = derivatives.centres(points)
-        residual_q = by_q - derivatives.contact_forces(points, centres, forces[:size])
-        rows = derivatives.rows(points, centres, v, a)
+        residual_q = by_q - derivatives.contact_forces(points, centres, forces[:size], t)
+        changes = derivatives.rows(points, centres, v, a, t)
         if len(points) < len(contacts):
-            rows = np.concatenate([rows, np.zeros((3, len(contacts) - len(points), self.nv))], axis=1)
-        return TermDerivatives(residual_q, residual_v, *rows)
+            changes = np.concatenate([changes, np.zeros((3, len(contacts) - len(points), self.nv))], axis=1)
+        return TermDerivatives(residual_q, residual_v, *changes)
 
     def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
-        """Derivative (n, n) of M w - J^T Lam by q; on a plane from pinocchio's derivatives of inverse dynamics."""
+        """Derivative (n, n) of M w - J^T Lam by q; from pinocchio's derivatives of inverse dynamics."""
         derivatives = self._derivatives
         if derivatives is None:
             return super().impulse_derivatives(t, q, w, contacts, impulses)
         by_q, points = derivatives.inertial_weightless(q, w), self._points(contacts)
         if not points:
             return by_q.copy()
-        impulses = impulses[: len(points) * len(self._basis)]
-        return by_q - derivatives.contact_forces(points, derivatives.centres(points), impulses)
+        impulses = impulses[: len(points) * (1 + self._tangents.count)]
+        return by_q - derivatives.contact_forces(points, derivatives.centres(points), impulses, t)
 
     def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """Derivative (m, n) of the contact velocities by q at fixed v."""
@@ -295,7 +273,7 @@ class BoundRobot(ContactMechanism):
         if not points:
             return np.zeros((len(contacts), self.nv))
         derivatives.inertial(q, v, self._still)
-        rates = derivatives.rows(points, derivatives.centres(points), v, self._still)[0]
+        rates = derivatives.rows(points, derivatives.centres(points), v, self._still, t)[0]
         return np.concatenate([rates, np.zeros((len(contacts) - len(points), self.nv))])
 
     # --- what users see ---------------------------------------------------------------------------------------
@@ -306,9 +284,12 @@ class BoundRobot(ContactMechanism):
             return force
         if self._plane is not None:
             return force @ self._basis
+        if not np.any(force):  # of an open contact, which may be too far away for a frame
+            return np.zeros(3)
         pin.framesForwardKinematics(self._model, self._data, q)
-        normal = self._terrain.surface(t, self._positions()[contact : contact + 1]).normal[0]
-        return force @ np.vstack([normal, tangents(normal, np.eye(3))])
+        here = slice(contact, contact + 1)
+        normal = self._terrain.near(t, self._positions()[here], self._radius[here]).normal[0]
+        return force @ axes(normal, self._tangents)
 
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J]."""
@@ -429,14 +410,3 @@ def joint_limit_rows(model: pin.Model) -> tuple[JointLimit, ...]:
             if abs(bound) < UNLIMITED:
                 limits.append(JointLimit(f"limit:{name}/{side}", joint.idx_q, joint.idx_v, sign, bound))
     return tuple(limits)
-
-
-def _frame_rate(normal: Array, normal_rate: Array) -> Array:
-    """Rate (3, 3) of the rows (n, t1, t2) of `tangents` as the normal turns."""
-    first = tangents(normal, np.eye(3))[0]
-    axis = 0 if np.hypot(normal[1], normal[2]) >= 0.5 else 1  # as `tangents` chooses
-    along = np.eye(3)[axis] - normal[axis] * normal
-    change = -(normal_rate[axis] * normal + normal[axis] * normal_rate)
-    first_rate = (change - first * (first @ change)) / np.linalg.norm(along)
-    second_rate = np.cross(normal_rate, first) + np.cross(normal, first_rate)
-    return np.array([normal_rate, first_rate, second_rate])

@@ -8,9 +8,14 @@ matrix G and the free motion w0, forces (or impulses) lam and accelerations (or 
     STICK: w_t = 0 and |lam_t| <= mu_s lam_n
     SLIP:  lam_t = -mu_k lam_n s, with s given where the contact slides already, else w_t = kappa s, kappa >= 0
 
-(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). A first guess of the modes
-is solved directly and corrected contact by contact; where that runs in circles, a sequence of convex
-problems proposes the modes. What is returned was always solved directly with its modes and meets its residuals.
+(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). Where a normal force is
+given that acts in any case, as in the expansion of an impact, Signorini's law holds for what comes on top of it.
+
+A first guess of the modes is solved directly and corrected contact by contact; where that runs in circles, a sequence
+of convex problems proposes the modes. What is returned was always solved directly with its modes and meets its
+residuals. Where forces are not unique, the smallest ones are taken, in least squares; where those leave their cones,
+the ones with the largest least margin among all that leave the motion as it is, and then, where contacts slip
+redundantly, among all that keep the closed contacts closed.
 """
 
 from __future__ import annotations
@@ -19,8 +24,10 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgecon, dgesv, dgetrs
 
 from ..errors import NoAdmissibleModeError
 from .algebra import RANK
@@ -31,9 +38,13 @@ Direction = Array | None
 
 TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
 NEWTON_STEPS = 40
+QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
+FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
 COMPASS = 12  # directions tried in such a turn
 PROPOSALS = 100
+REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
+CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative
 EXHAUSTIVE = 6  # with at most this many contacts all modes are tried before giving up
 
 
@@ -53,6 +64,9 @@ class ContactProblem:
         names: names of the contacts, for messages.
         slack: what counts as zero of each open contact's normal motion, for one whose force has just fallen to zero
             as closely as the time of an event can be met; empty: nothing.
+        given: normal force of each contact that acts in any case: 0 <= w_n  _|_  lam_n - given >= 0, with the friction
+            of the whole lam_n; empty: none.
+        lifted: contacts that stick or slip under their given normal force while they part, to be tried first.
     """
 
     delassus: Array
@@ -65,6 +79,8 @@ class ContactProblem:
     directions: tuple[Direction, ...] | None = None
     names: tuple[str, ...] = ()
     slack: tuple[float, ...] = ()
+    given: tuple[float, ...] = ()
+    lifted: frozenset[int] = frozenset()
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -83,6 +99,19 @@ class ContactProblem:
         """All rows of contact `i`."""
         return slice(self.starts[i], self.starts[i] + self.dims[i])
 
+    @cached_property
+    def speed(self) -> float:
+        """Largest motion that the problem starts with, or that the given forces cause."""
+        largest = float(np.abs(self.free).max(initial=1e-300))
+        if not self.given:
+            return largest
+        normals = list(self.starts)
+        return max(largest, float(np.abs(self.delassus[:, normals] * np.array(self.given)).max()))
+
+    def least(self, i: int) -> float:
+        """Normal force of contact `i` that acts in any case."""
+        return self.given[i] if self.given else 0.0
+
 
 @dataclass(frozen=True)
 class ContactSolution:
@@ -95,6 +124,7 @@ class ContactSolution:
         directions: unit slip direction of each slipping contact, else None.
         unique: whether the forces are the only ones; the motion always is, unless contacts slip redundantly.
         residuals: {law: largest violation}, in the unit of w or lam.
+        lifted: contacts that stick or slip under their given normal force while they part.
     """
 
     modes: tuple[Mode, ...]
@@ -103,6 +133,7 @@ class ContactSolution:
     directions: tuple[Direction, ...]
     unique: bool
     residuals: Mapping[str, float]
+    lifted: frozenset[int] = frozenset()
 
 
 def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> ContactSolution:
@@ -114,10 +145,13 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
     if not problem.dims:
         return ContactSolution((), np.empty(0), np.empty(0), (), True, {})
     first = guess or problem.guess or _plain_guess(problem)
-    solution = _pivot(problem, first, problem.directions) or _pivot(problem, *_propose(problem))
+    solution = _pivot(problem, first, problem.directions, quick=True)
+    if solution is None:
+        proposed = _propose(problem)
+        solution = _pivot(*proposed, quick=True) or _pivot(problem, first, problem.directions) or _pivot(*proposed)
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
-        candidates = (solve_modes(problem, modes) for modes in _all_modes(problem))
-        solution = next((found for found in candidates if not _violations(problem, found)), None)
+        candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
+        solution = next((found for tried, found in candidates if not broken(tried, found)), None)
     if solution is None:
         names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
         raise NoAdmissibleModeError(
@@ -133,20 +167,28 @@ def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSol
 
     Between the two coefficients both modes are admissible at rest; the search may have passed through slip.
     """
+    if solution.lifted != problem.lifted:
+        problem = replace(problem, lifted=solution.lifted)
     for i, mode in enumerate(solution.modes):
         if guess[i] is not Mode.STICK or mode is not Mode.SLIP or problem.static_friction[i] == problem.friction[i]:
             continue
         modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
         stuck = solve_modes(problem, modes, solution.directions)
-        if not _violations(problem, stuck):
+        if not broken(problem, stuck):
             solution = stuck
     return solution
 
 
 def solve_modes(
-    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...] | None = None
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    directions: tuple[Direction, ...] | None = None,
+    quick: bool = False,
 ) -> ContactSolution:
-    """Forces in given modes, admissible or not: a linear system, and Newton's method for unknown slip directions."""
+    """Forces in given modes, admissible or not: a linear system, and Newton's method for unknown slip directions.
+
+    Where that fails, directions are looked for one by one, unless it is to be `quick`: the modes may be wrong.
+    """
     slips = list(directions or problem.directions or (None,) * len(modes))
     for i, mode in enumerate(modes):
         if mode is not Mode.SLIP or problem.dims[i] == 1:
@@ -158,10 +200,18 @@ def solve_modes(
     unknown = [i for i, s in enumerate(slips) if s is not None and problem.sliding[i] is None]
     forces, unique = _linear(problem, modes, slips)
     if unknown:
-        forces, unique = _turn(problem, modes, slips, unknown, forces, unique)
+        forces, unique = _turn(problem, modes, slips, unknown, forces, unique, quick)
+    if not unique and _least_margin(problem, modes, forces) < 0.0:
+        forces = _admissible(problem, modes, forces, *_basis(problem, modes, slips))
     motion = problem.delassus @ forces + problem.free
     return ContactSolution(
-        modes, forces, motion, tuple(slips), unique, _residuals(problem, modes, forces, motion, slips)
+        modes,
+        forces,
+        motion,
+        tuple(slips),
+        unique,
+        _residuals(problem, modes, forces, motion, slips),
+        problem.lifted,
     )
 
 
@@ -170,38 +220,58 @@ def solve_modes(
 
 def _basis(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction]) -> tuple[Array, list[int]]:
     """Matrix E (m, k) from unknowns to forces, and the k rows of the motion that must vanish."""
-    columns, rows = [], []
+    rows: list[int] = []
+    sliding: list[tuple[int, int]] = []  # contact, column of its normal force
     for i, mode in enumerate(modes):
         if mode is Mode.OPEN:
             continue
-        normal = np.zeros(len(problem.free))
-        normal[problem.normal(i)] = 1.0
+        start, held = problem.starts[i], i not in problem.lifted
+        if held:
+            if slips[i] is not None:
+                sliding.append((i, len(rows)))
+            rows.append(start)
+        if mode is Mode.STICK:
+            rows.extend(range(start + 1, start + problem.dims[i]))
+    basis = np.zeros((len(problem.free), len(rows)))
+    basis[rows, range(len(rows))] = 1.0
+    for i, column in sliding:
+        basis[problem.tangent(i), column] = -problem.friction[i] * slips[i]  # type: ignore[operator]
+    return basis, rows
+
+
+def _known_forces(problem: ContactProblem, slips: list[Direction]) -> Array | None:
+    """Forces (m,) of the contacts that part under their given normal force, less the friction of those that stick."""
+    if not problem.lifted:
+        return None
+    known = np.zeros(len(problem.free))
+    for i in problem.lifted:
+        known[problem.normal(i)] = problem.least(i)
         slip = slips[i]
         if slip is not None:
-            normal[problem.tangent(i)] = -problem.friction[i] * slip
-        columns.append(normal)
-        rows.append(problem.normal(i))
-        if mode is Mode.STICK:
-            for row in range(problem.tangent(i).start, problem.tangent(i).stop):
-                columns.append(np.eye(1, len(problem.free), row)[0])
-                rows.append(row)
-    return (np.array(columns).T if columns else np.zeros((len(problem.free), 0))), rows
+            known[problem.tangent(i)] = -problem.friction[i] * problem.least(i) * slip
+    return known
 
 
 def _linear(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction]) -> tuple[Array, bool]:
     """Forces (m,) that make the constrained rows of the motion vanish; the smallest ones where they are not unique."""
     basis, rows = _basis(problem, modes, slips)
+    known = _known_forces(problem, slips)
     if not rows:
-        return np.zeros(len(problem.free)), True
-    matrix = problem.delassus[rows] @ basis
-    unknowns, _, rank, _ = np.linalg.lstsq(matrix, -problem.free[rows], rcond=RANK)
-    if rank == len(rows):
-        unknowns += np.linalg.solve(matrix, -problem.free[rows] - matrix @ unknowns)  # one refinement
-        return basis @ unknowns, True
-    forces = basis @ unknowns
-    if _least_margin(problem, modes, forces) < 0.0:
-        forces = _admissible(problem, modes, forces, basis)
-    return forces, False
+        return np.zeros(len(problem.free)) if known is None else known, True
+    right = -problem.free[rows] if known is None else -(problem.free + problem.delassus @ known)[rows]
+    unknowns, unique = _solved(problem.delassus[rows] @ basis, right)
+    return basis @ unknowns if known is None else known + basis @ unknowns, unique
+
+
+def _solved(matrix: Array, right: Array) -> tuple[Array, bool]:
+    """Solution of A x = b, refined once, and whether it is the only one; else the smallest in least squares."""
+    lu, pivots, unknowns, info = dgesv(matrix, right)
+    if not info and dgecon(lu, float(np.abs(matrix).sum(axis=0).max()))[0] > REGULAR:
+        return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], True
+    unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=RANK)
+    if rank == len(matrix):
+        return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), True
+    return unknowns, False
 
 
 def _turn(
@@ -211,6 +281,7 @@ def _turn(
     unknown: list[int],
     forces: Array,
     unique: bool,
+    quick: bool,
 ) -> tuple[Array, bool]:
     """Turn the unknown slip directions until each is that of its own motion: w_t = kappa s with kappa >= 0."""
     planar = [i for i in unknown if problem.dims[i] == 2]
@@ -222,7 +293,15 @@ def _turn(
     spatial = [i for i in unknown if problem.dims[i] == 3]
     if not spatial:
         return forces, unique
+    if quick:
+        return _newton(problem, modes, slips, spatial, QUICK_STEPS)[:2]
+    start = [slips[i] for i in spatial]
     forces, unique, converged = _newton(problem, modes, slips, spatial)
+    if not converged or not _slips_forward(problem, forces, slips, spatial):
+        for i, slip in zip(spatial, start, strict=True):
+            slips[i] = slip
+        _follow(problem, modes, slips, spatial)
+        forces, unique, converged = _newton(problem, modes, slips, spatial)
     if not converged or not _slips_forward(problem, forces, slips, spatial):
         for _ in range(ALIGNMENTS):
             for i in spatial:
@@ -234,6 +313,17 @@ def _turn(
 def _slips_forward(problem: ContactProblem, forces: Array, slips: list[Direction], spatial: list[int]) -> bool:
     motion = problem.delassus @ forces + problem.free
     return all(float(motion[problem.tangent(i)] @ slips[i]) >= -_scale(motion) for i in spatial)  # type: ignore[operator]
+
+
+def _follow(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]) -> None:
+    """Turn all slip directions some times to those of their motion, which leads to where contacts move along them."""
+    for _ in range(FOLLOWED):
+        motion = problem.delassus @ _linear(problem, modes, slips)[0] + problem.free
+        for i in spatial:
+            slip = motion[problem.tangent(i)]
+            size = float(np.linalg.norm(slip))
+            if size > 0.0:
+                slips[i] = slip / size
 
 
 def _align(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], i: int) -> None:
@@ -256,27 +346,26 @@ def _align(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Directi
 
 
 def _newton(
-    problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    slips: list[Direction],
+    spatial: list[int],
+    steps: int = NEWTON_STEPS,
 ) -> tuple[Array, bool, bool]:
     """Newton's method on the angles of the unknown slip directions."""
     forces, unique = _linear(problem, modes, slips)
-    for _ in range(NEWTON_STEPS):
+    floor = 1e-14 * problem.speed
+    for _ in range(steps):
         motion = problem.delassus @ forces + problem.free
-        across = np.array([motion[problem.tangent(i)] @ _normal_to(slips[i]) for i in spatial])
-        floor = 1e-14 * max(1e-300, float(np.abs(problem.free).max()))
+        aside, pull = _asides(problem, slips, spatial, forces)
+        across = aside.T @ motion
         if np.abs(across).max() <= floor:
             return forces, unique, True
         basis, rows = _basis(problem, modes, slips)
-        matrix = problem.delassus[rows] @ basis
-        jacobian = np.empty((len(spatial), len(spatial)))
-        for column, j in enumerate(spatial):
-            direct = np.zeros(len(forces))
-            direct[problem.tangent(j)] = -problem.friction[j] * forces[problem.normal(j)] * _normal_to(slips[j])
-            inner = np.linalg.lstsq(matrix, -(problem.delassus[rows] @ direct), rcond=RANK)[0]
-            d_motion = problem.delassus @ (direct + basis @ inner)
-            for row, i in enumerate(spatial):
-                jacobian[row, column] = d_motion[problem.tangent(i)] @ _normal_to(slips[i])
-            jacobian[column, column] -= motion[problem.tangent(j)] @ slips[j]  # type: ignore[operator]
+        if rows:
+            pull += basis @ _solved(problem.delassus[rows] @ basis, -(problem.delassus[rows] @ pull))[0]
+        along = [float(motion[problem.tangent(i)] @ slips[i]) for i in spatial]  # type: ignore[operator]
+        jacobian = aside.T @ (problem.delassus @ pull) - np.diag(along)
         turn = np.linalg.lstsq(jacobian, -across, rcond=1e-14)[0]
         turn *= min(1.0, 0.7 / max(float(np.abs(turn).max()), 1e-300))
         for angle, i in zip(turn, spatial, strict=True):
@@ -285,8 +374,16 @@ def _newton(
         if np.abs(turn).max() < 1e-15:
             return forces, unique, True
     motion = problem.delassus @ forces + problem.free
-    across = np.array([motion[problem.tangent(i)] @ _normal_to(slips[i]) for i in spatial])
+    across = _asides(problem, slips, spatial, forces)[0].T @ motion
     return forces, unique, bool(np.abs(across).max() <= _scale(motion))
+
+
+def _asides(problem: ContactProblem, slips: list[Direction], spatial: list[int], forces: Array) -> tuple[Array, Array]:
+    """Unit vectors (m, p) across the slip directions, and the forces (m, p) that a turn of each adds."""
+    aside = np.zeros((len(forces), len(spatial)))
+    for column, i in enumerate(spatial):
+        aside[problem.tangent(i), column] = _normal_to(slips[i])
+    return aside, aside * np.array([-problem.friction[i] * forces[problem.normal(i)] for i in spatial])
 
 
 def _free_direction(problem: ContactProblem, i: int) -> Array:
@@ -316,42 +413,53 @@ def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
     """How far the force of each closed contact lies inside its cone [N]."""
     margins = []
     for i, mode in enumerate(modes):
-        if mode is Mode.SLIP:
-            margins.append(float(forces[problem.normal(i)]))
-        elif mode is Mode.STICK:
-            margins.append(float(forces[problem.normal(i)]))
-            if problem.dims[i] > 1:
-                tangential = float(np.linalg.norm(forces[problem.tangent(i)]))
-                margins[-1] = min(margins[-1], problem.static_friction[i] * margins[-1] - tangential)
+        if mode is Mode.OPEN:
+            continue
+        normal = float(forces[problem.normal(i)])
+        if i not in problem.lifted:
+            margins.append(normal - problem.least(i))
+        if mode is Mode.STICK and problem.dims[i] > 1:
+            margins.append(problem.static_friction[i] * normal - float(np.linalg.norm(forces[problem.tangent(i)])))
     return margins
 
 
-def _admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array) -> Array:
-    """Among all forces with the same motion, those whose least cone margin is largest."""
-    # What leaves the motion as it is: basis @ y with G basis y = 0.
-    image = problem.delassus @ basis
-    _, values, directions = np.linalg.svd(image)
-    free = directions[np.sum(values > RANK * values[0]) :].T
-    if not free.shape[1]:
-        return forces
-    return largest_margin(problem, modes, forces, basis @ free)
+def _admissible(
+    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int]
+) -> Array:
+    """Among all forces with the same motion, those whose least cone margin is largest.
+
+    Where none of them is admissible, all forces that keep the constrained rows still: contacts that slip redundantly
+    leave the motion a choice, too.
+    """
+    best = None
+    for image in (problem.delassus @ basis, problem.delassus[rows] @ basis):
+        _, values, directions = np.linalg.svd(image)
+        free = directions[np.sum(values > RANK * values[0]) :].T
+        if free.shape[1]:
+            found = largest_margin(problem, modes, forces, basis @ free)
+            best = found if best is None else best
+            if _least_margin(problem, modes, found) >= -_scale(found):
+                return found
+    return forces if best is None else best
 
 
 def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array:
     """Forces `forces` + `null` @ y whose least cone margin is largest: a small cone program.
 
-    Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r.
+    Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r. Contacts
+    that clamp a body may press as hard as they like: there r ends at the largest of `forces`, with a small y.
     """
-    scale = max(float(np.abs(forces).max()), 1e-12)
+    scale = max(float(np.abs(forces).max()), max(problem.given, default=0.0), 1e-12)
     width = null.shape[1]
     blocks, right, cones = [], [], []
     for i, mode in enumerate(modes):
         if mode is Mode.OPEN:
             continue
         n, t = problem.normal(i), problem.tangent(i)
-        blocks.append(np.append(null[n], -1.0)[None, :])
-        right.append(forces[n : n + 1])
-        cones.append((False, 1))
+        if i not in problem.lifted:
+            blocks.append(np.append(null[n], -1.0)[None, :])
+            right.append(forces[n : n + 1] - problem.least(i))
+            cones.append((False, 1))
         if mode is Mode.STICK and problem.dims[i] > 1:
             mu = problem.static_friction[i]
             top = np.append(mu * null[n], -1.0)
@@ -360,14 +468,22 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
             cones.append((True, problem.dims[i]))
     objective = np.append(np.zeros(width), -1.0)
     nothing = np.zeros((width + 1, width + 1))
-    best = _clarabel(nothing, objective, -np.vstack(blocks), np.concatenate(right) / scale, cones)
-    if not np.all(np.isfinite(best)):
-        return forces
-    return forces + scale * (null @ best[:width])
+    matrix, limits = -np.vstack(blocks), np.concatenate(right) / scale
+    best = _clarabel(nothing, objective, matrix, limits, cones)
+    if best is None:
+        held = CLAMPED * np.diag(np.append(np.ones(width), 0.0))
+        matrix, limits = np.vstack([matrix, -objective]), np.append(limits, 1.0)
+        best = _clarabel(held, objective, matrix, limits, [*cones, (False, 1)])
+    return forces if best is None else forces + scale * (null @ best[:width])
 
 
-def _clarabel(quadratic: Array, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]) -> Array:
-    """Minimiser of x^T P x / 2 + c^T x, right - matrix x in the cones: second-order (True) or non-negative (False)."""
+def _clarabel(
+    quadratic: Array, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]
+) -> Array | None:
+    """Minimiser of x^T P x / 2 + c^T x, right - matrix x in the cones: second-order (True) or non-negative (False).
+
+    None where there is none, since x may grow for ever.
+    """
     import clarabel
     from scipy.sparse import csc_matrix, triu
 
@@ -377,7 +493,9 @@ def _clarabel(quadratic: Array, linear: Array, matrix: Array, right: Array, cone
     kinds = [clarabel.SecondOrderConeT(n) if second else clarabel.NonnegativeConeT(n) for second, n in cones]
     upper = csc_matrix(triu(quadratic))
     solver = clarabel.DefaultSolver(upper, linear, csc_matrix(matrix), right, kinds, settings)
-    return np.asarray(solver.solve().x)
+    found = solver.solve()
+    endless = found.status in (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
+    return None if endless or not np.isfinite(found.x).all() else np.asarray(found.x)
 
 
 # --- the search for modes -----------------------------------------------------------------------------------------
@@ -388,34 +506,49 @@ def _plain_guess(problem: ContactProblem) -> tuple[Mode, ...]:
 
 
 def _pivot(
-    problem: ContactProblem, modes: tuple[Mode, ...], directions: tuple[Direction, ...] | None = None
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    directions: tuple[Direction, ...] | None = None,
+    quick: bool = False,
 ) -> ContactSolution | None:
     """Correct the modes of violated contacts, all at once at first and then one at a time, until none is left."""
-    seen: set[tuple[Mode, ...]] = set()
+    seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
     one_at_a_time = False
     for _ in range(8 * len(modes) + 8):
-        solution = solve_modes(problem, modes, directions)
-        violations = _violations(problem, solution)
+        solution = solve_modes(problem, modes, directions, quick)
+        violations = broken(problem, solution)
         if not violations:
             return solution
-        if modes in seen:
+        if (modes, problem.lifted) in seen:
             if one_at_a_time:
                 return None
             one_at_a_time, seen = True, set()
-        seen.add(modes)
-        worst = max(violations, key=lambda i: violations[i][0])
-        chosen = [worst] if one_at_a_time else list(violations)
-        modes, directions = _corrected(problem, solution, chosen, {i: violations[i][1] for i in chosen})
+        seen.add((modes, problem.lifted))
+        worst = max(violations, key=lambda i: violations[i].size)
+        chosen = {worst: violations[worst]} if one_at_a_time else violations
+        modes, directions = _corrected(problem, solution, chosen)
+        lifted = problem.lifted.difference(chosen) | {i for i, found in chosen.items() if found.lifted}
+        if lifted != problem.lifted:
+            problem = replace(problem, lifted=frozenset(lifted))
     return None
 
 
+class _Violation(NamedTuple):
+    """How far a contact is from its law, relative to the problem, and what to try instead."""
+
+    size: float
+    mode: Mode
+    lifted: bool = False
+
+
 def _corrected(
-    problem: ContactProblem, solution: ContactSolution, chosen: list[int], better: dict[int, Mode]
+    problem: ContactProblem, solution: ContactSolution, chosen: Mapping[int, _Violation]
 ) -> tuple[tuple[Mode, ...], tuple[Direction, ...]]:
     modes, directions = list(solution.modes), list(solution.directions)
-    for i in chosen:
-        modes[i] = better[i]
-        if better[i] is Mode.SLIP and problem.sliding[i] is None:
+    for i, better in chosen.items():
+        begins = better.mode is Mode.SLIP and modes[i] is not Mode.SLIP
+        modes[i] = better.mode
+        if begins and problem.sliding[i] is None:
             tangential = solution.forces[problem.tangent(i)]
             length = float(np.linalg.norm(tangential))
             directions[i] = -tangential / length if length > 0.0 else None
@@ -426,36 +559,40 @@ def _scale(values: Array) -> float:
     return TOLERANCE * max(float(np.abs(values).max(initial=0.0)), 1e-300)
 
 
-def _violations(problem: ContactProblem, solution: ContactSolution) -> dict[int, tuple[float, Mode]]:
-    """{contact: (relative size, mode to try instead)} of the contacts that break the law in these modes."""
-    found: dict[int, tuple[float, Mode]] = {}
-    free = max(float(np.abs(problem.free).max()), 1e-300)
+def broken(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Violation]:
+    """The contacts that break the law in these modes."""
+    found: dict[int, _Violation] = {}
+    free = problem.speed
     force = max(float(np.abs(solution.forces).max()), 1e-300)
     for i, mode in enumerate(solution.modes):
         n, t, tiny = problem.normal(i), problem.tangent(i), TOLERANCE
         closing = Mode.STICK if problem.sliding[i] is None else Mode.SLIP
         if mode is Mode.OPEN:
             if solution.motion[n] < -max(tiny * free, problem.slack[i] if problem.slack else 0.0):
-                found[i] = (-solution.motion[n] / free, closing)
+                found[i] = _Violation(-solution.motion[n] / free, closing)
             continue
-        if abs(solution.motion[n]) > 10.0 * tiny * free:  # a singular system that has no solution
-            found[i] = (abs(solution.motion[n]) / free, Mode.OPEN)
-        elif solution.forces[n] < -tiny * force:
-            found[i] = (-solution.forces[n] / force, Mode.OPEN)
+        least, lifted = problem.least(i), i in problem.lifted
+        parts = (mode, True) if least > 0.0 else (Mode.OPEN, False)
+        if lifted and solution.motion[n] < -tiny * free:
+            found[i] = _Violation(-solution.motion[n] / free, mode)
+        elif not lifted and abs(solution.motion[n]) > 10.0 * tiny * free:  # a singular system that has no solution
+            found[i] = _Violation(abs(solution.motion[n]) / free, *parts)
+        elif not lifted and solution.forces[n] - least < -tiny * force:
+            found[i] = _Violation((least - solution.forces[n]) / force, *parts)
         elif mode is Mode.STICK and problem.dims[i] > 1:
             excess = np.linalg.norm(solution.forces[t]) - problem.static_friction[i] * solution.forces[n]
             if excess > tiny * force:
-                found[i] = (excess / force, Mode.SLIP)
+                found[i] = _Violation(excess / force, Mode.SLIP, lifted)
         elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
             motion, slip = solution.motion[t], solution.directions[i]
             along = float(motion @ slip)
             if along < -tiny * free or np.linalg.norm(motion - along * slip) > 10.0 * tiny * free:  # type: ignore[operator]
-                found[i] = (float(np.linalg.norm(motion)) / free, Mode.STICK)
+                found[i] = _Violation(float(np.linalg.norm(motion)) / free, Mode.STICK, lifted)
     return found
 
 
-def _propose(problem: ContactProblem) -> tuple[tuple[Mode, ...], tuple[Direction, ...]]:
-    """Modes and slip directions proposed by a sequence of convex problems.
+def _propose(problem: ContactProblem) -> tuple[ContactProblem, tuple[Mode, ...], tuple[Direction, ...]]:
+    """Modes and slip directions proposed by a sequence of convex problems, and the problem with contacts lifted.
 
     With De Saxce's change of variables, Coulomb's law of a contact reads w + mu |w_t| n in K*, lam in K, orthogonal.
     For given sizes mu |w_t| that is a quadratic program over the friction cones; the sizes are then renewed (Acary and
@@ -482,41 +619,70 @@ def _cone_program(problem: ContactProblem, linear: Array) -> Array:
     """Minimiser of lam^T G lam / 2 + linear^T lam over cones |lam_t| <= mu lam_n; half-lines where contacts slide."""
     size = max(float(np.abs(linear).max()), 1e-300)
     weight = float(np.trace(problem.delassus)) / len(linear)
-    rows, cones = [], []
+    unit = np.eye(len(linear))
+    rows, cones, right = [], [], []
     for i, slip in enumerate(problem.sliding):
         n, t = problem.normal(i), problem.tangent(i)
-        if slip is None and problem.dims[i] > 1:
-            scaled = np.eye(len(linear))[problem.part(i)]
+        cone = slip is None and problem.dims[i] > 1
+        if cone:
+            scaled = unit[problem.part(i)].copy()
             scaled[0] *= problem.friction[i]
             rows.append(scaled)
             cones.append((True, problem.dims[i]))
-        else:
-            rows.append(np.eye(len(linear))[n : n + 1])
+            right += [0.0] * problem.dims[i]
+        if not cone or problem.least(i) > 0.0:
+            rows.append(unit[n : n + 1])
             cones.append((False, 1))
-            if problem.dims[i] > 1:
-                rows += [np.eye(len(linear))[t], -np.eye(len(linear))[t]]
-                cones.append((False, 2 * (problem.dims[i] - 1)))
-    right = np.zeros(sum(len(block) for block in rows))
-    return _clarabel(problem.delassus / weight, linear / size, -np.vstack(rows), right, cones) * (size / weight)
+            right.append(-problem.least(i) * weight / size)
+        if not cone and problem.dims[i] > 1:
+            rows += [unit[t], -unit[t]]
+            cones.append((False, 2 * (problem.dims[i] - 1)))
+            right += [0.0] * (2 * (problem.dims[i] - 1))
+    found = _clarabel(problem.delassus / weight, linear / size, -np.vstack(rows), np.array(right), cones)
+    return np.zeros(len(linear)) if found is None else found * (size / weight)
 
 
-def _read_modes(problem: ContactProblem, forces: Array) -> tuple[tuple[Mode, ...], tuple[Direction, ...]]:
+def _read_modes(
+    problem: ContactProblem, forces: Array
+) -> tuple[ContactProblem, tuple[Mode, ...], tuple[Direction, ...]]:
     """Modes that forces of moderate accuracy belong to: zero, inside the cone, or on its boundary."""
-    modes, directions = [], []
+    modes, directions, lifted = [], [], set()
     largest = float(np.abs(forces).max(initial=1e-300))
     for i, slip in enumerate(problem.sliding):
         normal, tangential = forces[problem.normal(i)], forces[problem.tangent(i)]
-        size = float(np.linalg.norm(tangential))
+        size, least = float(np.linalg.norm(tangential)), problem.least(i)
         inside = size < problem.friction[i] * normal * (1.0 - 1e-6)
-        mode = Mode.OPEN if normal <= 1e-7 * largest else Mode.STICK if slip is None and inside else Mode.SLIP
+        barely = normal - least <= 1e-7 * largest
+        if barely and least > 0.0:
+            lifted.add(i)
+        mode = Mode.OPEN if barely and not least > 0.0 else Mode.STICK if slip is None and inside else Mode.SLIP
         modes.append(Mode.STICK if mode is Mode.SLIP and problem.dims[i] == 1 else mode)
         directions.append(-tangential / size if mode is Mode.SLIP and size > 0.0 else None)
-    return tuple(modes), tuple(directions)
+    return replace(problem, lifted=frozenset(lifted)), tuple(modes), tuple(directions)
 
 
-def _all_modes(problem: ContactProblem) -> Iterator[tuple[Mode, ...]]:
-    choices = [(Mode.STICK, Mode.SLIP, Mode.OPEN) if s is None else (Mode.SLIP, Mode.OPEN) for s in problem.sliding]
-    return itertools.product(*choices)
+def _all_modes(
+    problem: ContactProblem,
+) -> Iterator[tuple[ContactProblem, tuple[Mode, ...], tuple[Direction, ...]]]:
+    """Every combination of modes, in the plane with both directions of each slip."""
+    for chosen in itertools.product(*(_choices(problem, i) for i in range(len(problem.dims)))):
+        lifted = frozenset(i for i, (_, parts, _) in enumerate(chosen) if parts)
+        tried = replace(problem, lifted=lifted) if lifted else problem
+        yield tried, tuple(mode for mode, _, _ in chosen), tuple(slip for _, _, slip in chosen)
+
+
+def _choices(problem: ContactProblem, i: int) -> list[tuple[Mode, bool, Direction]]:
+    """(mode, whether it is lifted, direction to start from) that contact `i` may have."""
+    dim, given = problem.dims[i], problem.sliding[i] is not None
+    ways: list[tuple[Mode, Direction]] = [] if given else [(Mode.STICK, None)]
+    if given or dim == 3:
+        ways.append((Mode.SLIP, None))
+    elif dim == 2:
+        ways += [(Mode.SLIP, np.ones(1)), (Mode.SLIP, -np.ones(1))]
+    closed = [(mode, False, slip) for mode, slip in ways]
+    if problem.least(i) > 0.0:
+        return closed + [(mode, True, slip) for mode, slip in ways]
+    return [*closed, (Mode.OPEN, False, None)]
 
 
 def _residuals(
@@ -526,7 +692,8 @@ def _residuals(
     signorini = cone = friction = 0.0
     for i, mode in enumerate(modes):
         n, t = problem.normal(i), problem.tangent(i)
-        signorini = max(signorini, -motion[n], -forces[n], min(abs(motion[n]), abs(forces[n])))
+        force = forces[n] - problem.least(i)
+        signorini = max(signorini, -motion[n], -force, min(abs(motion[n]), abs(force)))
         if problem.dims[i] == 1:
             continue
         mu = problem.static_friction[i] if mode is Mode.STICK else problem.friction[i]
@@ -539,15 +706,3 @@ def _residuals(
             if problem.sliding[i] is None:
                 friction = max(friction, float(np.linalg.norm(motion[t] - np.linalg.norm(motion[t]) * slip)))
     return {"signorini": float(signorini), "cone": max(cone, 0.0), "friction": friction}
-
-
-def with_restitution(problem: ContactProblem, restitution: Array) -> ContactProblem:
-    """The impact problem of Newton's law, by a shift of the motion: 0 <= z_n(+) - e max(0, -z_n(-)) _|_ Lam_n >= 0.
-
-    A touching contact that separates is not pulled in. `problem.free` holds the velocities before the impact.
-    """
-    free = problem.free.copy()
-    for i, e in enumerate(restitution):
-        n = problem.normal(i)
-        free[n] -= e * max(0.0, -problem.free[n])
-    return replace(problem, free=free, static_friction=problem.friction)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..contracts import CompliantLaw, CompliantPoint
-from ..differences import derivative
+from ..differences import derivative, tangent_derivative
 from ..errors import PluginError, SingularError
-from ..hybrid import Array, Flow, Transition, one_by_one
+from ..hybrid import Array, Flow, Transition
 from .algebra import solve_mass
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
 STEP, SMALLEST_GAP, SMALLEST_SPEED, SMALLEST_MEMORY = 1e-3, 1e-5, 1e-3, 1e-5
+ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded
+FORCE_GUARDS = ("release", "return")
 
 
 class Evaluation(NamedTuple):
@@ -43,9 +46,10 @@ class Evaluation(NamedTuple):
 class CompliantFlow(Flow):
     """Motion with the forces of a compliant law on the closed contacts: M a = f + J^T lam(g, z, memory).
 
-    A contact touches where its gap falls through zero. Under a law that pulls it is open again where its gap rises
-    through zero. Else it is released where its normal force falls through zero, and open again where its gap rises
-    through zero; a released contact whose force would rise again closes.
+    A contact touches where its gap falls through zero, and is open again where its gap rises through zero. Under a law
+    that does not pull it is released before that where its margin (by default the normal force) falls through zero; a
+    released contact whose margin rises again closes. Contacts with an `enabled` function touch only where that is
+    positive, and from above: one that is enabled inside the ground has to come out first. "enable" is its guard.
     """
 
     def __init__(self, system: ContactSystem, mode: SystemMode) -> None:
@@ -57,22 +61,30 @@ class CompliantFlow(Flow):
         for i in self._watched:
             self._where[i] = slice(start, start + self._mechanism.dims[i])
             start = self._where[i].stop
-        kinds = {Mode.CLOSED: ("clear",) if self._law.pulls else ("release",), Mode.OPEN: ("gap",)}
-        self._guards = tuple(
-            (kind, i)
-            for i, s in enumerate(mode.contacts)
-            for kind in (("clear", "return") if s.phase is Phase.RELEASED else kinds[s.mode])
-        )
+        self._guards = tuple((kind, i) for i, state in enumerate(mode.contacts) for kind in self._kinds(i, state))
         self.guard_names = self._guards
+        self._forces_guard = any(kind in FORCE_GUARDS for kind, _ in self._guards)
+
+    def _kinds(self, i: int, state: ContactState) -> tuple[str, ...]:
+        """Kinds of the guards of a contact."""
+        if state.phase is Phase.RELEASED:
+            return "clear", "return"
+        if state.closed:
+            return ("clear",) if self._law.pulls else ("clear", "release")
+        gap = ("clear",) if state.phase is Phase.BURIED else ("gap",) if state.enabled else ()
+        return gap if self._mechanism.enabled[i] is None else (*gap, "enable")
 
     def contact_forces(self, t: float, x: Array) -> dict[int, Array]:
         """{contact: force along its rows} of touching and released contacts, as the law gives them."""
         return self._evaluate(t, x).forces
 
     def field(self, t: float, x: Array) -> Array:
-        """Rate (v, a, z') of the state."""
+        """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
         system, nq, nv = self._system, self._system.nq, self._system.nv
-        found = self._evaluate(t, x)
+        try:
+            found = self._evaluate(t, x)
+        except SingularError:  # a trial step went too deep into hills, or opened loops too far
+            return np.full(system.tangent_size, np.nan)
         memory = system.memory_rate(t, x)
         if found.rates.size:
             memory[-found.rates.size :] = found.rates.ravel()
@@ -81,14 +93,47 @@ class CompliantFlow(Flow):
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
         gaps = self._mechanism.gaps(t, x[: self._system.nq])
-        forces = self.contact_forces(t, x) if any(kind in ("release", "return") for kind, _ in self._guards) else {}
-        value = {
+        margins = self.margins(t, x) if self._forces_guard else {}
+        value: dict[str, Callable[[int], float]] = {
             "gap": lambda i: gaps[i],
             "clear": lambda i: -gaps[i],
-            "release": lambda i: forces[i][0],
-            "return": lambda i: -forces[i][0],
+            "release": lambda i: margins[i],
+            "return": lambda i: -margins[i],
+            "enable": lambda i: self._enabled(i, t, x),
         }
         return np.array([float(value[kind](i)) for kind, i in self._guards])
+
+    def margins(self, t: float, x: Array) -> dict[int, float]:
+        """{contact: margin} of touching and released contacts: positive where they push."""
+        found = self._evaluate(t, x)
+        return {i: _margin(self._law, point, found.forces[i]) for i, point in found.points.items()}
+
+    def _enabled(self, i: int, t: float, x: Array) -> float:
+        """The margin of a contact that may touch, and its negative of one that may not."""
+        margin = may_touch(self._system, i, t, x)
+        return margin if self._mode.contacts[i].enabled else -margin
+
+    def rebase(self, t: float, x: Array) -> None:
+        """Set how well the guards are known where the flow starts: forces as stiffness and damping make them."""
+        if self.guard_rounding is not None:
+            return
+        tolerances, nq, nv = self._system.tolerances, self._system.nq, self._system.nv
+        place, speed = (ULPS * float(np.spacing(np.abs(part).max(initial=1.0))) for part in (x[:nq], x[nq : nq + nv]))
+        rounding = {kind: max(tolerances.rearm, place) for kind in ("gap", "clear")}
+        self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
+        self.guard_bands = np.full(len(self._guards), tolerances.jump)
+        if not self._forces_guard:
+            return
+        found = self._evaluate(t, x)
+        change = found.terms.rows @ self._acceleration(t, x, found) + found.terms.bias
+        for k, (kind, i) in enumerate(self._guards):
+            if kind in FORCE_GUARDS:
+                rates = np.concatenate((found.terms.rates[self._where[i]][:1], change[self._where[i]], found.rates[i]))
+                slope = np.abs(margin_gradient(self._law, found.points[i]))
+                noise = np.full(len(slope), speed)
+                noise[0] = place
+                self.guard_rounding[k] = max(tolerances.rearm, float(slope @ noise))
+                self.guard_bands[k] += self.guard_rounding[k] + tolerances.event_time * float(slope @ np.abs(rates))
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
@@ -98,6 +143,10 @@ class CompliantFlow(Flow):
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""
         return self._system.next_time(t)
+
+    def project(self, t: float, x: Array) -> Array:
+        """Back onto the closed loops, where the state is off by more than the drift."""
+        return self._system.on_loops(x)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
@@ -131,18 +180,24 @@ class CompliantFlow(Flow):
         return matrix
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array:
-        """D_x g (len(names), dim) of the named guards: rows of gaps, and derivatives of normal forces."""
+        """D_x g (len(names), dim) of the named guards: rows of gaps, derivatives of margins and of `enabled`."""
         nq, nv = self._system.nq, self._system.nv
         q, v = x[:nq], x[nq : nq + nv]
         chosen = [guard for name in names for guard in self._guards if guard == name]
-        changes: dict[int, Array] = {}
-        if any(kind in ("release", "return") for kind, _ in chosen):
-            rates_q = self._mechanism.rate_derivatives(t, q, v, self._watched)
-            changes = self._law_changes(self._evaluate(t, x), rates_q)
+        seen: dict[int, Array] = {}
+        if any(kind in FORCE_GUARDS for kind, _ in chosen):
+            found = self._evaluate(t, x)
+            seen = self._seen(found, self._mechanism.rate_derivatives(t, q, v, self._watched))
         matrix = np.zeros((len(chosen), self._system.tangent_size))
         for row, (kind, i) in zip(matrix, chosen, strict=True):
-            if kind in ("release", "return"):
-                row[:] = changes[i][0]
+            if kind in FORCE_GUARDS:
+                row[:] = margin_gradient(self._law, found.points[i]) @ seen[i]
+            elif kind == "enable":
+                row[:] = tangent_derivative(
+                    lambda y, i=i: np.array([self._enabled(i, t, y)]),  # type: ignore[misc]
+                    self._system.space(),
+                    x,
+                )[0]
             else:
                 row[:nv] = self._mechanism.terms(t, q, v, (i,)).rows[0]
             if kind in ("clear", "return"):
@@ -151,22 +206,25 @@ class CompliantFlow(Flow):
 
     def _law_changes(self, found: Evaluation, rates_q: Array) -> dict[int, Array]:
         """{contact: derivative (1 + d_t + memory, dim) of its force and of its memory's rate} by the state."""
-        nv, changes = self._system.nv, {}
-        for i, point in found.points.items():
+        seen = self._seen(found, rates_q)
+        return {i: law_jacobian(self._law, point) @ seen[i] for i, point in found.points.items()}
+
+    def _seen(self, found: Evaluation, rates_q: Array) -> dict[int, Array]:
+        """{contact: derivative (1 + d_t + 1 + memory, dim) of what the law looks at} by the state."""
+        nv, memory = self._system.nv, self._law.memory
+        seen = {}
+        for i in found.points:
             part, size = self._where[i], self._mechanism.dims[i]
-            seen = np.zeros((1 + size + self._law.memory, self._system.tangent_size))
-            seen[0, :nv] = found.terms.rows[part.start]
-            seen[1 : 1 + size, :nv] = rates_q[part]
-            seen[1 : 1 + size, nv : 2 * nv] = found.terms.rows[part]
-            seen[1 + size :, self._memory_of(i)] = np.eye(self._law.memory)
-            changes[i] = law_jacobian(self._law, point) @ seen
-        return changes
+            seen[i] = np.zeros((1 + size + memory, self._system.tangent_size))
+            seen[i][0, :nv] = found.terms.rows[part.start]
+            seen[i][1 : 1 + size, :nv] = rates_q[part]
+            seen[i][1 : 1 + size, nv : 2 * nv] = found.terms.rows[part]
+            seen[i][1 + size :, self._memory_of(i)] = np.eye(memory)
+        return seen
 
     def _memory_of(self, contact: int) -> slice:
         """Where the law's memory of a contact lies in the tangent state."""
-        count, memory = len(self._mode.contacts), self._law.memory
-        start = self._system.tangent_size - (count - contact) * memory
-        return slice(start, start + memory)
+        return memory_of(self._system, contact, self._system.tangent_size)
 
     # --- the law at one state ---------------------------------------------------------------------------------
 
@@ -184,8 +242,10 @@ class CompliantFlow(Flow):
         memory = system.law_memory(x)
         found = Evaluation(terms, {}, {}, np.zeros_like(memory))
         for i, part in self._where.items():
-            friction, touching = float(system.friction[i]), self._touching[i]
-            point = CompliantPoint(float(gaps[i]), terms.rates[part], memory[i], friction, touching)
+            friction, static = float(system.friction[i]), float(system.static_friction[i])
+            point = CompliantPoint(
+                float(gaps[i]), terms.rates[part], memory[i], friction, self._touching[i], max(friction, static)
+            )
             found.points[i] = point
             found.forces[i], found.rates[i] = self._law.force(point)
         return found
@@ -203,8 +263,35 @@ class CompliantFlow(Flow):
             return np.full(self._system.nv, np.nan)
 
 
+def memory_of(system: ContactSystem, contact: int, end: int) -> slice:
+    """Where the law's memory of a contact lies in a state, plain or tangent, of which it is the last part."""
+    memory = system.law.memory  # type: ignore[attr-defined]
+    start = end - (len(system.mechanism.all_names) - contact) * memory
+    return slice(start, start + memory)
+
+
+def may_touch(system: ContactSystem, i: int, t: float, x: Array) -> float:
+    """The `enabled` margin of a contact; infinity where it has none."""
+    margin = system.mechanism.enabled[i]
+    return float("inf") if margin is None else float(margin(t, x[: system.nq], x[system.nq : system.nq + system.nv]))
+
+
+def _margin(law: CompliantLaw, point: CompliantPoint, force: Array) -> float:
+    own = law.margin(point)
+    return float(force[0] if own is None else own)
+
+
+def margin_gradient(law: CompliantLaw, point: CompliantPoint) -> Array:
+    """Derivative (1 + 1 + d_t + memory,) of the margin of a law by gap, velocity and memory."""
+    if law.margin(point) is None:
+        return law_jacobian(law, point)[0]
+    return _differenced(lambda other: np.array([law.margin(other)], dtype=float), point)[0]
+
+
 def law_jacobian(law: CompliantLaw, point: CompliantPoint) -> Array:
     """Derivative (1 + d_t + memory, 2 + d_t + memory) of a law: its own, or by central differences of fourth order.
+
+    A warning says, once for each class of laws, that it is differenced.
 
     Raises:
         PluginError: the law gives an array of another shape.
@@ -219,6 +306,27 @@ def law_jacobian(law: CompliantLaw, point: CompliantPoint) -> Array:
                 f" ({size + memory}, {1 + size + memory}): force and memory rate by gap, velocity and memory"
             )
         return matrix
+    _warn_of_differences(type(law))
+    return _differenced(lambda other: np.concatenate(law.force(other)), point)
+
+
+_WARNED: set[type[CompliantLaw]] = set()
+
+
+def _warn_of_differences(law: type[CompliantLaw]) -> None:
+    """Say once that the derivatives of a law are differences."""
+    if law not in _WARNED:
+        _WARNED.add(law)
+        warnings.warn(
+            f"the law {law.__name__} has no jacobian: its derivatives are differences, good to about 10 digits and"
+            " slower; give it a method jacobian(point)",
+            stacklevel=3,
+        )
+
+
+def _differenced(function: Callable[[CompliantPoint], Array], point: CompliantPoint) -> Array:
+    """Derivative (m, 1 + 1 + d_t + memory) of a function of a point by its gap, velocity and memory."""
+    size, memory = len(point.velocity), len(point.memory)
     values = np.concatenate(([point.gap], point.velocity, point.memory))
     smallest = np.array([SMALLEST_GAP] + [SMALLEST_SPEED] * size + [SMALLEST_MEMORY] * memory)
     steps = STEP * np.maximum(np.abs(values), smallest)
@@ -226,7 +334,7 @@ def law_jacobian(law: CompliantLaw, point: CompliantPoint) -> Array:
     def at(shift: Array) -> Array:
         moved = values + shift
         gap, velocity, own = float(moved[0]), moved[1 : 1 + size], moved[1 + size :]
-        return np.concatenate(law.force(point._replace(gap=gap, velocity=velocity, memory=own)))
+        return function(point._replace(gap=gap, velocity=velocity, memory=own))
 
     return np.column_stack(
         [
@@ -237,7 +345,7 @@ def law_jacobian(law: CompliantLaw, point: CompliantPoint) -> Array:
 
 
 class CompliantContacts:
-    """The discrete side of a ContactSystem with a compliant law: the state never jumps."""
+    """The discrete side of a ContactSystem with a compliant law: only the memory of a contact jumps, to zero."""
 
     def __init__(self, system: ContactSystem) -> None:
         self._system = system
@@ -255,13 +363,19 @@ class CompliantContacts:
     def start(self, t: float, x: Array) -> Transition:
         """Contacts inside the ground are closed (or released, where the law may not pull); the others are open."""
         gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
-        inside = SystemMode(tuple(ContactState(Mode.CLOSED) if gap < 0.0 else ContactState() for gap in gaps))
+        enabled = [may_touch(self._system, i, t, x) > 0.0 for i in range(len(gaps))]
+        inside = SystemMode(
+            tuple(
+                ContactState(Mode.CLOSED) if on and gap < 0.0 else ContactState(enabled=on)
+                for gap, on in zip(gaps, enabled, strict=True)
+            )
+        )
         if self._law.pulls:
             return Transition(x, inside)
-        forces = self.forces(t, x, inside)
+        margins = CompliantFlow(self._system, inside).margins(t, x)
         released = ContactState(Mode.OPEN, Phase.RELEASED)
         states = tuple(
-            released if state.closed and forces[i][0] < 0.0 else state for i, state in enumerate(inside.contacts)
+            released if state.closed and margins[i] < 0.0 else state for i, state in enumerate(inside.contacts)
         )
         return Transition(x, SystemMode(states))
 
@@ -272,26 +386,51 @@ class CompliantContacts:
     def separable(
         self, t: float, x: Array, mode: SystemMode, names: frozenset[Hashable]
     ) -> tuple[frozenset[Hashable], ...]:
-        """Each guard alone."""
-        return one_by_one(names)
+        """Each guard alone, but for a force that vanishes together with the gap: every neighbouring run meets both."""
+        groups: dict[Hashable, set[Hashable]] = {}
+        for name in sorted(names, key=str):
+            leaving = isinstance(name, tuple) and name[0] in ("clear", "release")
+            groups.setdefault(name[1] if leaving else name, set()).add(name)  # type: ignore[index]
+        return tuple(frozenset(group) for group in groups.values())
 
     def transition(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
-        """Modes after the guards in `fired`, each a pair (kind, contact)."""
-        after = {
-            "gap": ContactState(Mode.CLOSED),
-            "return": ContactState(Mode.CLOSED),
-            "release": ContactState(Mode.OPEN, Phase.RELEASED),
-            "clear": ContactState(),
-        }
+        """Modes after the guards in `fired`, each a pair (kind, contact); the memory of what touches starts at zero."""
         states = list(mode.contacts)
-        for kind, i in (name for name in fired if isinstance(name, tuple)):
-            states[i] = after[kind]
+        # In this order, so that a contact whose force and gap vanish together is open.
+        kinds = ("enable", "gap", "release", "return", "clear")
+        pairs = sorted((name for name in fired if isinstance(name, tuple)), key=lambda name: kinds.index(name[0]))
+        for kind, i in pairs:
+            states[i] = self._after(kind, i, t, x, states[i])
         names = self._system.mechanism.all_names
         changes: Mapping[str, tuple[Mode, Mode]] = {
             names[i]: (old.mode, new.mode)
             for i, (old, new) in enumerate(zip(mode.contacts, states, strict=True))
             if old.mode is not new.mode
         }
-        identity = partial(np.eye, self._system.tangent_size)
+        fresh = tuple(i for kind, i in pairs if kind == "gap") if self._law.memory else ()
         after_all = replace(mode, contacts=tuple(states))
-        return Transition(x, after_all, changes, derivative=identity, still=True, unmoved=True)
+        if not fresh:
+            identity = partial(np.eye, self._system.tangent_size)
+            return Transition(x, after_all, changes, derivative=identity, still=True, unmoved=True)
+        x = x.copy()
+        for i in fresh:
+            x[memory_of(self._system, i, len(x))] = 0.0
+        return Transition(x, after_all, changes, derivative=partial(self._reset, fresh), still=True, unmoved=True)
+
+    def _reset(self, fresh: tuple[int, ...]) -> Array:
+        """D_x R: the identity without the memory of the contacts in `fresh`."""
+        kept = np.ones(self._system.tangent_size)
+        for i in fresh:
+            kept[memory_of(self._system, i, len(kept))] = 0.0
+        return np.diag(kept)
+
+    def _after(self, kind: str, i: int, t: float, x: Array, state: ContactState) -> ContactState:
+        """What a contact becomes where one of its guards fires."""
+        if kind in ("gap", "return"):
+            return ContactState(Mode.CLOSED)
+        if kind != "enable":
+            return ContactState(Mode.OPEN, Phase.RELEASED) if kind == "release" else ContactState()
+        if state.enabled:
+            return ContactState(enabled=False)
+        inside = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i]) < 0.0
+        return ContactState(phase=Phase.BURIED if inside else Phase.NONE)

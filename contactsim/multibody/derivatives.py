@@ -162,15 +162,20 @@ class PlaneDerivatives:
         frames = self._choose(contacts).frames
         return np.concatenate([self._placements[frame].translation for frame in frames]).reshape(-1, 3)
 
-    def contact_forces(self, contacts: tuple[int, ...], centres: Array, forces: Array) -> Array:
+    def contact_forces(self, contacts: tuple[int, ...], centres: Array, forces: Array, t: float = 0.0) -> Array:
         """Derivative (n, n) of J^T lam by q at fixed `forces` (m,), where the joint Jacobian is up to date.
 
         With F the force and T = -r n x F its moment about the centre, d(jc_k . F + w_k . T)/dq_m is
         w_m . (jc_k x F + w_k x T) where joint(m) is joint(k) or above it, and w_k . (jc_m x F) where it is below.
         """
+        cross = np.matmul(forces.reshape(len(contacts), 1, -1), self._choose(contacts).force_table)
+        return self._held_forces(contacts, centres, cross)
+
+    def _held_forces(self, contacts: tuple[int, ...], centres: Array, crosses: Array) -> Array:
+        """The same from the matrices [F x], [T x] of the forces and moments."""
         layout, k, n = self._choose(contacts), len(contacts), self.nv
         jacobian = self._data.J.reshape(6, n)
-        cross = np.matmul(forces.reshape(k, 1, -1), layout.force_table).reshape(k, 2, 3, 3)
+        cross = crosses.reshape(k, 2, 3, 3)
         products = np.matmul(cross[:, 0], skew(centres))
         parts = np.concatenate([cross.reshape(k, 18), products.reshape(k, 9)], axis=1)
         moved = ((parts @ MOVES).reshape(-1, 6) @ jacobian).reshape(k, 2, 3, n) * layout.support[:, None, None]
@@ -178,22 +183,28 @@ class PlaneDerivatives:
         below, above = (spins.T @ moved[:, i].reshape(-1, n) for i in (0, 1))
         return np.where(self._follows, above.T, below)
 
-    def rows(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array) -> Array:
+    def rows(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Derivatives (3, m, n): dz/dq, dz'/dq and dz'/dv, after `inertial` at the same v and a."""
         layout, k, n, data = self._choose(contacts), len(contacts), self.nv, self._data
         jacobian, rate, by_v = data.J.reshape(6, n), data.dJ.reshape(6, n), data.dAdv.reshape(6, n)
         stack = np.concatenate([jacobian[3:], by_v - rate, data.dAdq.reshape(6, n), by_v])
-        held = layout.support[:, None] * np.array([v, a])
-        twists = held @ jacobian.T
-        twists[:, 1] += held[:, 0] @ rate.T
-        spins = twists[:, :, 3:]
-        cross = (spins @ EPS).reshape(k, 2, 3, 3)
-        motion = twists[:, :, :3] + np.matmul(cross, centres[:, None, :, None])[..., 0]
-        motion[:, 1] += np.matmul(cross[:, 0], motion[:, 0, :, None])[..., 0]
+        motion, spins = self._motion(contacts, centres, v, a)
         features = np.concatenate([centres, motion.reshape(k, 6), spins.reshape(k, 6)], axis=1)
         factors = np.matmul(features[:, None], layout.row_table)[:, 0] + layout.row_constant
         result = (factors.reshape(-1, STACK) @ stack).reshape(k, 3, -1, n) * layout.support[:, None, None]
         return result.transpose(1, 0, 2, 3).reshape(3, -1, n)
+
+    def _motion(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        """c' and c'' of the centres (k, 2, 3), and omega and omega' (k, 2, 3)."""
+        data, n = self._data, self.nv
+        held = self._choose(contacts).support[:, None] * np.array([v, a])
+        twists = held @ data.J.reshape(6, n).T
+        twists[:, 1] += held[:, 0] @ data.dJ.reshape(6, n).T
+        spins = twists[:, :, 3:]
+        cross = (spins @ EPS).reshape(len(contacts), 2, 3, 3)
+        motion = twists[:, :, :3] + np.matmul(cross, centres[:, None, :, None])[..., 0]
+        motion[:, 1] += np.matmul(cross[:, 0], motion[:, 0, :, None])[..., 0]
+        return motion, spins
 
     def _choose(self, contacts: tuple[int, ...]) -> _Layout:
         if contacts not in self._chosen:

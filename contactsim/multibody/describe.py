@@ -5,7 +5,7 @@ Functions cannot be written to a file. They are stored by name, and stand-ins th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,31 @@ from ..contracts import ContactLaw
 from ..errors import InputError, PluginError
 from ..tolerances import Tolerances
 from .controllers import Array, Controller
+from .loops import LoopClosure
+from .merge import MergedGeometry, Part
+from .moving import Given
+from .pairs import ContactPair
+from .primitives import PrimitiveGeometry
 from .robot import ContactPoint, Robot, _GeometryFile
+from .solids import Solid
 from .system import ContactSystem
-from .terrain import Flat, Slope, Terrain
+from .terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
 Description = dict[str, Any]
 
 GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
     Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
     Slope: ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
+    Sinusoid: ("sinusoid", lambda ground: {**ground.parameters(), "velocity": list(ground.velocity)}),
+    HeightField: (
+        "height-field",
+        lambda ground: {
+            "x": ground.x.tolist(),
+            "y": ground.y.tolist(),
+            "heights": ground.field.tolist(),
+            "velocity": list(ground.velocity),
+        },
+    ),
 }
 COEFFICIENTS = ("friction", "static_friction", "restitution")
 
@@ -42,6 +58,7 @@ def describe(system: ContactSystem) -> Description:
         "controller": controller and _describe_controller(controller),
         "gravity": system.gravity.tolist(),
         "joint_limits": system.joint_limits,
+        "loops": [asdict(loop) for loop in system.loops],
         "pushes": [
             asdict(push) | {"force": push.force.tolist(), "point": push.point.tolist()} for push in system.pushes
         ],
@@ -69,6 +86,7 @@ def rebuild(description: Description) -> ContactSystem:
         controller and StoredController(**controller),
         description["gravity"],
         description["joint_limits"],
+        [LoopClosure(**loop) for loop in description.get("loops", ())],
         tolerances=Tolerances(**description["tolerances"]),
     )
     for push in description["pushes"]:
@@ -122,6 +140,27 @@ def _describe_robot(robot: Robot) -> Description:
         "contacts": contacts,
         "nominal": robot.nominal.tolist(),
         "geometry": _describe_geometry(robot._visual),
+        **(_describe_world(robot) if robot.parts or robot.pairs else {}),
+    }
+
+
+def _describe_world(robot: Robot) -> Description:
+    """What a robot with several parts, or with contacts between its bodies, has besides."""
+    return {
+        "solids": [asdict(solid) for solid in robot.solids],
+        "pairs": [
+            {name: getattr(pair, name) for name in ContactPair.__dataclass_fields__}
+            | {"enabled": pair.enabled and _name_of(pair.enabled)}
+            for pair in robot.pairs
+        ],
+        "parts": [
+            {
+                "name": part.name,
+                "robot": _describe_robot(part.robot),
+                "placement": pin.SE3ToXYZQUAT(part.placement).tolist(),
+            }
+            for part in robot.parts.values()
+        ],
     }
 
 
@@ -132,14 +171,46 @@ def _rebuild_robot(data: Description) -> Robot:
         ContactPoint(**point | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
         for point in data["contacts"]
     ]
-    geometry = data["geometry"]
-    visual = geometry and StoredGeometry(geometry["path"], tuple(geometry["folders"]), geometry["urdf"])
-    return Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    parts = _rebuild_parts(data.get("parts", ()))
+    visual = MergedGeometry(parts, visual=True) if parts else _rebuild_geometry(data["geometry"])
+    robot = Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    robot.parts = {part.name: part for part in parts}
+    if "pairs" in data:
+        robot._solids = tuple(Solid(**_tuples(solid)) for solid in data["solids"])
+        robot.pairs = tuple(
+            ContactPair(**pair | {"enabled": pair["enabled"] and StoredFunction(pair["enabled"])})
+            for pair in data["pairs"]
+        )
+    return robot
+
+
+def _rebuild_parts(given: Iterable[Description]) -> tuple[Part, ...]:
+    parts, q, v = [], 0, 0
+    for data in given:
+        robot = _rebuild_robot(data["robot"])
+        placement = pin.XYZQUATToSE3(np.array(data["placement"]))
+        parts.append(Part(data["name"], robot, placement, slice(q, q + robot.nq), slice(v, v + robot.nv)))
+        q, v = q + robot.nq, v + robot.nv
+    return tuple(parts)
+
+
+def _tuples(data: Description) -> Description:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+
+
+def _rebuild_geometry(data: Description | None) -> Any:
+    if data is None:
+        return None
+    if "size" in data:
+        return PrimitiveGeometry(**_tuples(data))
+    return StoredGeometry(data["path"], tuple(data["folders"]), data["urdf"])
 
 
 def _describe_geometry(source: Any) -> Description | None:
     if isinstance(source, StoredGeometry):
         return {"path": source.path, "folders": list(source.folders), "urdf": source.urdf}
+    if isinstance(source, PrimitiveGeometry):
+        return asdict(source)
     if not isinstance(source, _GeometryFile):
         return None
     urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""
@@ -163,6 +234,14 @@ class StoredGeometry:
 
 
 def _describe_terrain(terrain: Terrain) -> Description:
+    if type(terrain) is Moving:
+        if isinstance(terrain.motion, Oscillation):
+            motion = asdict(terrain.motion) | {"amplitude": list(terrain.motion.amplitude)}
+            return {"kind": "moving", "ground": _describe_terrain(terrain.ground), "motion": motion}
+        given = terrain.motion.functions[0] if isinstance(terrain.motion, Given) else terrain.motion
+        return {"kind": None, "class": "Moving", "function": _name_of(given)}
+    if type(terrain) is Function:
+        return {"kind": None, "class": "Function", "function": _name_of(terrain.height)}
     if type(terrain) not in GROUNDS:
         return {"kind": None, "class": type(terrain).__name__}
     kind, parameters = GROUNDS[type(terrain)]
@@ -170,10 +249,13 @@ def _describe_terrain(terrain: Terrain) -> Description:
 
 
 def _rebuild_terrain(data: Description) -> Terrain:
+    if data["kind"] == "moving":
+        return Moving(_rebuild_terrain(data["ground"]), Oscillation(**data["motion"]))
     for ground, (kind, _) in GROUNDS.items():
         if data["kind"] == kind:
             return ground(**{name: value for name, value in data.items() if name != "kind"})
-    raise InputError(f"its terrain {data.get('class', data['kind'])} is not stored")
+    function = f" with the function {data['function']}" if "function" in data else ""
+    raise InputError(f"its terrain {data.get('class', data['kind'])}{function} is not stored")
 
 
 def _describe_controller(controller: Controller) -> Description:

@@ -12,12 +12,12 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from ..errors import SingularError
-from ..hybrid import Array, Flow
+from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .sensitivity import ModeEquations, Turn, across, loose_forces, turned
+from .sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
 
 if TYPE_CHECKING:
     from .system import ContactSystem
@@ -28,8 +28,7 @@ STRAIGHT = 1e-12
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 LEAVE = 2.0
-# Forces that are the smallest ones are so but for this, relative to the largest of them.
-SMALLEST = 1e-8
+SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 
 
 @dataclass
@@ -81,7 +80,7 @@ class RigidFlow(Flow):
 
     def __init__(self, system: ContactSystem, mode: SystemMode) -> None:
         self._system, self._mode = system, mode
-        self._mechanism = system.mechanism
+        self._mechanism = system.mechanism.within(mode.regions)
         self._closed = mode.closed
         self.bounded_steps = system.mechanism.bounded_steps
         self._friction = system.friction.tolist()
@@ -140,6 +139,8 @@ class RigidFlow(Flow):
                 continue
             if not self._mode.redundant:
                 names.append(("force", i))
+            if state.region:
+                names += [(f"{SIDE}{side}", i) for side in self._mechanism.region_sides(i, state.region)]
             frictional = self._system.tangent_rows(i) > 0
             if state.mode is Mode.STICK and frictional and not self._mode.redundant:
                 names.append(("cone", i))
@@ -170,7 +171,7 @@ class RigidFlow(Flow):
         out[:nv] = x[nq : nq + nv]
         try:
             out[nv : 2 * nv] = self.motion(t, x).acceleration
-        except SingularError:
+        except (SingularError, np.linalg.LinAlgError):
             out[nv : 2 * nv] = np.nan
         if system.memory:
             out[2 * nv :] = system.memory_rate(t, x)
@@ -196,6 +197,15 @@ class RigidFlow(Flow):
             for k, kind, i in self._other_guards:
                 values[k] = self._guard(kind, i, t, q, v, motion, rates)
         return values
+
+    def validate(self, t: float, x: Array) -> Sequence[Finding]:
+        """Notes that the contact forces of the mode are not unique, and the motion perhaps neither."""
+        if not self._mode.redundant:
+            return ()
+        names = ", ".join(self._mechanism.all_names[i] for i in self._closed)
+        motion = ", and where contacts slip the motion need not be either" if self._slips else ""
+        chosen = "the smallest ones act, or those with the largest margin"
+        return (Finding(f"the forces of {names} are not unique{motion}; {chosen}"),)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or the next end of bounces."""
@@ -224,6 +234,7 @@ class RigidFlow(Flow):
 
         M-orthogonal: dq = M^-1 C^T (C M^-1 C^T)^+ (-g), likewise for the velocity (Hairer and Wanner, ODE II, VII.2).
         """
+        x = self._system.on_loops(x)
         if not self._closed:
             return x
         tolerance = self._system.tolerances.drift
@@ -265,7 +276,12 @@ class RigidFlow(Flow):
         for kind, i in (name for name in names if isinstance(name, tuple)):
             if kind in ("enable", "forces"):
                 return None
-            row = self._gap_row(t, x, i) if kind == "gap" else self._guard_row(kind, i, t, x)
+            if kind == "gap":
+                row: Array | None = self._gap_row(t, x, i)
+            elif kind.startswith(SIDE):
+                row = self._side_row(kind, i, x)
+            else:
+                row = self._guard_row(kind, i, t, x)
             if row is None:
                 return None
             rows.append(row)
@@ -275,7 +291,7 @@ class RigidFlow(Flow):
         """D_u f (dim, nu) for generalised forces u on the actuated joints."""
         nv = self._system.nv
         terms = self._terms(t, x)
-        select = np.eye(nv)[:, self._system.actuated]
+        select = self._mechanism.admissible_force(x[: self._system.nq], np.eye(nv)[:, self._system.actuated])
         acceleration, _ = self._equations(t, x, terms).solve(select, np.zeros((self._rows_total, select.shape[1])))
         matrix = np.zeros((self._system.tangent_size, select.shape[1]))
         matrix[nv : 2 * nv] = acceleration
@@ -285,6 +301,12 @@ class RigidFlow(Flow):
         nq, nv = self._system.nq, self._system.nv
         row = np.zeros(self._system.tangent_size)
         row[:nv] = self._mechanism.terms(t, x[:nq], x[nq : nq + nv], (i,)).rows[0]
+        return row
+
+    def _side_row(self, kind: str, i: int, x: Array) -> Array:
+        row = np.zeros(self._system.tangent_size)
+        region, side = self._state(i).region, int(kind.removeprefix(SIDE))
+        row[: self._system.nv] = self._mechanism.region_margin(x[: self._system.nq], i, region, side)[1]
         return row
 
     def _guard_row(self, kind: str, i: int, t: float, x: Array) -> Array | None:
@@ -498,6 +520,8 @@ class RigidFlow(Flow):
         if kind == "enable":
             margin = float(self._mechanism.enabled[i](t, q, v))  # type: ignore[misc]
             return margin if self._state(i).enabled else -margin
+        if kind.startswith(SIDE):
+            return self._mechanism.region_margin(q, i, self._state(i).region, int(kind.removeprefix(SIDE)))[0]
         if kind in ("force", "cone", "forces"):
             assert motion is not None
             return self._force_guard(kind, i, motion)
@@ -534,8 +558,10 @@ class RigidFlow(Flow):
             "forces": force,
             "stop": 0.01 * tolerances.speed,
         }
+        rounding |= {kind: rounding["gap"] for kind in self._kinds if kind.startswith(SIDE)}
         rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
+        bands |= {kind: tolerances.start_depth for kind in self._kinds if kind.startswith(SIDE)}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
         self.guard_bands = np.array([bands.get(kind, tolerances.jump) for kind in self._kinds])
 

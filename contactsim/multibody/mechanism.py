@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
@@ -63,6 +63,7 @@ class ContactMechanism(ABC):
         space: manifold of the configurations.
         names: name of each contact.
         constraint_names: names of further unilateral constraints without friction, which follow the contacts.
+        pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
         dims: rows of each contact, 1 + d_t, then of each constraint.
         friction, static_friction, restitution: coefficients (nc,).
         enabled: for each contact a function (t, q, v) -> margin, or None.
@@ -75,6 +76,7 @@ class ContactMechanism(ABC):
     space: Manifold
     names: tuple[str, ...]
     constraint_names: tuple[str, ...] = ()
+    pair_names: tuple[str, ...] = ()
     dims: tuple[int, ...]
     friction: Array
     static_friction: Array
@@ -116,6 +118,14 @@ class ContactMechanism(ABC):
         """
         raise InputError("only a Robot can be pushed on a frame; add the force to the mechanism's own function")
 
+    def admissible_force(self, q: Array, force: Array) -> Array:
+        """What moves the mechanism of generalised forces (nv,) or (nv, k); closed loops take up the rest."""
+        return force
+
+    def admissible_force_jacobian(self, q: Array, force: Array, force_x: Array) -> Array:
+        """Derivative (nv, dim) of that by the state, from `force_x`, that of `force`; the acceleration is held."""
+        return force_x
+
     @abstractmethod
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power [W] of what the energy does not hold: joint damping, or forces without a potential."""
@@ -156,6 +166,28 @@ class ContactMechanism(ABC):
     def _along_q(self, function: Callable[[Array], Array], q: Array) -> Array:
         """Derivative (., n) of a function of the configuration along its tangent directions."""
         return tangent_derivative(function, self.space, q, SPREAD)
+
+    # --- contacts whose distance is smooth by regions: a ball passes from the face of a box to its edge ---------
+
+    def region(self, q: Array, contact: int) -> tuple[int, ...]:
+        """The region in which a contact touches; () where its distance is smooth everywhere."""
+        return ()
+
+    def within(self, regions: Mapping[int, tuple[int, ...]]) -> ContactMechanism:
+        """The mechanism with the regions of some contacts held, beyond their ends as well."""
+        return self
+
+    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return ()
+
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
+        """How far from leaving a region on a side, and the gradient (nv,)."""
+        raise NotImplementedError
+
+    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
+        """The region behind a side; None where the contact ends there."""
+        raise NotImplementedError
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """A faster way (q, v, tau) -> (a, forces) to move in this mode; None where there is none."""

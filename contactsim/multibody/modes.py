@@ -25,7 +25,8 @@ class Phase(Enum):
 
     FREE: it is the direction of the slip velocity. DIRECTED: it is held (always so in the plane, and in space while a
     contact comes to rest). INCIPIENT: it is the direction of the slip acceleration, the limit of the slip direction
-    just after break-away. RELEASED: compliant ground that has not sprung back yet. NONE: nothing to say.
+    just after break-away. RELEASED: compliant ground that has not sprung back yet. BURIED: inside compliant ground
+    without touching it, where the contact was enabled; it has to come out first. NONE: nothing to say.
     """
 
     NONE = 0
@@ -33,6 +34,7 @@ class Phase(Enum):
     DIRECTED = 2
     INCIPIENT = 3
     RELEASED = 4
+    BURIED = 5
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class ContactState:
         enabled: whether it may close.
         until: time [s] at which bounces too small to be followed come to their end; None: it does not bounce. Until
             then the contact moves as its mode says, with the mean force of the bounces.
+        region: where on the other body a closed contact touches: on which face, edge or corner of a box.
     """
 
     mode: Mode = Mode.OPEN
@@ -53,6 +56,7 @@ class ContactState:
     direction: tuple[float, ...] = ()
     enabled: bool = True
     until: float | None = None
+    region: tuple[int, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -84,6 +88,11 @@ class SystemMode:
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
         return tuple(state.until for state in self.contacts if state.until is not None)
+
+    @property
+    def regions(self) -> dict[int, tuple[int, ...]]:
+        """{contact: region} of the closed contacts that have one."""
+        return {i: state.region for i, state in enumerate(self.contacts) if state.closed and state.region}
 
     def __str__(self) -> str:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"

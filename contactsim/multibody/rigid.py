@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
-from .complementarity import ContactProblem, ContactSolution
-from .dynamics import RigidFlow, contact_problem
+from .closed import ClosedMechanism
+from .complementarity import ContactProblem
+from .dynamics import SIDE, RigidFlow, contact_problem
+from .impact_sensitivity import ImpactSensitivity
+from .impacts import ImpactSolution
 from .mechanism import Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .sensitivity import ModeEquations, Turn, across, loose_forces
+from .painleve import indeterminate, jammed, sentence
 
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
     from .system import ContactSystem
 
 
+JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
@@ -32,11 +36,10 @@ SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals 
 
 @dataclass(frozen=True)
 class Impact:
-    """An impact as it came out: the touching contacts, modes and impulses, and the velocity (nv,) after it."""
+    """An impact as it came out: the touching contacts, and the stages of it."""
 
     contacts: tuple[int, ...]
-    solution: ContactSolution
-    v_post: Array
+    solution: ImpactSolution
 
 
 class RigidContacts:
@@ -73,7 +76,8 @@ class RigidContacts:
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._system.tolerances.start_depth:
-                raise InputError(_too_deep(mechanism.all_names[i], -float(gap)))
+                name = mechanism.all_names[i]
+                raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
         transition = self._resolve(t, x, before, touching, {})
@@ -94,9 +98,10 @@ class RigidContacts:
         inner = {"slow", "fast", "enable"}
         if kinds and set(kinds.values()) <= inner:
             return self._turn_phase(t, x, mode, kinds)
+        mode, beyond = self._change_regions(mode, kinds)
         arriving = {i for i, kind in kinds.items() if kind == "gap"}
         near = set() if alone else self._near(t, x, mode)
-        touching = tuple(sorted(set(mode.closed) | near | arriving))
+        touching = tuple(sorted((set(mode.closed) | near | arriving) - beyond))
         return self._resolve(t, x, mode, touching, kinds)
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
@@ -164,6 +169,19 @@ class RigidContacts:
                 home.add(name)
         return [frozenset(members) for _, members in groups]
 
+    def _change_regions(self, mode: SystemMode, kinds: Mapping[int, str]) -> tuple[SystemMode, set[int]]:
+        """The mode with the regions behind the sides that were passed, and the contacts that end there."""
+        states, ended = list(mode.contacts), set()
+        for i, kind in kinds.items():
+            if kind.startswith(SIDE):
+                side = int(kind.removeprefix(SIDE))
+                behind = self._system.mechanism.region_beyond(i, states[i].region, side)
+                if behind is None:
+                    ended.add(i)
+                else:
+                    states[i] = replace(states[i], region=behind)
+        return replace(mode, contacts=tuple(states)), ended
+
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._system.mechanism.enabled[i]
         nq, nv = self._system.nq, self._system.nv
@@ -196,9 +214,12 @@ class RigidContacts:
         identity = partial(np.eye, self._system.tangent_size)
         return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
 
-    def _closed_terms(self, t: float, x: Array, contacts: tuple[int, ...]) -> tuple[Terms, dict[int, slice]]:
+    def _closed_terms(
+        self, t: float, x: Array, contacts: tuple[int, ...], mode: SystemMode | None = None
+    ) -> tuple[Terms, dict[int, slice]]:
         nq, nv, dims = self._system.nq, self._system.nv, self._system.mechanism.dims
-        terms = self._system.mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
+        mechanism = self._system.mechanism if mode is None else self._system.mechanism.within(mode.regions)
+        terms = mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
         starts = np.cumsum([0, *(dims[i] for i in contacts)])
         return terms, {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
 
@@ -215,8 +236,27 @@ class RigidContacts:
     ) -> Transition:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
 
-        With `follow`, a contact leaves the ground however low its hop will be.
+        With `follow`, a contact leaves the ground however low its hop will be. Where no mode is admissible, a law that
+        jams goes on with an impact without collision.
         """
+        try:
+            return self._outcome(t, x, mode, touching, kinds, follow)
+        except NoAdmissibleModeError:
+            if not self._law.jams:
+                raise
+            return self._outcome(t, x, mode, touching, kinds, follow, jam=True)
+
+    def _outcome(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        touching: tuple[int, ...],
+        kinds: Mapping[int, str],
+        follow: bool,
+        jam: bool = False,
+    ) -> Transition:
+        """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
         mechanism = self._system.mechanism
         terms, where = self._closed_terms(t, x, touching)
         speed = self._system.tolerances.speed
@@ -226,10 +266,10 @@ class RigidContacts:
         at_rest = self._stopping(mode, kinds)
         gain: tuple[str, ...] = ()
         before, impact = x, None
-        if approaching:
-            x, solution, impulses = self._impact(t, x, touching, terms, where)
-            impact = Impact(touching, solution, x[self._system.nq : self._system.nq + self._system.nv])
-            gain = self._gain(terms.mass, before, x)
+        if approaching or jam:
+            x, solution, impulses = self._impact(t, x, touching, terms, where, jam)
+            impact = Impact(touching, solution)
+            gain = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
             terms, where = self._closed_terms(t, x, touching)
             at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
@@ -256,20 +296,50 @@ class RigidContacts:
             for i, force in left.items():
                 along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
                 impulses[names[i]] = impulses.get(names[i], 0.0) + along
+            impulses |= self._loop_impulses(t, x, impact, left)
         changes = self._changes(mode, after, kinds, impulses)
         derivative = partial(self._derivative, t, before, impact, x, mode, after)
         still, notes = mechanism.autonomous, gain + notes
         return Transition(x, after, changes, impulses, residuals, notes, derivative, still, unmoved=impact is None)
 
-    def _gain(self, mass: Array, before: Array, after: Array) -> tuple[str, ...]:
-        """A sentence where the impact gains energy, which Newton's law does not exclude with friction."""
-        nq, nv = self._system.nq, self._system.nv
-        v_pre, v_post = before[nq : nq + nv], after[nq : nq + nv]
-        gained = 0.5 * float((v_post + v_pre) @ mass @ (v_post - v_pre))
-        had = 0.5 * float(v_pre @ mass @ v_pre)
-        if gained <= GAIN * had:
-            return ()
-        return (f"the impact gains {gained:.3g} J of energy under Newton's law; lower the restitution or the friction",)
+    def _loop_impulses(self, t: float, x: Array, impact: Impact | None, left: Mapping[int, Array]) -> dict[str, Array]:
+        """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
+        mechanism = self._system.mechanism
+        if not isinstance(mechanism, ClosedMechanism):
+            return {}
+        contacts = tuple(sorted({*(impact.contacts if impact is not None else ()), *left}))
+        starts = np.cumsum([0, *(mechanism.dims[i] for i in contacts)])
+        where = {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
+        along = np.zeros(int(starts[-1]))
+        if impact is not None:
+            rows = [
+                n
+                for i in impact.contacts
+                for n in range(where[i].start, where[i].start + 1 + self._system.tangent_rows(i))
+            ]
+            along[rows] = impact.solution.impulses
+        for i, impulse in left.items():
+            along[where[i]] += impulse
+        return mechanism.loop_impulses(t, x[: self._system.nq], contacts, along)
+
+    def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
+        """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
+
+        Work is counted relative to the ground, which may move.
+        """
+        v_pre = before[self._system.nq : self._system.nq + self._system.nv]
+        notes: tuple[str, ...] = ()
+        if solution.work > GAIN * max(0.5 * float(v_pre @ mass @ v_pre), solution.turnover):
+            law = type(self._law).__name__
+            notes += (
+                f"the impact gains {solution.work:.3g} J of energy under the law {law}, which does not exclude that;"
+                " lower the restitution or the friction, or take law='energetic'",
+            )
+        if not all(stage.solution.unique for stage in solution.stages):
+            notes += (
+                "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
+            )
+        return notes
 
     def _stopping(self, mode: SystemMode, kinds: Mapping[int, str]) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.
@@ -334,8 +404,8 @@ class RigidContacts:
         return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
 
     def _impact(
-        self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice]
-    ) -> tuple[Array, ContactSolution, dict[str, Array]]:
+        self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice], jam: bool
+    ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
         system, nq, nv = self._system, self._system.nq, self._system.nv
         chosen, kept = list(touching), self._system.kept_rows(touching)
@@ -350,11 +420,17 @@ class RigidContacts:
             sliding=(None,) * len(touching),
             names=tuple(system.mechanism.all_names[i] for i in touching),
         )
-        solution = self._law.impact(problem, system.restitution[chosen])
+        solution = jammed(problem) if jam else self._law.impact(problem, system.restitution[chosen])
+        if solution is None:
+            raise NoAdmissibleModeError(
+                "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
+                " contact compliance",
+                contact_problem=problem,
+            )
         x = x.copy()
-        x[nq : nq + nv] += solved @ solution.forces
+        x[nq : nq + nv] += solved @ solution.impulses
         along = np.zeros(len(terms.rates))
-        along[kept] = solution.forces
+        along[kept] = solution.impulses
         q = x[:nq]
         impulses = {
             system.mechanism.all_names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
@@ -377,7 +453,7 @@ class RigidContacts:
         states = [ContactState(enabled=state.enabled) for state in mode.contacts]
         if not staying:
             return SystemMode(tuple(states)), ()
-        terms, where = self._closed_terms(t, x, staying)
+        terms, where = self._closed_terms(t, x, staying, mode)
         applied = self._system.applied_force(t, x)
         force = terms.force if applied is None else terms.force + applied
         jumped = any(law.startswith("impact") for law in residuals)
@@ -392,9 +468,21 @@ class RigidContacts:
             z = terms.rates[where[i]][1:]
             state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
-        after = SystemMode(tuple(states), redundant=not solution.unique)
+        after = SystemMode(self._placed(x, mode, states), redundant=not solution.unique)
         note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
-        return after, () if solution.unique else (note,)
+        notes: tuple[str, ...] = () if solution.unique else (note,)
+        if paradoxes := indeterminate(problem, solution.modes):
+            names = tuple(self._system.mechanism.all_names[i] for i in staying)
+            notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
+        return after, notes
+
+    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
+        """The states with the regions in which the closed contacts touch: as before, or where they are."""
+        q, mechanism, before = x[: self._system.nq], self._system.mechanism, mode.regions
+        return tuple(
+            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
+            for i, state in enumerate(states)
+        )
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""
@@ -501,7 +589,8 @@ class RigidContacts:
     ) -> Array:
         """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what comes to rest.
 
-        Gaps that close with others, without an impact of their own, end with no variation. A capture in space ends with
+        Gaps that close with others, without an impact of their own, end with no variation; the gap of one contact that
+        lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with
         both tangential variations zero: what is left of the one across the slip when the held direction takes over is
         removed by the impulse of friction that would have removed it. What was held before is left as it is: where
         nothing comes to rest, the derivative is the identity.
@@ -512,7 +601,9 @@ class RigidContacts:
             jacobian[nv : 2 * nv, : 2 * nv] = self._impact_jacobian(t, x, impact)
         terms, where = self._closed_terms(t, x_post, after.closed)
         closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
-        if closing.any():
+        if closing.any() and not self._lands_alone(
+            t, x, impact, [i for i in after.closed if not mode.contacts[i].closed]
+        ):
             normals = terms.rows[[where[i].start for i in after.closed]]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
         rows = self._resting_rows(after, where)
@@ -528,6 +619,13 @@ class RigidContacts:
             settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
             jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
         return jacobian
+
+    def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
+        """Whether one contact closes, by an impact of its own."""
+        if impact is None or len(closing) != 1:
+            return False
+        terms, _ = self._closed_terms(t, x, (closing[0],))
+        return bool(terms.rates[0] < -self._system.tolerances.speed)
 
     def _friction_directions(
         self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]
@@ -549,8 +647,9 @@ class RigidContacts:
         if impact is None:
             states = {i: mode.contacts[i].mode for i in where}
         else:
-            states = dict(zip(impact.contacts, impact.solution.modes, strict=True))
-            states |= {i: Mode.OPEN for i in impact.contacts if self._system.restitution[i] > 0.0}
+            last = impact.solution.stages[-1]
+            resting = [mode if last.ends_at_rest(k) else Mode.OPEN for k, mode in enumerate(last.solution.modes)]
+            states = dict(zip(impact.contacts, resting, strict=True))
         rows: set[int] = set()
         for i, part in where.items():
             if states[i] is not Mode.OPEN:
@@ -558,64 +657,11 @@ class RigidContacts:
         return rows
 
     def _impact_jacobian(self, t: float, x: Array, impact: Impact) -> Array:
-        """D v_post (nv, 2 nv) of M (v+ - v-) = J^T Lam, z_n+ = -e z_n-, z_t+ = 0 or Lam_t = -mu Lam_n z_t+ / |z_t+|."""
-        system, mechanism = self._system, self._system.mechanism
-        nq, nv = system.nq, system.nv
-        q, v_pre, v_post = x[:nq], x[nq : nq + nv], impact.v_post
+        """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
+        nq, nv = self._system.nq, self._system.nv
         terms, where = self._closed_terms(t, x, impact.contacts)
-        impulses = np.zeros(len(terms.rates))
-        impulses[system.kept_rows(impact.contacts)] = impact.solution.forces
-        force = np.zeros((nv, 2 * nv))
-        force[:, :nv] = -mechanism.impulse_derivatives(t, q, v_post - v_pre, impact.contacts, impulses)
-        motion = np.hstack([mechanism.rate_derivatives(t, q, v_post, impact.contacts), terms.rows])
-        before = np.hstack([mechanism.rate_derivatives(t, q, v_pre, impact.contacts), terms.rows])
-        rates_post = terms.rates + terms.rows @ (v_post - v_pre)
-        for i in impact.contacts:
-            n = where[i].start
-            if terms.rates[n] < 0.0:
-                motion[n] += system.restitution[i] * before[n]
-        equations = self._impact_equations(impact, terms, where, impulses, rates_post)
-        loose = (
-            partial(self._loose_impulses, t, q, impact.contacts, equations, impulses) if equations.redundant else None
-        )
-        change, _ = equations.solve(force, motion, loose)
-        change[:, nv:] += np.eye(nv)
-        return change
-
-    def _loose_impulses(
-        self, t: float, q: Array, contacts: tuple[int, ...], equations: ModeEquations, impulses: Array, inverse: Array
-    ) -> tuple[Array, Array]:
-        """How the smallest impulses change within the null space."""
-        unknowns = impulses[equations.constrained]
-        by_q, by_turns, _ = loose_forces(self._system.mechanism, t, q, contacts, equations, unknowns, inverse)
-        return np.hstack([by_q, np.zeros_like(by_q)]), by_turns
-
-    def _impact_equations(
-        self, impact: Impact, terms: Terms, where: Mapping[int, slice], impulses: Array, rates: Array
-    ) -> ModeEquations:
-        """The linear equations of an impact whose modes are known; `rates` are the velocities after it."""
-        constrained: list[int] = []
-        directions: list[Array] = []
-        turns = []
-        solution = impact.solution
-        for i, mode, slip in zip(impact.contacts, solution.modes, solution.directions, strict=True):
-            if mode is Mode.OPEN:
-                continue
-            n, part = where[i].start, slice(where[i].start + 1, where[i].stop)
-            rows = [n, *range(n + 1, n + 1 + self._system.tangent_rows(i))] if mode is Mode.STICK else [n]
-            unknown = len(constrained)
-            constrained += rows
-            directions += list(np.eye(len(rates))[rows])
-            if mode is Mode.SLIP and slip is not None:
-                mu = self._system.friction[i]
-                directions[-1][part] = -mu * slip
-                if len(slip) == 2:
-                    speed = float(slip @ rates[part])
-                    turns.append(Turn(part, across(slip), unknown, mu, -mu * impulses[n], speed))
-        combine = np.array(directions).reshape(len(constrained), len(rates))
-        return ModeEquations(
-            terms.mass, terms.rows, np.array(constrained, dtype=int), combine, tuple(turns), not solution.unique
-        )
+        sensitivity = ImpactSensitivity(self._system, t, x[:nq], impact.contacts, terms, where)
+        return sensitivity.by_state(x[nq : nq + nv], impact.solution)
 
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
@@ -640,6 +686,11 @@ def _parallel(way: Array, other: Array) -> bool:
     """Whether two gaps close alike: unit normals, followed by the rates along them."""
     alike = way[:-1] @ other[:-1] > 1.0 - PARALLEL
     return bool(alike and abs(way[-1] - other[-1]) <= SAME_RATE * max(abs(way[-1]), abs(other[-1])))
+
+
+def _overlap(name: str, depth: float) -> str:
+    first, _, second = name.partition("+")
+    return f"'{first}' starts {depth:.3g} m inside '{second}'; move one of the bodies away by as much"
 
 
 def _too_deep(name: str, depth: float) -> str:

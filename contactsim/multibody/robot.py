@@ -5,25 +5,33 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
 from .. import registry
 from ..config import unknown_robot
-from ..errors import InputError, PluginError
+from ..errors import InputError
 from ..hybrid import Array
 from .bound import BoundRobot
 from .geometry import automatic_contacts, load_geometry
-from .mechanism import check_coefficients, unique_names
+from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
+from .mechanism import ContactMechanism, check_coefficients, unique_names
+from .pairs import ContactPair, expanded, solids_of
+from .solids import Solid
 from .space import ConfigurationSpace
 from .terrain import Terrain
+from .world import BoundWorld
 
+if TYPE_CHECKING:
+    from .merge import Part
+
+SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
 ROOTS: dict[str, Callable[[], Any]] = {
     "free_flyer": pin.JointModelFreeFlyer,
     "planar": lambda: _vertical_plane(),
@@ -75,6 +83,11 @@ class Robot:
         visual: geometry model, or a function that loads it when it is first needed.
         collision: the same, from which contacts "auto" are taken.
         name: name of the robot; by default the model's.
+        loops: what closes its loops.
+
+    Attributes:
+        parts: {name: part} of a robot that `merge` made; empty for others.
+        pairs: contacts between its bodies, each of one contact point and one solid.
     """
 
     def __init__(
@@ -86,6 +99,7 @@ class Robot:
         visual: Any = None,
         collision: Any = None,
         name: str = "",
+        loops: Sequence[LoopClosure] = (),
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InputError(
@@ -93,7 +107,10 @@ class Robot:
             )
         self.model = pin.Model(model)
         self.name = name or model.name
-        self._visual = visual
+        self._visual, self._collision = visual, collision
+        self._solids: tuple[Solid, ...] | None = None
+        self.parts: dict[str, Part] = {}
+        self.pairs: tuple[ContactPair, ...] = ()
         self._inertia_scales: dict[str, float] = {}
         _check_order(self.model)
         _check_masses(self.model)
@@ -104,7 +121,7 @@ class Robot:
             if contacts != "auto":
                 raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
             contacts = automatic_contacts(self.model, collision)
-        self.contacts = tuple(contacts)
+        self.contacts, self.loops = tuple(contacts), checked(loops)
         unique_names([point.name for point in self.contacts])
         for point in self.contacts:
             _frame_id(self.model, point.frame, f"contact '{point.name}'")
@@ -147,16 +164,90 @@ class Robot:
     def from_mjcf(cls, path: str | Path, contacts: str | Sequence[ContactPoint] = "auto", nominal: Any = None) -> Robot:
         """A robot from an MJCF file; its own root joint, armature and damping are kept.
 
+        The equalities "connect" and "weld" between bodies become its loops.
+
         Raises:
             InputError: the file is missing or cannot be read.
         """
         path = _existing(path, "MJCF")
         try:
-            model = pin.buildModelFromMJCF(str(path))
+            model, constraints = pin.buildModelAndLegacyConstraintsFromMJCF(str(path))
         except (ValueError, RuntimeError) as error:
             raise InputError(f"the MJCF file {path} cannot be read ({error}); check its XML") from error
         load = _GeometryFile(str(path), (str(path.parent),))
-        return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=path.stem)
+        warn_of_other_equalities(path)
+        loops, visual = from_constraints(model, constraints), replace(load, visual=True)
+        return cls(model, contacts, nominal=nominal, visual=visual, collision=load, name=path.stem, loops=loops)
+
+    @classmethod
+    def sphere(
+        cls,
+        mass: float,
+        radius: float,
+        name: str = "ball",
+        root: Any = "free_flyer",
+        inertia: float = SOLID_BALL,
+        **coefficients: Any,
+    ) -> Robot:
+        """A ball.
+
+        Args:
+            mass, radius: [kg], [m].
+            name: of the robot, its link and its contact.
+            root: as of `from_urdf`.
+            inertia: moment of inertia in units of m r^2: 2/5 of even density, 2/3 a shell.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: a number is not positive.
+        """
+        from .primitives import sphere
+
+        return sphere(mass, radius, name, root, inertia, coefficients)
+
+    @classmethod
+    def box(
+        cls, mass: float, size: Sequence[float], name: str = "box", root: Any = "free_flyer", **coefficients: Any
+    ) -> Robot:
+        """A box of even density with a contact point at each of its eight corners, the lower four first.
+
+        Args:
+            mass: [kg].
+            size: its sides along x, y and z [m].
+            name: of the robot and its link; its contacts are NAME/0 ... NAME/7.
+            root: as of `from_urdf`.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: a number is not positive.
+        """
+        from .primitives import box
+
+        return box(mass, size, name, root, coefficients)
+
+    @staticmethod
+    def merge(
+        robots: Sequence[Robot],
+        names: Sequence[str] | None = None,
+        pairs: str | Sequence[ContactPair] = "auto",
+        placements: Sequence[Any] | None = None,
+    ) -> Robot:
+        """Several robots and free bodies as one, whose joints, frames and contacts are called PART/...
+
+        Args:
+            robots: the parts.
+            names: their names; by default those of the robots.
+            pairs: which bodies touch each other: "auto", every contact point of each part against the spheres, boxes
+                and half-spaces in the collision geometry of every other; or a list. Coefficients: see `pairs`.
+            placements: for each part where its own world stands in that of all, (x, y, z) [m] or a pinocchio SE3: its
+                configuration counts from there. By default all are one world.
+
+        Raises:
+            InputError: two parts have one name, or a pair names nothing that can touch.
+        """
+        from .merge import merge
+
+        return merge(robots, names, pairs, placements)
 
     # --- what a robot knows -----------------------------------------------------------------------------------
 
@@ -164,6 +255,18 @@ class Robot:
     def visual_model(self) -> Any:
         """Pinocchio's visual geometry; None where there is none."""
         return load_geometry(self.model, self._visual)
+
+    @cached_property
+    def collision_model(self) -> Any:
+        """Pinocchio's collision geometry; None where there is none."""
+        return load_geometry(self.model, self._collision)
+
+    @property
+    def solids(self) -> tuple[Solid, ...]:
+        """Shapes against which contact points of other bodies press, read off the collision geometry."""
+        if self._solids is None:
+            self._solids = solids_of(self.model, self.collision_model)
+        return self._solids
 
     @cached_property
     def nominal(self) -> Array:
@@ -190,6 +293,8 @@ class Robot:
     def actuated(self) -> Array:
         """Which velocities (nv,) have an actuator: all but those of a floating or planar root."""
         mask = np.ones(self.nv, dtype=bool)
+        if self.parts:
+            return np.concatenate([part.robot.actuated for part in self.parts.values()])
         if self.model.njoints > 1 and self.model.joints[1].nv > 1:
             root = self.model.joints[1]
             mask[root.idx_v : root.idx_v + root.nv] = False
@@ -209,20 +314,63 @@ class Robot:
         pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
         return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
 
+    @property
+    def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
+        """Contact points, then the contacts between bodies: what a picture marks."""
+        return (*self.contacts, *self.pairs)
+
+    def mark_positions(self, q: Array) -> Array:
+        """Where contacts touch, or would (nc + pairs, 3), world frame [m]: those of the ground, then pairs."""
+        own = self.contact_positions(q) if self.contacts else np.zeros((0, 3))
+        return np.concatenate([own, self._paired.touch_points(np.asarray(q, dtype=float))]) if self.pairs else own
+
+    @cached_property
+    def _paired(self) -> BoundWorld:
+        from .terrain import Flat
+
+        return BoundWorld(self, Flat(), np.array([0.0, 0.0, -9.81]), joint_limits=False)
+
     @cached_property
     def _level(self) -> BoundRobot:
         from .terrain import Flat
 
-        return self.bind(Flat(), np.array([0.0, 0.0, -9.81]), joint_limits=False)
+        return BoundRobot(self, Flat(), np.array([0.0, 0.0, -9.81]), joint_limits=False)
 
-    def bind(self, terrain: Terrain, gravity: Array, joint_limits: bool = True) -> BoundRobot:
+    def bind(self, terrain: Terrain, gravity: Array, joint_limits: bool = True) -> ContactMechanism:
         """The robot on a ground, under a gravity (3,) [m/s^2]: what a ContactSystem computes with."""
+        if self.pairs:
+            return BoundWorld(self, terrain, gravity, joint_limits)
         return BoundRobot(self, terrain, gravity, joint_limits)
+
+    def pack(self, states: Mapping[str, Any]) -> tuple[Array, Array]:
+        """(q, v) of all parts from {part: (q, v)}; parts that are left out rest in their nominal pose.
+
+        Raises:
+            InputError: there is no such part, or a state has the wrong size.
+        """
+        from .merge import pack
+
+        return pack(self, states)
+
+    def unpack(self, state: Any) -> dict[str, tuple[Array, Array]]:
+        """{part: (q, v)} of a state."""
+        return {name: (state.q[part.q], state.v[part.v]) for name, part in self.parts.items()}
+
+    def with_pairs(self, pairs: Sequence[ContactPair]) -> Robot:
+        """A copy with other contacts between its bodies; a pair of parts stands for all their points and solids.
+
+        Raises:
+            InputError: a pair names nothing that can touch.
+        """
+        changed = copy.copy(self)
+        changed.__dict__.pop("_paired", None)
+        changed.pairs = expanded(self, pairs)
+        return changed
 
     def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
         """A copy with other contact points."""
         changed = copy.copy(self)
-        for cached in ("_level", "nominal"):
+        for cached in ("_level", "_paired", "nominal"):
             changed.__dict__.pop(cached, None)
         changed.contacts = tuple(contacts)
         unique_names([point.name for point in changed.contacts])
@@ -241,7 +389,8 @@ class Robot:
     def _remodelled(self, model: Any) -> Robot:
         """A copy with another model of the same joints and frames."""
         changed = copy.copy(self)
-        changed.__dict__.pop("_level", None)
+        for cached in ("_level", "_paired"):
+            changed.__dict__.pop(cached, None)
         changed.model = model
         return changed
 
@@ -344,11 +493,12 @@ def load_robot(name: str) -> Robot:
 def robot_entries() -> dict[str, Any]:
     """Entries of all registered catalogues by name."""
     entries: dict[str, Any] = {}
-    for catalogue in registry.names("robots"):
+    for name, catalogue in registry.load_all("robots"):
         try:
-            entries.update(registry.load("robots", catalogue)())
-        except PluginError as error:  # a broken catalogue does not stop the others
-            warnings.warn(str(error), stacklevel=3)
+            entries.update(catalogue())
+        except Exception as error:  # a broken catalogue does not stop the others
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
     return entries
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .mechanism import ContactMechanism
 
 
+SMALLEST = 1e-8  # forces that are the smallest ones are so but for this, relative to the largest of them
+
 # (A^+)^T -> dA^T A^+^T u: (k, K) by the state and (k, p) by the turns
 Loose = Callable[[Array], tuple[Array, Array]]
 
@@ -26,7 +28,7 @@ class Turn:
     Attributes:
         rows: tangential rows of the contact.
         normal_to: unit vector (2,) across the slip direction.
-        unknown: which of the unknown forces is the normal force of the contact.
+        unknown: which of the unknown forces is the normal force of the contact; None where that is given.
         friction: mu.
         pull: what a turn by one radian adds to the tangential force, along `normal_to`: -mu lam_n.
         speed: kappa, size of the motion.
@@ -34,7 +36,7 @@ class Turn:
 
     rows: slice
     normal_to: Array
-    unknown: int
+    unknown: int | None
     friction: float
     pull: float
     speed: float
@@ -86,7 +88,7 @@ class ModeEquations:
             motion: derivative of all rows of the motion with a held.
             loose: for redundant constraints, how the smallest forces change within the null space; see `_smallest`.
         """
-        if not len(self.constrained):
+        if not len(self.constrained) and not self.turns:
             return solve_mass(self.mass, force), np.zeros((len(self.rows), force.shape[1]))
         held, directions, speeds = self.matrices()
         width = force.shape[1]
@@ -136,6 +138,8 @@ def loose_forces(
     slip = equations.rows @ y
     by_turns = np.zeros((len(unknowns), len(equations.turns)))
     for column, turn in enumerate(equations.turns):
+        if turn.unknown is None:
+            continue
         by_turns[turn.unknown, column] = -turn.friction * float(turn.normal_to @ slip[turn.rows])
     return by_state, by_turns, y
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,8 +18,10 @@ from ..errors import InputError, SimulationError
 from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Transition
 from ..tolerances import Tolerances
 from . import parameters
+from .closed import ClosedMechanism
 from .compliant import CompliantContacts
 from .controllers import as_controller
+from .loops import checked
 from .mechanism import ContactMechanism
 from .modes import Mode, SystemMode
 from .rigid import RigidContacts
@@ -124,7 +125,7 @@ class ContactSystem(HybridSystem):
         controller: (t, q, v) -> tau (nv,), a Controller, or None.
         gravity: (3,) [m/s^2] for a Robot.
         joint_limits: whether the position limits of a Robot's joints are unilateral constraints.
-        loops: closed loops (none are supported yet).
+        loops: LoopClosure objects that close loops of a Robot, besides its own ones.
         tolerances: what counts as zero in contact.
     """
 
@@ -139,8 +140,6 @@ class ContactSystem(HybridSystem):
         loops: Any = (),
         tolerances: Tolerances | None = None,
     ) -> None:
-        if loops:
-            raise InputError("closed loops are not supported yet; leave 'loops' empty")
         self.robot, self.terrain = robot, terrain or Flat()
         self.gravity = _vector("gravity", gravity, 3)
         self.joint_limits = joint_limits
@@ -149,12 +148,9 @@ class ContactSystem(HybridSystem):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
         if not isinstance(self.terrain, Terrain):
             raise InputError(f"the terrain is a {type(terrain).__name__}; give a Terrain such as terrain.Flat()")
-        self.mechanism: ContactMechanism = robot.bind(self.terrain, self.gravity, joint_limits)
+        self.loops = (*getattr(robot, "loops", ()), *checked(loops))
+        self.mechanism: ContactMechanism = self._bound()
         self.law = _law(law)
-        if isinstance(self.law, CompliantLaw) and any(self.mechanism.enabled):
-            warnings.warn(
-                "a compliant law does not look at the contacts' 'enabled' margins; use a rigid one", stacklevel=2
-            )
         self.controller = as_controller(controller)
         self.pushes: tuple[Push, ...] = ()
         self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
@@ -167,6 +163,22 @@ class ContactSystem(HybridSystem):
         self._still = np.zeros(self.nv)
         self._varied: dict[tuple[str, float], ContactSystem] = {}
         self._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.mechanism.restitution)
+
+    def _bound(self) -> ContactMechanism:
+        """The robot on its ground, with its loops closed.
+
+        Raises:
+            InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
+        """
+        mechanism: ContactMechanism = self.robot.bind(self.terrain, self.gravity, self.joint_limits)
+        if not self.loops:
+            return mechanism
+        if not hasattr(self.robot, "frame_id"):
+            raise InputError(
+                f"a {type(self.robot).__name__} has no bodies whose loops could be closed; give a Robot, or coordinates"
+                " that close them"
+            )
+        return ClosedMechanism(mechanism, self.robot, self.loops)
 
     def _set_coefficients(self, friction: Array, static: Array, restitution: Array) -> None:
         self.restitution = restitution
@@ -219,7 +231,17 @@ class ContactSystem(HybridSystem):
         return sample if then.derivative is None else then.derivative() @ sample
 
     def prepared(self, t: float, x: Array) -> Array:
-        """The state with the controller's first sample, where that is taken here or is still missing."""
+        """The state with its loops closed, and the controller's first sample, where that is to be taken.
+
+        So derivatives of a run by its start are those of the run that starts from the nearest closed state; they hold
+        for all variations, those that would open a loop among them (see `admissible` for those that would not).
+        """
+        if isinstance(self.mechanism, ClosedMechanism):
+            q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+            if self.mechanism.is_closed(q, v, self.tolerances.drift):  # a run that is resumed goes on unchanged
+                x = x.copy()
+            else:
+                x = self._with(x, *self.mechanism.close(q, v))
         if not (self._is_sampling(t) or np.isnan(x[self.nq + self.nv :]).any()):
             return x
         return self.sampled(t, np.nan_to_num(x) if np.isfinite(x[: self.nq + self.nv]).all() else x)
@@ -228,8 +250,10 @@ class ContactSystem(HybridSystem):
         """Initial modes: a touching contact that approaches is an impact, the others are sorted by the contact law.
 
         Raises:
-            InputError: the state is not finite, not on its manifold, or inside the ground.
+            InputError: the state is not finite, not on its manifold, or inside the ground, or leaves a loop open.
         """
+        if isinstance(self.mechanism, ClosedMechanism):
+            self.mechanism.begin(x[: self.nq], x[self.nq : self.nq + self.nv])
         x = self.prepared(t, x)
         self.validate(x)
         x = self._space.integrate(x, np.zeros(self._space.dim))  # normalises to rounding
@@ -287,6 +311,11 @@ class ContactSystem(HybridSystem):
         return kept
 
     def applied_force(self, t: float, x: Array) -> Array | None:
+        """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
+        given = self._given_force(t, x)
+        return None if given is None else self.mechanism.admissible_force(x[: self.nq], given)
+
+    def _given_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes; None where there are none."""
         if self.controller is None and not self.pushes:
             return None
@@ -342,7 +371,15 @@ class ContactSystem(HybridSystem):
                 )
 
             force[:, :nv] += tangent_derivative(pushed, self.mechanism.space, q)
+        given = self._given_force(t, x)
+        if given is not None:
+            force = self.mechanism.admissible_force_jacobian(q, given, force)
         return AppliedJacobian(force, memory)
+
+    @property
+    def preferred_integrator(self) -> str | None:
+        """The integrator for runs whose user names none: that which a compliant law asks for."""
+        return self.law.integrator if isinstance(self.law, CompliantLaw) else None
 
     @property
     def actuated(self) -> Array:
@@ -386,16 +423,67 @@ class ContactSystem(HybridSystem):
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
         """{contact: force in world axes [N]} of all contacts; zero where a contact is open."""
-        along_rows = self._contacts.forces(t, x, mode)
+        along_rows, mechanism = self._contacts.forces(t, x, mode), self.mechanism.within(mode.regions)
         zero = np.zeros(3)
         return {
-            name: self.mechanism.world_force(t, x[: self.nq], i, along_rows.get(i, zero[: self.mechanism.dims[i]]))
+            name: mechanism.world_force(t, x[: self.nq], i, along_rows.get(i, zero[: mechanism.dims[i]]))
             for i, name in enumerate(self.mechanism.names)
         }
 
     def energy(self, x: Array, mode: Any = None) -> float:
         """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""
         return float(self.mechanism.energy(x[: self.nq], x[self.nq : self.nq + self.nv]))
+
+    def loop_forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
+        """{loop: force on its first body (3,) [N], with the moment about its origin (6,) [N m]}, in world axes.
+
+        Loops that say the same thing more than once share their forces in least squares.
+        """
+        if not isinstance(self.mechanism, ClosedMechanism):
+            return {}
+        q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+        flow = self.flow(mode)
+        flow.rebase(t, x)
+        acceleration = flow.field(t, x)[self.nv : 2 * self.nv]
+        along_rows = self._contacts.forces(t, x, mode)
+        forces = np.concatenate([np.zeros(0), *(along_rows[i] for i in mode.closed)])
+        given = self._given_force(t, x)
+        return self.mechanism.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
+
+    def close(self, q: Any, v: Any = None) -> State:
+        """The nearest state whose loops are closed, in the metric of the mass matrix; velocities are zero by default.
+
+        Raises:
+            InputError: the loops cannot be closed from there, or a part has the wrong size.
+        """
+        x = self.pack(State(q, np.zeros(self.nv) if v is None else v))
+        x = self._space.integrate(x, np.zeros(self._space.dim))
+        if isinstance(self.mechanism, ClosedMechanism):
+            x = self._with(x, *self.mechanism.close(x[: self.nq], x[self.nq : self.nq + self.nv]))
+        return State(x[: self.nq], x[self.nq : self.nq + self.nv])
+
+    def admissible(self, state: Any) -> Array:
+        """Basis (dim, k) of the variations of a state that keep its loops closed: all, where there are none."""
+        x = self.pack(state)
+        basis = np.eye(self.tangent_size)
+        if not isinstance(self.mechanism, ClosedMechanism):
+            return basis
+        motions = self.mechanism.admissible(x[: self.nq], x[self.nq : self.nq + self.nv])
+        moved = np.zeros((self.tangent_size, motions.shape[1]))
+        moved[: 2 * self.nv] = motions
+        return np.hstack([moved, basis[:, 2 * self.nv :]])
+
+    def on_loops(self, x: Array) -> Array:
+        """The state put back on its closed loops, where it is off by more than the drift; else `x` itself."""
+        if not isinstance(self.mechanism, ClosedMechanism):
+            return x
+        q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+        q_closed, v_closed = self.mechanism.on_loops(q, v, self.tolerances.drift)
+        return x if q_closed is q and v_closed is v else self._with(x, q_closed, v_closed)
+
+    def _with(self, x: Array, q: Array, v: Array) -> Array:
+        """The state with another configuration and velocity."""
+        return np.concatenate([q, v, x[self.nq + self.nv :]])
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""
@@ -411,6 +499,10 @@ class ContactSystem(HybridSystem):
         """
         return parameters.read(self, name)
 
+    def parameter_scale(self, name: str) -> float:
+        """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
+        return parameters.scale(self, name)
+
     def parameters(self) -> dict[str, float]:
         """All parameters with their values, those of single contacts, bodies and joints."""
         return {name: parameters.read(self, name) for name in parameters.names(self)}
@@ -418,9 +510,12 @@ class ContactSystem(HybridSystem):
     def with_parameter(self, name: str, value: float) -> ContactSystem:
         """A copy with one parameter changed.
 
-        Names: contact[.NAME].(friction|static_friction|restitution), law.PARAMETER, body.NAME.(mass|inertia_scale),
-        controller.PARAMETER as the controller declares them, and gravity [m/s^2], a magnitude. The inertia of a body
-        grows with its mass; see `Robot.with_body_parameter`.
+        Names: contact[.NAME].(friction|static_friction|restitution), limit[.JOINT/SIDE].restitution, law.PARAMETER,
+        body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and ground declare
+        them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
+        `Robot.with_body_parameter`.
+        body.NAME.(mass|inertia_scale), controller.PARAMETER as the controller declares them, and gravity [m/s^2], a
+        magnitude. The inertia of a body grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.
@@ -431,6 +526,28 @@ class ContactSystem(HybridSystem):
             self._varied[name, value] = self._changed(**parameters.changes(self, name, value))
         return self._varied[name, value]
 
+    def with_law(self, law: str | ContactLaw) -> ContactSystem:
+        """A copy under another contact law, with the same coefficients, controller and pushes.
+
+        Raises:
+            PluginError: there is no law of this name.
+        """
+        other = ContactSystem(
+            self.robot,
+            self.terrain,
+            law,
+            self.controller,
+            self.gravity,
+            self.joint_limits,
+            tolerances=self.tolerances,
+        )
+        return other._changed(_own_coefficients=(*self._own_friction, self.restitution), pushes=self.pushes)
+
+    def carried(self, state: State) -> State:
+        """A state of this robot under another law as one of this system: the memory of the law starts at zero."""
+        own = state.z[: self._controller_memory]
+        return State(state.q, state.v, np.concatenate([own, np.zeros(self._law_memory)]))
+
     def _changed(self, **attributes: Any) -> ContactSystem:
         """A copy with other attributes, and what follows from them."""
         changed = copy.copy(self)
@@ -438,8 +555,9 @@ class ContactSystem(HybridSystem):
         coefficients = attributes.pop("_own_coefficients", (*self._own_friction, self.restitution))
         for name, value in attributes.items():
             setattr(changed, name, value)
-        if not attributes.keys().isdisjoint({"robot", "gravity"}):
-            changed.mechanism = changed.robot.bind(self.terrain, changed.gravity, self.joint_limits)
+        if not attributes.keys().isdisjoint({"robot", "terrain", "gravity"}):
+            bound = changed._bound()
+            changed.mechanism = bound.with_rank_of(self.mechanism) if isinstance(bound, ClosedMechanism) else bound
         changed._set_coefficients(*coefficients)
         return changed
 

@@ -1,61 +1,41 @@
-"""Ground surfaces: a signed distance, its derivatives, and the velocity of the surface (belt, paddle)."""
+"""Grounds: planes and belts here, hills in `hills`, moving ground in `moving`; all are found under this name."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from math import cos, isfinite, sin
 
 import numpy as np
 
 from ..errors import InputError
+from .hills import Function, HeightField, Hills, Sinusoid
+from .moving import Moving, Oscillation
+from .surface import Array, Surface, Terrain, Third, unknown_parameter
 
-Array = np.ndarray
+__all__ = [
+    "Flat",
+    "Function",
+    "HeightField",
+    "Hills",
+    "Moving",
+    "Oscillation",
+    "Plane",
+    "Sinusoid",
+    "Slope",
+    "Surface",
+    "Terrain",
+    "Third",
+    "level_axes",
+    "rise",
+    "tangents",
+]
 
-
-@dataclass(frozen=True)
-class Surface:
-    """The ground near k points, in the world frame.
-
-    Attributes:
-        distance: signed distance phi (k,) [m], positive above ground.
-        normal: its gradient n (k, 3), unit.
-        hessian: its second derivative (k, 3, 3) [1/m]; zero on a plane.
-        distance_rate: d phi/dt at a fixed point (k,) [m/s].
-        normal_rate: d n/dt at a fixed point (k, 3) [1/s].
-        distance_acceleration: d2 phi/dt2 at a fixed point (k,) [m/s^2].
-        velocity: velocity (k, 3) of the ground's material at the surface [m/s].
-        acceleration: its rate (k, 3) at a fixed point [m/s^2].
-    """
-
-    distance: Array
-    normal: Array
-    hessian: Array
-    distance_rate: Array
-    normal_rate: Array
-    distance_acceleration: Array
-    velocity: Array
-    acceleration: Array
-
-
-class Terrain(ABC):
-    """The ground. A plane answers `plane`; a curved or moving ground answers None there and gives its `surface`."""
-
-    @abstractmethod
-    def plane(self) -> tuple[Array, Array] | None:
-        """A point (3,) and the unit normal (3,) of the ground where it is a fixed plane, else None."""
-
-    @abstractmethod
-    def surface(self, t: float, points: Array) -> Surface:
-        """The ground near `points` (k, 3) at time `t`."""
-
-    def belt(self) -> Array:
-        """Constant velocity (3,) of the surface of a plane [m/s]."""
-        return np.zeros(3)
+DOWN = 1e-12  # 1 + n_z of a normal that counts as pointing straight down: 1e-6 rad
 
 
 class Plane(Terrain):
     """A fixed plane whose surface may move along itself at a constant velocity."""
+
+    moving = False
 
     def __init__(self, point: Array, normal: Array, velocity: Array) -> None:
         self._point, self._normal, self._velocity = point, normal, velocity
@@ -77,6 +57,20 @@ class Plane(Terrain):
         distance = (points - self._point) @ self._normal
         return Surface(distance, normals, np.zeros((k, 3, 3)), still, zeros, still, belt, zeros)
 
+    def gaps(self, t: float, centres: Array, radii: Array) -> Array:
+        """Distances (k,) of spheres from the plane [m]."""
+        return (centres - self._point) @ self._normal - radii
+
+    def third(self, t: float, centres: Array, radii: Array) -> Third:
+        """Nothing: a plane is flat, and its belt runs at the same speed everywhere."""
+        return Third(np.zeros((len(centres), 4, 4, 4)), np.zeros((len(centres), 3, 4, 4)))
+
+    def heights(self, t: float, points: Array) -> Array | None:
+        """Heights below points (..., 2); None of a plane that is upright or overhead."""
+        if not self._normal[2] > 0.0:
+            return None
+        return self._point[2] - (points - self._point[:2]) @ self._normal[:2] / self._normal[2]
+
 
 class Flat(Plane):
     """Level ground at a height [m], with a surface velocity (2,) [m/s] for a belt."""
@@ -86,6 +80,16 @@ class Flat(Plane):
             raise InputError(f"the height of the ground is {height}; give a finite number in metres")
         super().__init__(np.array([0.0, 0.0, height]), np.array([0.0, 0.0, 1.0]), np.array([*velocity, 0.0]))
         self.height = height
+
+    def parameters(self) -> dict[str, float]:
+        """height [m]."""
+        return {"height": self.height}
+
+    def with_parameter(self, name: str, value: float) -> Flat:
+        """Level ground at another height."""
+        if name != "height":
+            raise unknown_parameter(self, name)
+        return Flat(value, (self._velocity[0], self._velocity[1]))
 
 
 class Slope(Plane):
@@ -107,6 +111,35 @@ class Slope(Plane):
         super().__init__(np.zeros(3), normal, np.zeros(3))
         self.angle, self.downhill = angle, (x, y)
 
+    def parameters(self) -> dict[str, float]:
+        """angle [rad]."""
+        return {"angle": self.angle}
+
+    def with_parameter(self, name: str, value: float) -> Slope:
+        """A slope of another angle."""
+        if name != "angle":
+            raise unknown_parameter(self, name)
+        return Slope(value, self.downhill)
+
+
+def rise(normal: Array) -> Array:
+    """1 + n_z (...,) of unit normals (..., 3), without cancellation where they point down."""
+    z = normal[..., 2]
+    if np.all(z > 0.0):
+        return 1.0 + z
+    return np.where(z > 0.0, 1.0 + z, (normal[..., :2] ** 2).sum(axis=-1) / (1.0 - np.minimum(z, 0.0)))
+
+
+def level_axes(normal: Array) -> Array:
+    """The world's x and y axes (2, 3), turned the shortest way from upwards to `normal`.
+
+    t_i = x_i - n_i / (1 + n_z) (e_z + n). They turn smoothly with the normal, except where it points straight down.
+    """
+    if not float(rise(normal)) > DOWN:
+        return np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+    middle = normal + np.array([0.0, 0.0, 1.0])
+    return np.eye(3)[:2] - np.outer(normal[:2] / rise(normal), middle)
+
 
 def tangents(normal: Array, motions: Array) -> Array:
     """Orthonormal tangent directions (d_t, 3) of a surface with unit `normal`, within the span of `motions` (r, 3).
@@ -114,12 +147,8 @@ def tangents(normal: Array, motions: Array) -> Array:
     A mechanism that moves in a plane has one tangent direction, one that moves along the normal has none.
     """
     inside = motions - np.outer(motions @ normal, normal)
-    if len(motions) == 3:  # the world's x axis, laid onto the surface, comes first
-        first = np.array([1.0, 0.0, 0.0]) - normal[0] * normal
-        if np.linalg.norm(first) < 0.5:
-            first = np.array([0.0, 1.0, 0.0]) - normal[1] * normal
-        first /= np.linalg.norm(first)
-        return np.array([first, np.cross(normal, first)])
+    if len(motions) == 3:
+        return level_axes(normal)
     _, values, directions = np.linalg.svd(inside)
     kept = directions[: int(np.sum(values > 1e-9))]
     signs = np.where(kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)] < 0.0, -1.0, 1.0)

@@ -1,7 +1,7 @@
 """Twin of the compliant hexapod of the SimSect manual as a robot: six legs of two hinges and a sprung slider each.
 
 Springs, dampers and hip motors are joint torques; toes have mass and weight, and touch the ground under a contact law.
-The manual's gravity is 10 m/s^2, which a run is told: ``--set gravity=10``.
+The demonstration is the manual's gait with its torque limit, under its gravity of 10 m/s^2.
 
 Source: SimSect manual, 5.1 to 5.4, Table 2; leg 4 sits at y = 0, where the print has 0.2.
 """
@@ -26,6 +26,7 @@ DAMPING = np.array([0.5, 0.4, 10.0])  # of the same [N m s/rad, N m s/rad, N s/m
 FRICTION = 5.0  # toes hold, as in the manual's runs; with the 0.5 of Table 2 they slip, and runs take ten times as long
 MAX_TORQUE = 3.0  # of a hip at standstill [N m]
 NO_LOAD = 10000.0 * pi / 30.0 * 0.0333  # speed of a hip without load [rad/s]
+GRAVITY = 10.0  # m/s^2, of Table 2
 ACCURACY = {"rtol": 1e-6, "atol": 1e-8}
 """Tolerances of the demonstration."""
 
@@ -89,8 +90,6 @@ class Drive:
         tau_phi = clip(KP wrap(ref - phi) + KD (ref' - phi'), lower, upper)
         upper = max_torque clip(1 - phi' / w0, 0, 1),    lower = -max_torque clip(1 + phi' / w0, 0, 1)
 
-    The demonstration of the catalogue is the same without the limit.
-
     Args:
         tripods: the reference.
         max_torque: of a hip at standstill, N m.
@@ -150,10 +149,21 @@ def drive(model: Any) -> Drive:
 
 
 def run(model: Any) -> Demo:
-    """Start on the unloaded springs of legs 0, 2, 4 and run to -y; hips without torque limit."""
-    tripods = Tripods(nominal(model), hip_places(model))
+    """Start on the unloaded springs of legs 0, 2, 4 and run to -y; joint control in its place has no torque limit."""
+    motors = drive(model)
+    tripods = motors.tripods
     kp, kd = gains(model)
-    return Demo(tripods(0.0)[0], np.zeros(model.nv), time=2.0, reference=tripods, kp=kp, kd=kd, tolerances=ACCURACY)
+    return Demo(
+        tripods(0.0)[0],
+        np.zeros(model.nv),
+        time=2.0,
+        reference=tripods,
+        kp=kp,
+        kd=kd,
+        tolerances=ACCURACY,
+        controller=motors,
+        gravity=GRAVITY,
+    )
 
 
 ENTRY = RobotEntry(

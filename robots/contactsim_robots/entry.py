@@ -20,7 +20,8 @@ class Demo:
     """A run that shows the robot at work.
 
     The joint controller is tau = S^T [tau_ff + kp difference(q_ref, q)_joints + kd (v_ref - v)_joints] with
-    difference(q_ref, q) the step from q to q_ref and S the selection of the actuated joints.
+    difference(q_ref, q) the step from q to q_ref and S the selection of the actuated joints; a demonstration may have
+    one of its own in its place.
 
     Args:
         q: configuration at the start, (nq,); the root in world axes, metres and radians.
@@ -32,6 +33,9 @@ class Demo:
         kd: damping, N m s / rad or N s / m, (nv,), zero on the root.
         feet: contacts of the demonstration in place of the robot's, keyword arguments as in RobotEntry; None: the same.
         tolerances: keyword arguments of Tolerances for the run and for its ContactSystem; the rest is left at default.
+        controller: (t, q, v) -> tau (nv,) in place of the joint controller; its `reference`, `kp` and `kd`, where they
+            are given, then serve those who ask for joint control; None: the joint controller.
+        gravity: downwards, m/s^2; None: that of a scene.
     """
 
     q: Array
@@ -43,6 +47,8 @@ class Demo:
     kd: Array | float = 0.0
     feet: tuple[dict[str, Any], ...] | None = None
     tolerances: Mapping[str, float] = field(default_factory=dict)
+    controller: Callable[[float, Array, Array], Array] | None = None
+    gravity: float | None = None
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,28 @@ def test_run_of_a_model_and_of_its_own_file(capsys: pytest.CaptureFixture[str], 
     assert Path("b/slip.data").read_text() == Path("a/slip.data").read_text()
 
 
+def test_an_initialization_file_opens_the_viewer_and_has_its_frame_rate(
+    capsys: pytest.CaptureFixture[str], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[dict[str, object]] = []
+    monkeypatch.setattr(job.look, "view", lambda trajectory, **options: shown.append(options))
+    (here / "run.rc").write_text('systemName = "slip"; useGeomview = 1; framerate = 25; finalTime = 0.1;')
+    assert command(capsys, "run", "run.rc", "--out", "o", "--html")[0] == 0
+    assert shown == [{"fps": 25.0}]
+    assert '"step": 0.04' in (here / "o" / "run.html").read_text(encoding="utf-8")
+    assert command(capsys, "run", "run.rc", "--out", "o", "--no-view")[0] == 0
+    assert command(capsys, "run", "run.rc", "--out", "o", "--set", "useGeomview=0")[0] == 0
+    assert len(shown) == 1
+    assert command(capsys, "run", "run.rc", "--out", "o", "--set", "useGeomview=0", "--view")[0] == 0
+    assert len(shown) == 2
+
+
+def test_an_example_runs_by_its_name(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    assert command(capsys, "run", "slip_hopper.rc", "--time", "0.1", "--out", "o")[0] == 0
+    assert Path("o/slip_hopper.data").is_file()
+    assert "examples: slip_hopper.rc" in mistake(capsys, "run", "slip_hoper.rc")
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [(("slip", "--law", "coulomb"), "laws of its own"), (("slip", "--set", "kk=3"), "'kk'"), (("no.rc",), "no.rc")],
@@ -336,6 +358,8 @@ def test_plugins(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 0
     for name in ("coulomb", "frictionless", "spring-damper", "meshcat"):
         assert re.search(rf"{name} +│ contactsim .*loads", out)
+    assert re.search(r"lugre +│ stiffness +│ 20000 +│ N/m +│ > 0 +│ normal stiffness", out)
+    assert re.search(r"bristle_damping +│ 10 +│ s/m +│ >= 0 +│ damping of the bristles", out)
 
 
 def test_a_broken_plugin_is_listed_with_its_reason(

@@ -9,6 +9,7 @@ import pytest
 
 import contactsim as cs
 from contactsim import scene
+from contactsim.multibody.controllers import FunctionController, Sampled
 from contactsim.multibody.robot import robot_entries
 
 BOX = """
@@ -128,6 +129,24 @@ def test_contact_points_by_hand_and_free_joints() -> None:
     assert [point.name for point in made.system.robot.contacts] == ["one"]
     assert made.system.controller is None
     assert made.state.q[2] == 1.0
+
+
+TWIN = 'robot = {name = "compliant-hexapod-twin"}\n'
+
+
+def test_a_demonstration_may_have_a_controller_and_a_gravity_of_its_own() -> None:
+    own = built(TWIN).system
+    assert isinstance(own.controller, FunctionController) and own.gravity.tolist() == [0.0, 0.0, -10.0]
+    asked = built(TWIN, "controller.kind=demo", "controller.reference=demo").system.controller
+    assert repr(asked) == repr(own.controller)
+    assert built(TWIN, "gravity=3").system.gravity.tolist() == [0.0, 0.0, -3.0]
+    assert built(TWIN, "controller.kind=none").system.controller is None
+    held = built(TWIN, "controller.period=0.01").system.controller
+    assert isinstance(held, Sampled) and held.period == 0.01
+    joint = built(TWIN, "controller.kind=pd", "controller.reference=demo", "controller.kp_scale=2").system
+    assert isinstance(joint.controller, cs.PD) and joint.controller.parameters()["kp_scale"] == 2.0
+    assert "controller of its own, without gains; give controller.kind = 'pd'" in refused(TWIN, "controller.kp=20")
+    assert "'demo' has its own reference" in refused(TWIN, "controller.kind=demo", "controller.reference=nominal")
 
 
 @pytest.mark.parametrize(
@@ -289,3 +308,75 @@ def test_a_robot_without_demonstration_or_root(tmp_path: Path) -> None:
 def test_a_missing_scene() -> None:
     with pytest.raises(cs.InputError, match=r"nowhere\.toml"):
         scene.read("nowhere.toml")
+
+
+# --- hills and moving ground --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "values"),
+    [
+        (("terrain.a1=0.02",), "Sinusoid", {"a1": 0.02, "a2": 15.0, "a3": 15.0}),
+        (("terrain.kind=sinusoid", "terrain.a2=6"), "Sinusoid", {"a1": 0.03, "a2": 6.0, "a3": 15.0}),
+        (
+            ("terrain.kind=moving", "terrain.amplitude=[0,0,0.01]", "terrain.frequency=2"),
+            "Moving",
+            {"height": 0.0, "amplitude_z": 0.01, "frequency": 2.0},
+        ),
+        (
+            (
+                "terrain.amplitude=[0,0,0.01]",
+                "terrain.frequency=2",
+                "terrain.ground.kind=slope",
+                "terrain.ground.angle=0.1",
+            ),
+            "Moving",
+            {"angle": 0.1, "frequency": 2.0},
+        ),
+    ],
+)
+def test_grounds_of_scenes(settings: tuple[str, ...], kind: str, values: dict[str, float]) -> None:
+    system = built(HEXAPOD, *settings).system
+    assert type(system.terrain).__name__ == kind
+    assert values.items() <= system.terrain.parameters().items()
+    assert {f"terrain.{name}" for name in values} <= set(system.parameters())
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".csv", ".txt"])
+def test_height_fields_from_files(tmp_path: Path, suffix: str) -> None:
+    x, y = np.linspace(-2, 2, 9), np.linspace(-1, 3, 7)
+    heights, path = 0.01 * np.outer(np.sin(x), np.cos(y)), tmp_path / f"field{suffix}"
+    if suffix == ".npz":
+        np.savez(path, x=x, y=y, heights=heights)
+    elif suffix == ".npy":
+        np.save(path, heights)
+    else:
+        np.savetxt(path, heights, delimiter="," if suffix == ".csv" else " ")
+    extent = "" if suffix == ".npz" else "extent = [-2, 2, -1, 3]\n"
+    (tmp_path / "scene.toml").write_text(
+        f'[robot]\nname = "hexapod"\n[terrain]\nkind = "height-field"\nfile = "field{suffix}"\nscale = 2.0\n{extent}'
+    )
+    ground = scene.build(scene.read(tmp_path / "scene.toml")).system.terrain
+    np.testing.assert_allclose(ground.heights(0.0, np.array([x[3], y[2]])), 2.0 * heights[3, 2], atol=1e-12)
+
+
+def test_a_robot_is_put_at_its_height_above_hills() -> None:
+    for height in (0.0, 0.02, 0.3):
+        made = built(HEXAPOD, "terrain.a1=0.02", "terrain.a2=6", "terrain.a3=5", f"start.height={height}")
+        assert made.system.mechanism.gaps(0.0, made.state.q)[:6].min() == pytest.approx(height, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (("terrain.kind=height-field",), "either a file or heights"),
+        (("terrain.kind=height-field", "terrain.file=none.npy"), r"none\.npy cannot be read"),
+        (("terrain.kind=height-field", "terrain.file=a.png"), "convert it"),
+        (("terrain.kind=height-field", "terrain.heights=[[0,0],[0,1]]"), "where the heights are"),
+        (("terrain.kind=height-field", "terrain.heights=[[0,0],[0]]"), "no rectangle"),
+        (("terrain.kind=moving", "terrain.amplitude=[0,0,1]", "terrain.frequency=0"), "frequency"),
+    ],
+)
+def test_mistakes_in_grounds(settings: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(cs.InputError, match=sentence):
+        built(HEXAPOD, *settings)

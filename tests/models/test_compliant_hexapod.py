@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from contactsim_plugins.models.compliant_hexapod import CompliantHexapod, LegChart, geometry, legs
 from contactsim_plugins.models.compliant_hexapod.controller import Command, HipControl
+from contactsim_plugins.models.compliant_hexapod.dynamics import Dynamics, Evaluation, Setting
 from contactsim_plugins.models.compliant_hexapod.ledger import energy_ledger
 from contactsim_plugins.models.compliant_hexapod.state import FEET, FEET_RATE, PLACE, REFERENCE, ROTATION, SPEED, SPIN
 from contactsim_plugins.models.compliant_hexapod.terrain import Ground
@@ -15,6 +16,7 @@ import contactsim as cs
 REFERENCE_TIME = 1e-9  # s, event times of an independent implementation
 REFERENCE_PLACE = 1e-9  # m, its positions
 REFERENCE_SPEED = 1e-5  # m/s, its mean speed, quoted with five decimals
+STOP_PRECISION = 1e-10  # N, m, rad: stopPrecision of the manual
 START_HEIGHT = 1e-12  # m, both implementations solve for it; the other quotes 5e-13 less
 DIFFERENCES = 1e-8  # relative, closed forms against central differences of fourth order
 BALANCE = 1e-12  # relative, forces and moments by two ways of summing
@@ -32,6 +34,7 @@ FIRST_TOUCHDOWN = 0.186614025953  # s, leg 5
 PLACE_AT_HALF = [-5.106625214e-4, -0.1229053276748, 0.1711382702299]  # m, at 0.5 s
 MEAN_SPEED = 0.27784  # m/s, from 5 to 10 s
 HEIGHT = 0.17182179609111384  # m
+UNWRAPPED_LANDINGS, UNWRAPPED_REFUSED = [0.577719, 0.579540, 0.579914], 0.700753  # s, ours: legs 2, 4, 0; leg 1
 FORCE_BEFORE, FORCE_AFTER = [4.82, 4.04, 6.23], [-2.10, -3.02, -0.21]  # N, legs 0, 2, 4 at 0.3 s
 
 
@@ -42,6 +45,11 @@ def run(time: float, tolerances: cs.Tolerances | None = None, integrator: str | 
 
 def changes(traj: cs.Trajectory) -> list[tuple[str, str]]:
     return [change for event in traj.events for change in event.transitions.values()]
+
+
+def tilt(x: np.ndarray) -> float:
+    """Angle of the body's z axis from the vertical."""
+    return float(np.arccos(np.clip(x[8], -1.0, 1.0)))
 
 
 def yaw(traj: cs.Trajectory) -> float:
@@ -192,8 +200,9 @@ def test_energy_of_a_saturated_spring_is_its_integral(kind: str, rho_l: float) -
 def test_derivatives_of_field_guards_and_resets() -> None:
     model = CompliantHexapod()
     chart = LegChart((True, False, True, False, True, False), (0, 2) * 3)
-    for ground in ({}, {"terrain_type": "sinusoid"}):
-        errors = cs.check_jacobians(CompliantHexapod(**ground), 0.0, moving_state(), chart)
+    printed = {"K": 10.0, "rho_l": 0.181, "saturation": "literal"}
+    for other in ({}, {"terrain_type": "sinusoid"}, printed):
+        errors = cs.check_jacobians(CompliantHexapod(**other), 0.0, moving_state(), chart)
         assert max(errors.values()) < DIFFERENCES
     space, x = model.space(chart), moving_state()
     dx = 0.3 * np.random.default_rng(3).normal(size=54)
@@ -258,6 +267,30 @@ def test_ten_seconds() -> None:
     np.testing.assert_allclose(traj(0.5)[PLACE], PLACE_AT_HALF, atol=REFERENCE_PLACE)
 
 
+def test_events_lie_where_their_boundary_is_crossed(tight_run: cs.Trajectory) -> None:
+    """Each guard that fired by crossing is zero there, far within the manual's stopPrecision of 1e-10."""
+    crossed = 0
+    for event in tight_run.all_events:
+        flow = tight_run.system.flow(event.mode_pre)
+        values = dict(zip(flow.guard_names, flow.guards(event.time, event.x_pre), strict=True))
+        for name in event.fired:
+            if not (name[0] == "liftoff" and abs(event.time - 0.3) < REFERENCE_TIME):  # those have jumped
+                assert abs(values[name]) < STOP_PRECISION
+                crossed += 1
+    assert crossed == 15  # three touch-downs, and the ends of 12 phases
+
+
+def test_error_and_cost_follow_the_tolerance(tight_run: cs.Trajectory) -> None:
+    """RK45: the error is in proportion to the tolerance, the cost to its power -1/5 in the limit."""
+    logs = np.log10([1e-4, 1e-5, 1e-6])
+    runs = [run(0.5, cs.Tolerances(rtol=10.0**log, atol=10.0**log), "RK45") for log in logs]
+    errors = [np.abs(traj.final_x[PLACE] - tight_run(0.5)[PLACE]).max() for traj in runs]
+    slopes = np.diff(np.log10(errors)) / np.diff(logs)
+    assert (slopes > 0.7).all() and (slopes < 1.3).all()
+    costs = np.diff(np.log10([traj.evaluations for traj in runs])) / np.diff(logs)
+    assert (costs > -0.22).all() and (costs < -0.12).all()
+
+
 def test_fixed_steps_of_the_stability_limit() -> None:
     traj = run(0.5, cs.Tolerances(max_step=1.25e-3), "RK4")
     np.testing.assert_allclose(traj.final_x[PLACE], PLACE_AT_HALF, atol=FIXED_STEP)
@@ -268,6 +301,7 @@ def test_stored_run_comes_back(tight_run: cs.Trajectory, tmp_path) -> None:
     model = CompliantHexapod()
     again = cs.Trajectory.load(tight_run.save(tmp_path / "run.nc"), system=model)
     np.testing.assert_allclose(again.final_x, tight_run.final_x, atol=1e-12)
+    assert again.notes == tight_run.notes and "more than its rest length" in again.notes[0]
     assert energy_ledger(again).residual == pytest.approx(energy_ledger(tight_run).residual, abs=1e-9)
     assert model.auxiliary(again)["chart"][0] == tight_run.mode_at(0.0).number
 
@@ -401,15 +435,22 @@ def test_linearization_through_touchdown_and_triple_liftoff() -> None:
 
 @pytest.mark.slow
 def test_leg_4_at_the_printed_place_rolls_over() -> None:
-    traj = run(1.25, cs.Tolerances(max_step=1.25e-3), "RK4", attach4_y=0.2)
-    assert np.arccos(traj.final_x[8]) > ROLLED
+    """Six hips at five places: the body rolls past the horizontal and the run cannot reach its end.
+
+    On the way legs chatter; a run that is not stopped there ends upside down, at 2.085 s, as an invalid chart.
+    """
+    traj = run(2.2, QUICK, "RK45", attach4_y=0.2)
+    assert not traj.status.complete
+    assert max(tilt(x) for x in traj.x) > ROLLED
+    if traj.status is cs.Status.INVALID_STATE:
+        assert "toppled over" in traj.message and tilt(traj.final_x) > 0.5 * np.pi
 
 
 def test_leg_4_at_the_printed_place_leaves_the_tripod_unbalanced() -> None:
     tilts = []
     for y in (0.0, 0.2):
         traj = run(0.18, cs.Tolerances(max_step=1.25e-3), "RK4", attach4_y=y)
-        tilts.append(np.arccos(traj.final_x[8]))
+        tilts.append(tilt(traj.final_x))
     assert tilts[1] > 2.0 * tilts[0]
 
 
@@ -419,6 +460,34 @@ def test_unwrapped_error_saturates_after_a_turn() -> None:
     assert np.abs(wrapped.torque(turned, np.zeros(6), phi, np.zeros(6))).max() < 1e-13
     plain = HipControl.of(CompliantHexapod(pd_error="unwrapped").parameters)
     assert (plain.torque(turned, np.zeros(6), phi, np.zeros(6)) == 3.0).all()
+
+
+def test_unwrapped_error_chatters() -> None:
+    """The reference grows past pi at 0.5 s, phi does not: full torque throws the legs ahead of their reference.
+
+    Up to 0.5 s nothing differs. Then the tripod lands 0.1 s early, its torque at the limit, and touch-downs that the
+    force check refuses follow each other: those of leg 1 until 0.7905 s, those of leg 5 without end at 0.79 s.
+    """
+    traj = cs.simulate(
+        (model := CompliantHexapod(pd_error="unwrapped")),
+        model.initial_state(),
+        (0.0, 1.0),
+        integrator="RK45",
+        tolerances=QUICK,
+        max_events=250,
+    )
+    assert not traj.status.complete and traj.t[-1] < 0.791
+    np.testing.assert_allclose(traj(0.5)[PLACE], run(0.5, QUICK, "RK45").final_x[PLACE], atol=MIRROR)
+    landings = [event.time for event in traj.events if ("flight", "stance") in event.transitions.values()]
+    np.testing.assert_allclose(landings[3:], UNWRAPPED_LANDINGS, atol=1e-4)
+    t = np.linspace(0.61, 0.69, 5)
+    record, control = model.auxiliary(traj, t), model.dynamics.control
+    assert (record["ref0"] > np.pi).all() and (np.abs(record["phi0"]) < 0.5).all()
+    rates = [model.flow(traj.mode_at(s)).evaluate(traj(s)).legs.phi_rate[0] for s in t]
+    assert record["torque0"].tolist() == [control.limited(np.inf, rate) for rate in rates]
+    refused = [event for event in traj.events if ("flight", "flight") in event.transitions.values()]
+    assert len(refused) > 10 and refused[0].time == pytest.approx(UNWRAPPED_REFUSED, abs=1e-4)
+    assert refused[10].time - refused[0].time < 1e-5
 
 
 def test_printed_saturation_has_fields_that_point_at_each_other() -> None:
@@ -431,12 +500,84 @@ def test_printed_saturation_has_fields_that_point_at_each_other() -> None:
     assert abs(ends[1] - ends[0]) < 1e-4
 
 
+def test_printed_saturation_slides_along_its_jump() -> None:
+    """The jump is a boundary between charts: standing leg 0 passes it both ways, flying legs 3 and 5 cannot leave it.
+
+    From 0.202 s on they cross back and forth, ever faster: leg 3 at first within 1.4 ms, at 0.2126 s within 40
+    microseconds. Its acceleration points to the boundary from both sides.
+    """
+    model = CompliantHexapod(K=10.0, rho_l=0.181, saturation="literal")
+    traj = cs.simulate(model, model.initial_state(), (0.0, 0.22), integrator="RK45", tolerances=QUICK)
+    assert traj.status is cs.Status.EVENTS_WITHOUT_END and traj.t[-1] == pytest.approx(0.2126, abs=3e-3)
+    assert all(str(mode) in traj.message for mode in (traj.events[-1].mode_pre, traj.events[-1].mode_post))
+    jumps = {i: [event for event in traj.events if f"spring{i}" in event.transitions] for i in range(6)}
+    assert [event.transitions["spring0"] for event in jumps[0]] == [("linear", "saturated"), ("saturated", "linear")]
+    np.testing.assert_allclose([event.time for event in jumps[0]], [0.0794639, 0.1259276], atol=1e-6)
+    first = jumps[3][0]
+    assert first.time == pytest.approx(0.20221, abs=1e-4)
+    cycles = np.diff([event.time for event in jumps[3][::2]])
+    assert (np.diff(cycles) < 0.0).all() and cycles[-1] < 0.5 * cycles[0]
+    for event in jumps[3][-4:]:
+        sides = []
+        for mode in (event.mode_pre, event.mode_post):
+            flow = model.flow(mode)
+            moved = model.space(mode).integrate(event.x_post, 1e-7 * flow.field(event.time, event.x_post))
+            rates = [flow.evaluate(x).legs.rho_rate[3] for x in (event.x_post, moved)]
+            sides.append((mode.saturated[3], (rates[1] - rates[0]) / 1e-7))
+        pulled = dict(sides)
+        assert pulled[True] < 0.0 < pulled[False]
+
+
+def test_jump_of_the_printed_saturation_is_stored_and_linearized(tmp_path) -> None:
+    """The force jumps where leg 0 reaches rho_l: the derivative through it against runs from neighbouring states."""
+    model, exact = CompliantHexapod(K=10.0, rho_l=0.181, saturation="literal"), cs.Tolerances(rtol=1e-9, atol=1e-11)
+    x, space, span = model.initial_state(), model.space(None), (0.07, 0.09)
+    x = cs.simulate(model, x, (0.0, span[0]), tolerances=exact).final_x
+    traj = cs.simulate(model, x, span, tolerances=exact)
+    (jump,) = traj.events
+    assert jump.transitions == {"spring0": ("linear", "saturated")}
+    assert traj.arcs[-1].mode.saturated[0] and "saturated: 0" in str(traj.arcs[-1].mode)
+    again = cs.Trajectory.load(traj.save(tmp_path / "run.nc"))
+    assert LegChart.of(again.arcs[-1].mode) == traj.arcs[-1].mode
+    lin = cs.linearize(traj)
+    direction = np.concatenate([np.random.default_rng(6).normal(size=12), np.zeros(42)])
+    direction /= np.linalg.norm(direction)
+    h = 2e-5
+    ends = [
+        cs.simulate(model, space.integrate(x, s * h * direction), span, tolerances=exact).final_x for s in (1.0, -1.0)
+    ]
+    slope = (space.difference(traj.final_x, ends[0]) - space.difference(traj.final_x, ends[1])) / (2.0 * h)
+    assert np.abs(lin.events[0].saltation - np.eye(54)).max() > 1e-3
+    np.testing.assert_allclose(lin.matrix() @ direction, slope, rtol=0, atol=LINEARIZED * max(1.0, np.abs(slope).max()))
+
+
 def test_printed_sign_of_the_force_lifts_every_standing_leg() -> None:
     """With F_i of 5.1.2, the boundary -<n, F_i> of 5.3.3 is negative wherever a leg carries the body."""
     model = CompliantHexapod()
     x = model.initial_state()
     normal = model.flow(model.start(0.0, x).mode).evaluate(x).normal
     assert (normal[[0, 2, 4]] > 10.0).all() and (-normal[[0, 2, 4]] < 0.0).all()
+
+
+class PrintedSign(Dynamics):
+    """Lift-off, touch-down and validation ask for -<n, F_i>, as 5.3.3 and 5.4.5 print it."""
+
+    def evaluate(self, x: np.ndarray, setting: Setting) -> Evaluation:
+        found = super().evaluate(x, setting)
+        return found._replace(normal=-found.normal)
+
+
+def test_printed_sign_of_the_force_lets_the_body_fall() -> None:
+    """No leg that presses may stand: all lift off at the start, and every touch-down is refused."""
+    model = CompliantHexapod()
+    model.dynamics = PrintedSign(model.parameters)
+    x = model.initial_state()
+    assert model.start(0.0, x).mode.stance == (False,) * 6
+    traj = cs.simulate(model, x, (0.0, 0.5), integrator="RK45", tolerances=QUICK, max_events=100)
+    assert not traj.status.complete and traj.t[-1] < 0.2
+    assert ("flight", "stance") not in changes(traj)
+    drop = traj(traj.t[-1])[PLACE][2] - x[PLACE][2]
+    assert drop == pytest.approx(-5.0 * traj.t[-1] ** 2, abs=MIRROR)
 
 
 # --- validation and mistakes --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import contactsim as cs
 PUBLISHED = 5e-13  # s, m, m/s: the last of 15 printed digits, with TIGHT tolerances
 PUBLISHED_SALTATION = 1e-10  # numbers printed with 12 digits
 MULTIPLIER = 1e-8  # of the apex map, by the variational equation with its default tolerances
+ORBIT = 1e-9  # m, m/s, rad: a stride against its start
 ENERGY = 1e-8  # relative, along 100 strides with the model's own tolerances
 SYMMETRY = 1e-7  # m, m/s: states of 100 apices, and lift-off against touchdown: the map's multipliers have modulus 1
 PHASE = 1e-8  # s, m, m/s: a phase against another method in other coordinates
@@ -111,6 +112,43 @@ def test_hopper_with_a_constant_angle() -> None:
     expected = [[4.139099450171836, -0.810450497065105], [-0.161288837033532, 1.041641438960376]]
     begun = traj(period - 0.1)  # ascending, so that the run meets two apices
     np.testing.assert_allclose(apex_map(slip, begun, period + 0.2, (2, 1)), expected, rtol=0, atol=1e-7)
+
+
+def brought_back(x: np.ndarray) -> np.ndarray:
+    """The same state with its last foothold at zero."""
+    return np.concatenate([[x[0] - x[4]], x[1:4], [0.0], x[5:]])
+
+
+def test_orbit_of_the_neutral_policy() -> None:
+    """Every stride repeats: the search keeps to its guess, and finds 1, 1 and -1 beside the 1 along the flow.
+
+    Where the run starts along the ground is forgotten at touchdown, as is the last foothold.
+    """
+    slip = Slip()
+    apex = cs.simulate(slip, slip.initial_state(), (0.0, 0.3), tolerances=TIGHT).events[1].x_post
+    falling = cs.simulate(slip, apex, (0.0, 0.05), tolerances=TIGHT).final
+    guess = brought_back(falling + 1e-4 * np.eye(7)[1])
+    orbit = cs.find_periodic_orbit(slip, guess, 0.532, symmetry=brought_back)
+    assert orbit.residual < ORBIT
+    assert np.abs(brought_back(orbit.trajectory.final) - orbit.x0).max() < ORBIT
+    sizes = np.sort(np.abs(orbit.multipliers))
+    np.testing.assert_allclose(sizes, [0, 0, 0, 1, 1, 1, 1], rtol=0, atol=1e-4)  # pairs of double ones: square roots
+    assert np.abs(orbit.multipliers + 1.0).min() < MULTIPLIER
+
+
+def test_orbit_of_the_hopper_has_the_published_multipliers() -> None:
+    slip = Slip(body_mass=100, k=1e4, spri=2, sprj=1, policy="constant")
+    apex = slip.initial_state(y=1.238312718078524, xdot=0.513806075894484, touchdown_angle=np.deg2rad(5.0))
+    guess = brought_back(cs.simulate(slip, apex, (0.0, 0.836957108399169 + 0.1), tolerances=TIGHT).final)
+
+    def family(x: np.ndarray) -> tuple[float, float]:  # there is an orbit for each energy and each angle
+        return float(x[1] - apex[1] + (x[2:4] @ x[2:4] - apex[2:4] @ apex[2:4]) / 20.0), float(x[6] - apex[6])
+
+    orbit = cs.find_periodic_orbit(slip, guess, 0.837, section=family, symmetry=brought_back)
+    assert orbit.residual < ORBIT and not orbit.stable
+    assert orbit.period == pytest.approx(0.836957108399169, abs=1e-9)
+    published = np.linalg.eigvals([[4.139099450171836, -0.810450497065105], [-0.161288837033532, 1.041641438960376]])
+    assert np.abs(orbit.multipliers - published.max()).min() < 1e-6
 
 
 # --- the motion ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ APEX = 1e-9  # m, height kept by a bounce without loss
 GAIN = 1e-8  # J, rounding of the energy between two samples
 LAW_DERIVATIVE = 1e-10  # of a law, relative to its largest entry, against differences of fourth order
 FIELD_DERIVATIVE = 1e-9  # of a field or guard, relative to its largest entry, against differences of fourth order
+STIFF_DERIVATIVE = 1e-6  # relative, of a bounce whose velocity changes with its place by up to 1e5 1/s
 FLOW_DERIVATIVE = 2e-7  # relative, runs 2e-6 apart extrapolated to zero; each is exact to about 1e-12
 
 
@@ -237,7 +239,9 @@ def deep(body: str, ground: Any, controller: Any = None) -> tuple[cs.ContactSyst
     return system, x, SystemMode(tuple(states))
 
 
-CASES = [(body, name) for body in (*BODIES, "biped") for name in LAWS] + [("sphere", "bristles"), ("box", "bristles")]
+CASES = [(body, name) for body in (*BODIES, "biped") for name in LAWS]
+CASES += [(body, name) for body in ("sphere", "box") for name in ("bristles", "hunt-crossley", "stribeck", "lugre")]
+CASES += [("biped", "lugre")]
 
 
 @pytest.mark.parametrize("controller", [None, swing], ids=["free", "driven"])
@@ -344,3 +348,78 @@ def test_simulated_touch_downs_follow_the_saltation_matrices(name: str, order: t
             offset *= -1.0  # so that the feet touch in this order
         far, near = ((through_touch_down(biped, ground, h * offset) - centre) / h for h in (size, size / 2))
         assert_close(2 * near - far, matrix @ offset, FLOW_DERIVATIVE)
+
+
+# --- the engine around a law ------------------------------------------------------------------------------------------
+class Undifferentiated(Bristles):
+    pass
+
+
+def test_a_law_without_jacobian_is_differenced_and_says_so_once() -> None:
+    point = CompliantPoint(-1e-3, np.zeros(3), np.zeros(2), 0.5)
+    with pytest.warns(UserWarning, match=r"Undifferentiated has no jacobian: its derivatives are differences") as told:
+        for _ in range(3):
+            law_jacobian(Undifferentiated(), point)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        law_jacobian(law("lugre"), point)
+
+
+def above_the_gate(t: float, q: Array, v: Array) -> float:
+    return float(q[0]) - 0.5
+
+
+def gated(start: float) -> cs.Trajectory:
+    """A point that flies to the right over compliant ground that begins at x = 0.5 m."""
+    robot = cs.Robot(point_mass().model, [cs.ContactPoint("mass", name="point", enabled=above_the_gate)])
+    state = cs.State([start, 0, 0.1], [1.0, 0, 0])
+    return cs.simulate(cs.ContactSystem(robot, law="conservative"), state, (0.0, 0.3))
+
+
+def test_a_contact_closes_only_where_it_is_enabled() -> None:
+    """It falls by 0.1 m in 0.143 s: through where there is no ground yet, and onto it where there is."""
+    through, onto = gated(0.0), gated(0.4)
+    assert through.final.q[2] == pytest.approx(0.1 - G / 2 * 0.3**2, abs=APEX) and not through.events
+    assert [event.fired for event in onto.all_events[:2]] == [{("enable", 0)}, {("gap", 0)}]
+    assert onto.all_events[0].time == pytest.approx(0.1, abs=CONTACT_TIME)
+    assert onto.final.q[2] > 0.0
+    lin = cs.linearize(onto)
+    assert np.isfinite(lin.matrix()).all()
+
+
+def test_a_contact_that_is_enabled_inside_the_ground_has_to_come_out_first() -> None:
+    """It dips below the level at 0.14 s, is enabled there at 0.2 s, is pulled out by a force, and lands from above."""
+    robot = cs.Robot(point_mass().model, [cs.ContactPoint("mass", name="point", enabled=above_the_gate)])
+    state = cs.State([0.3, 0, 0.1], [1.0, 0, 0])
+
+    def lift(t: float, q: Array, v: Array) -> Array:
+        return np.array([0.0, 0.0, 100.0 if 0.2 < t < 0.26 else 0.0])
+
+    system = cs.ContactSystem(robot, law="conservative", controller=lift)
+    traj = cs.simulate(system, state, (0.0, 1.1), tolerances=cs.Tolerances(max_step=0.01))
+    kinds = [kind for event in traj.all_events for kind, _ in event.fired]
+    assert kinds[:3] == ["enable", "clear", "gap"]
+    assert traj.all_events[0].state_post.q[2] < -0.05
+    assert not traj.forces(0.25)["point"].any()
+    landing = traj.all_events[2]
+    assert landing.state_pre.v[2] < 0.0 and landing.transitions == {"point": (Mode.OPEN, Mode.CLOSED)}
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e6, 1e8, 1e10])
+def test_stiff_ground_is_left_once(stiffness: float) -> None:
+    """A force of 1e7 N that vanishes within microseconds is known to 1e-6 N only; that rounding is no event."""
+    ground = law("spring-damper", stiffness=stiffness, damping=0.2 * np.sqrt(stiffness))
+    system = cs.ContactSystem(point_mass(), law=ground, gravity=(0, 0, 0))
+    traj = cs.simulate(system, cs.State([0, 0, 0.1], [0, 0, -10.0]), (0.0, 0.5))
+    assert [kind for event in traj.all_events for kind, _ in event.fired] == ["gap", "release", "clear"]
+    undamped = cs.ContactSystem(
+        point_mass(), law=law("spring-damper", stiffness=stiffness, damping=0.0), gravity=(0, 0, 0)
+    )
+    start, tight = cs.State([0, 0, 0.1], [0, 0, -10.0]), cs.Tolerances(**TIGHT)
+    traj = cs.simulate(undamped, start, (0.0, 0.5), integrator="DOP853", tolerances=tight)
+    assert traj.final.v[2] == pytest.approx(10.0, abs=APEX)
+    assert len(traj.all_events) <= 3
+    # z(T) = -v0 (T - pi sqrt(m / k)) - z0
+    derivative = cs.linearize(traj, tolerances=cs.Tolerances(rtol=1e-11, atol=1e-12)).matrix()[2]
+    np.testing.assert_allclose(derivative[[2, 5]], [-1.0, np.pi / np.sqrt(stiffness) - 0.5], rtol=STIFF_DERIVATIVE)

@@ -76,3 +76,36 @@ def test_limit_and_feet_together() -> None:
     final = traj.final
     np.testing.assert_allclose([final.q[0], final.q[1]], [0.2, 0.2], atol=1e-9)
     np.testing.assert_allclose(traj.forces(1.0)["foot"], [0.0, 0.0, 3.5 * G], atol=1e-8)
+
+
+def test_joint_bounces_off_its_limit_and_the_bounce_is_differentiated() -> None:
+    """With u the speed of impact after a fall from h, t1 its time and s the time since: q = low + e u s - g s^2 / 2."""
+    e, end, height = 0.5, 0.9, 1.2
+    system = cs.ContactSystem(lift(-0.5, 2.0)).with_parameter("limit.restitution", e)
+    traj = cs.simulate(system, cs.State([height - 0.5], [0.0]), (0.0, end))
+    u, t1 = np.sqrt(2 * G * height), np.sqrt(2 * height / G)
+    s = end - t1
+    (event,) = traj.events
+    np.testing.assert_allclose([event.state_pre.v[0], event.state_post.v[0]], [-u, e * u], atol=1e-9)
+    np.testing.assert_allclose(traj.final.q, -0.5 + e * u * s - 0.5 * G * s**2, atol=1e-9)
+    lin = cs.linearize(traj)
+    np.testing.assert_allclose(lin.matrix()[0, 0], (e * G * s + G * s) / u - e, atol=1e-8)
+    np.testing.assert_allclose(lin.matrix()[1, 0], (e * G + G) / u, atol=1e-8)
+    np.testing.assert_allclose(lin.parameter("limit.slide/lower.restitution"), [u * s, u], atol=1e-7)
+
+
+def test_restitution_of_limits_by_name() -> None:
+    system = cs.ContactSystem(lift(-0.5, 0.5))
+    one = system.with_parameter("limit.slide/lower.restitution", 0.3)
+    assert one.parameter("limit.slide/lower.restitution") == 0.3
+    assert one.parameter("limit.slide/upper.restitution") == 0.0
+    with pytest.raises(cs.InputError, match=r"the limits differ in 'restitution'; name one of them: limit\.NAME"):
+        one.parameter("limit.restitution")
+    with pytest.raises(cs.InputError, match="no joint limit 'slide'; there are slide/lower, slide/upper"):
+        system.with_parameter("limit.slide.restitution", 0.3)
+    with pytest.raises(cs.InputError, match=r"no parameter 'limit\.friction'"):
+        system.with_parameter("limit.friction", 0.3)
+    with pytest.raises(cs.InputError, match=r"restitution is 1\.5; give a number in \[0, 1\.0\]"):
+        system.with_parameter("limit.restitution", 1.5)
+    with pytest.raises(cs.InputError, match="the system has no contacts"):
+        system.parameter("contact.restitution")

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 
 import coal
@@ -286,6 +287,30 @@ def test_no_ground_is_drawn_where_the_terrain_is_not_a_plane(walk, tmp_path):
     traj = fakes.Trajectory(fakes.System(walk.system.robot, fakes.Terrain(None)), walk.posture)
     found = commands(export_html(traj, tmp_path / "page.html"))
     assert not [c for c in found if c["path"].startswith("/world/ground")]
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Ground that is no plane, says how high it is, and moves up and down."""
+
+    def plane(self):
+        return None
+
+    def heights(self, t, points):
+        return 0.02 * np.sin(20.0 * points[..., 0]) + 0.0 * t
+
+    def displacement(self, t):
+        return np.array([0.0, 0.0, 0.01 * np.sin(30.0 * t)])
+
+
+def test_hills_are_drawn_and_move_along(walk, tmp_path):
+    traj = fakes.Trajectory(fakes.System(walk.system.robot, Waves()), walk.posture)
+    found = commands(export_html(traj, tmp_path / "page.html"))
+    (drawn,) = [c["object"] for c in found if c.get("path") == "/world/ground/grid" and "object" in c]
+    vertices = numbers(drawn["geometries"][0]["data"]["attributes"]["position"]["array"]).reshape(-1, 3)
+    assert vertices[:, 2] == pytest.approx(0.02 * np.sin(20.0 * vertices[:, 0]), abs=1e-3)
+    times, ways = tracks(tmp_path / "page.html")["/world/ground"][".position"]
+    assert ways.reshape(-1, 3)[:, 2] == pytest.approx(0.01 * np.sin(30.0 * times), abs=1e-6)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1.1, 1.0), (3.4, 5.0), (80.0, 100.0), (0.02, 0.02)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .reads import Array, RobotLike, TrajectoryLike
+from .reads import Array, RobotLike, TrajectoryLike, mark_positions, marks
 
 MODES = ("OPEN", "STICK", "SLIP")
 SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
@@ -55,7 +55,7 @@ def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> Motion:
     robot = traj.system.robot
     start, end = float(traj.t[0]), float(traj.t[-1])
     frames = frame_times(start, end, step)
-    names = [contact.name for contact in robot.contacts]
+    names = [contact.name for contact in marks(robot)]
     states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
     events = np.array([event.time for event in traj.events], dtype=np.float64)
     mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
@@ -89,7 +89,7 @@ def _joints(robot: RobotLike, states: Sequence[Array]) -> Array:
 
 
 def _points(robot: RobotLike, q: Array) -> Array:
-    return np.asarray(robot.contact_positions(q), dtype=np.float64).reshape(len(robot.contacts), 3)
+    return mark_positions(robot, q)
 
 
 def _forces(traj: TrajectoryLike, t: float, names: Sequence[str]) -> Array:
@@ -101,11 +101,12 @@ def _modes(traj: TrajectoryLike, times: Array, names: Sequence[str]) -> np.ndarr
     # Read in the middle of each interval: there both sides of an event are clear of doubt.
     middles = np.append((times[:-1] + times[1:]) / 2, times[-1])
     rows = [traj.mode_at(float(t)) for t in middles]
-    found = [[_mode_index(row[name].name) if name in row else 0 for name in names] for row in rows]
+    found = [[mode_index(row[name].name) if name in row else 0 for name in names] for row in rows]
     return np.array(found, dtype=np.intp).reshape(len(times), len(names))
 
 
-def _mode_index(mode: str) -> int:
+def mode_index(mode: str) -> int:
+    """Index of a mode's name in `MODES`."""
     return MODES.index(SHOWN_AS.get(mode, mode))
 
 

@@ -7,6 +7,7 @@ import gzip
 import html
 import json
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,22 +54,32 @@ def write(
         "speed": speed,
         "events": [round(float(event.time - start), 6) for event in events] if len(events) <= _MOST_TICKS else [],
         "count": len(events),
-        "log": [(_key(event.time - start), told) for event in events[:_MOST_LINES] if (told := _told(event))],
+        "log": [(_key(event.time - start), words) for event in events[:_MOST_LINES] if (words := told(event))],
         "captions": list(scene.captions),
-        "details": [more[id(event)] for event in events[:_MOST_LINES] if _told(event)],
+        "details": [more[id(event)] for event in events[:_MOST_LINES] if told(event)],
         "groups": dict(scene.groups),
         "head": dict(scene.head),
     }
     parts = {
         "@TITLE@": html.escape(title),
-        "@LEGEND@": _legend(scene),
+        "@LEGEND@": legend(scene),
         "@RUN@": json.dumps(run).replace("</", "<\\/"),
-        "@MESHCAT@": _bundle(),
-        "@LAYERS@": files(__package__).joinpath("layers.js").read_text(encoding="utf-8"),
-        "@LAYERSTYLE@": files(__package__).joinpath("layers.css").read_text(encoding="utf-8"),
+        "@MESHCAT@": bundle(),
+        "@LAYERS@": _file("layers.js"),
+        "@LAYERSTYLE@": _file("layers.css"),
     }
-    page = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    return re.sub("|".join(parts), lambda mark: parts[mark[0]], page)
+    return filled("page.html", parts)
+
+
+def filled(name: str, parts: Mapping[str, str]) -> str:
+    """A page of this package with {mark: text} put in, and what all pages share."""
+    shared = {mark: _file(other) for mark, other in (("@STYLE@", "page.css"), ("@SHARED@", "page.js"))}
+    texts = {**shared, **parts}
+    return re.sub("|".join(texts), lambda mark: texts[mark[0]], _file(name))
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _key(time: float) -> float:
@@ -76,7 +87,7 @@ def _key(time: float) -> float:
     return float(np.float32(time))
 
 
-def _told(event: Any) -> str:
+def told(event: Any) -> str:
     """What changed at an event: names with the same change together, and what needs no name, the chart, without."""
     groups: dict[str, list[str]] = {}
     for name, (before, after) in getattr(event, "transitions", {}).items():
@@ -91,7 +102,8 @@ def _word(value: Any) -> str:
     return text if len(text) <= _LONGEST_WORD else f"{text[: _LONGEST_WORD - 1]}\u2026"
 
 
-def _legend(scene: Scene) -> str:
+def legend(scene: Scene) -> str:
+    """What the colours of a scene mean, and how long its arrows are."""
     words = [
         f'<span><i style="background:{html.escape(code)}"></i>{html.escape(word)}</span>'
         for word, code in scene.legend.items()
@@ -102,7 +114,12 @@ def _legend(scene: Scene) -> str:
     return "".join([*words, f"<span>{arrow}force, 1 m = {scene.force_scale:g} N</span>"])
 
 
-def _bundle() -> str:
+def bundle() -> str:
+    """Meshcat's script.
+
+    Raises:
+        InputError: meshcat is not installed.
+    """
     # Found without importing meshcat, which would bring IPython and a socket library for one text file.
     found = find_spec("meshcat")
     for folder in found.submodule_search_locations or () if found is not None else ():

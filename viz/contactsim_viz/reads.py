@@ -29,6 +29,18 @@ class RobotLike(Protocol):
         """Lowest points of the contacts, (nc, 3) metres in the world frame."""
 
 
+def marks(robot: RobotLike) -> Sequence[ContactLike]:
+    """The contacts of a robot: its contact points, and the contacts between its bodies where it has some."""
+    found: Sequence[ContactLike] = getattr(robot, "marks", robot.contacts)
+    return found
+
+
+def mark_positions(robot: RobotLike, q: Array) -> Array:
+    """Where they are, (number, 3) metres in the world frame."""
+    positions = getattr(robot, "mark_positions", robot.contact_positions)(q)
+    return np.asarray(positions, dtype=np.float64).reshape(len(marks(robot)), 3)
+
+
 class TrajectoryLike(Protocol):
     """A recorded run of `system` (with `.robot` and `.terrain`) over the times `t`."""
 
@@ -71,3 +83,67 @@ class DrawingLike(Protocol):
     legend: Mapping[str, str]
     ground: Callable[[Array], Array] | None
     sight: Any
+
+
+class MomentLike(Protocol):
+    """What there is to see of a session; see `contactsim.session.Moment`."""
+
+    @property
+    def time(self) -> float:
+        """Of the run, seconds."""
+
+    @property
+    def arc(self) -> ArcLike:
+        """Piece of the run at that time."""
+
+    @property
+    def x(self) -> Any:
+        """Plain state."""
+
+
+class SessionLike(Protocol):
+    """A simulation at work; see `contactsim.session.Session`, whose methods the page's messages call."""
+
+    title: str
+    take: int
+    controls: Any
+    observe: Any
+
+    @property
+    def moment(self) -> Any:
+        """What there is to see."""
+
+    @property
+    def log(self) -> Sequence[Any]:
+        """What happened: entries with `time`, `event` and `text`."""
+
+    @property
+    def simulation(self) -> Any:
+        """The present simulation, with its `tolerances`."""
+
+    @property
+    def laws(self) -> Sequence[str]:
+        """Names of the contact laws to choose from."""
+
+    @property
+    def law(self) -> str:
+        """Name of the present one."""
+
+    @property
+    def weight(self) -> float:
+        """Weight of what can be pushed, newton; zero where nothing can."""
+
+    def want(self) -> None:
+        """Ask for `observe` to be called."""
+
+    def refresh(self) -> None:
+        """Ask for it also where time stands still."""
+
+    def play(self) -> None:
+        """Let time go on."""
+
+    def run(self) -> Any:
+        """Go on until `close`."""
+
+    def close(self) -> None:
+        """Let `run` return."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,9 @@ from .commands import (
 )
 from .layers import Draw
 from .motion import MODES, Motion
-from .reads import Array, ContactLike, RobotLike
+from .reads import Array, ContactLike, RobotLike, marks
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
-from .stage import Frame, Plane, follow, ground_plane, round_number, stage
+from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
 FORCE_COLOUR = "#d6336c"
@@ -74,13 +75,16 @@ def build(
         zoom: how much closer than usual the camera is.
     """
     robot = traj.system.robot
-    frame = _frame(robot, traj.system.terrain, motion).seen(sight, zoom)
+    frame = measure(robot, traj.system.terrain, motion).seen(sight, zoom)
     force_scale = _force_scale(motion, frame.size)
-    commands = [*stage(frame), *ground_plane(frame), *_robot(robot, frame.size)]
-    commands += [command for contact in robot.contacts for command in _contact(contact, frame)]
+    surface = hills(traj, frame)
+    commands = [*stage(frame), *ground_plane(frame), *surface, *_robot(robot, frame.size)]
+    commands += [command for contact in marks(robot) for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
-    for index, contact in enumerate(robot.contacts):
+    if surface:
+        tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
+    for index, contact in enumerate(marks(robot)):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
     drawn = [layer for draw in layers if (layer := draw(traj, motion, frame)) is not None]
@@ -90,16 +94,39 @@ def build(
     commands.append(animation(tracks, motion.duration))
     groups = {layer.name: (layer.path, layer.shown) for layer in drawn}
     legend = {word: code for layer in drawn for word, code in (layer.legend or {}).items()}
-    if not robot.contacts:
+    if not marks(robot):
         return Scene(commands, legend, groups=groups)
     legend = {mode.lower(): code for mode, code in MODE_COLOURS.items()} | legend
     return Scene(commands, legend, force_scale, groups={"forces": ("/world/forces", True)} | groups)
 
 
+def hills(traj: Any, frame: Frame) -> list[Command]:
+    """Ground that is no fixed plane, as it is at the start, where it says how high it is."""
+    heights: Any = getattr(traj.system.terrain, "heights", None)
+    if frame.ground is not None or heights is None:
+        return []
+    start = float(traj.t[0])
+    if heights(start, frame.target[:1, :2]) is None:
+        return []
+    return [ground_surface(frame, partial(heights, start))]
+
+
+def _ground_tracks(terrain: Any, motion: Motion, start: float) -> dict[str, list[Json]]:
+    """The way of a ground that moves as a whole."""
+    displacement: Any = getattr(terrain, "displacement", None)
+    if displacement is None:
+        return {}
+    ways = np.array([displacement(start + t) for t in motion.time])
+    if not np.ptp(ways, axis=0).any():
+        return {}
+    return {"/world/ground": [track("position", "vector3", motion.time, ways - ways[0])]}
+
+
 # --- measures -------------------------------------------------------------------------------------
 
 
-def _frame(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
+def measure(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
+    """Size, ground and way of a robot."""
     plane = terrain.plane()
     ground: Plane | None = None
     if plane is not None:
@@ -158,7 +185,7 @@ def _robot(robot: RobotLike, size: float) -> list[Command]:
             reason = missing if hasattr(item.geometry, "num_tris") else f"a {kind} cannot be shown"
             warnings.warn(f"'{item.name}' is not drawn: {reason}", stacklevel=2)
             continue
-        path = f"{_joint_path(robot, item.parentJoint)}/{node_name(item.name)}"
+        path = f"{joint_path(robot, item.parentJoint)}/{node_name(item.name)}"
         commands += [place(path, np.asarray(item.placement.homogeneous, dtype=np.float64)), put(path, drawn)]
     return commands
 
@@ -167,7 +194,7 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
     """A ball at each joint and a rod to the joint before it: for a model without geometry."""
     commands = []
     for index in range(1, robot.model.njoints):
-        path = _joint_path(robot, index)
+        path = joint_path(robot, index)
         ball = mesh(sphere(0.03 * size), paint(rgba("#344054")), np.eye(4))
         commands.append(put(f"{path}/joint", ball))
         offset = robot.model.jointPlacements[index].translation
@@ -175,7 +202,7 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
         parent = robot.model.parents[index]
         if parent == 0 or length == 0.0:
             continue
-        rod = f"{_joint_path(robot, parent)}/to_{node_name(robot.model.names[index])}"
+        rod = f"{joint_path(robot, parent)}/to_{node_name(robot.model.names[index])}"
         thin = cylinder(0.015 * size, 0.015 * size, length)
         commands += [
             place(rod, placed(offset / 2, facing(offset / length))),
@@ -184,13 +211,14 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
     return commands
 
 
-def _joint_path(robot: RobotLike, index: int) -> str:
+def joint_path(robot: RobotLike, index: int) -> str:
+    """Node that moves with a joint."""
     return f"/world/robot/{node_name(robot.model.names[index])}"
 
 
 def _robot_tracks(robot: RobotLike, motion: Motion) -> dict[str, list[Json]]:
     return {
-        _joint_path(robot, index): [
+        joint_path(robot, index): [
             track("position", "vector3", motion.time, motion.joints[:, index, :3]),
             track("quaternion", "quaternion", motion.time, motion.joints[:, index, 3:]),
         ]

@@ -21,7 +21,7 @@ from .parts import Look, Seen, finite, pieces, read
 from .reads import Array, DrawingLike, TrajectoryLike
 from .scene import Scene
 from .shapes import Json, carried, paint
-from .stage import Frame, follow, ground_plane, ground_surface, plane_of, stage
+from .stage import Frame, Heights, follow, ground_plane, ground_surface, plane_of, stage
 
 Series = list[Seen | None]
 
@@ -74,16 +74,23 @@ def sample(traj: TrajectoryLike, step: float) -> Sketch:
             key = np.float32(t - start)
             if t == arc.t1 and arc is not arcs[-1]:
                 key = np.nextafter(key, np.float32(-np.inf))
-            drawing = _drawn(arc, t)
+            drawing = drawn(arc, t)
             keys[key] = t, drawing, drawing.caption or str(arc.mode)
     kind, time = type(traj.system).__name__, sorted(keys)
     moments, drawings, captions = zip(*(keys[key] for key in time), strict=True)
-    found = [_read(seen, f"the drawing of {kind} at t = {t:.9g} s") for t, seen in zip(moments, drawings, strict=True)]
+    found = [
+        read_drawing(seen, f"the drawing of {kind} at t = {t:.9g} s") for t, seen in zip(moments, drawings, strict=True)
+    ]
     parts = _bent({name: [seen.get(name) for seen in found] for name in dict.fromkeys(chain(*found))})
     return Sketch(kind, np.array(time, dtype=np.float64), drawings, captions, parts, step)
 
 
-def _read(drawing: DrawingLike, place: str) -> dict[str, Seen]:
+def read_drawing(drawing: DrawingLike, place: str) -> dict[str, Seen]:
+    """The parts of a drawing; `place` names it.
+
+    Raises:
+        InputError: it cannot be shown.
+    """
     if drawing.focus is not None:
         finite(drawing.focus, f"the focus of {place}", 3)
     if not finite(drawing.sight, f"the sight of {place}", 3).any():
@@ -103,7 +110,12 @@ def _bent(parts: dict[str, Series]) -> dict[str, Series]:
     return out
 
 
-def _drawn(arc: Any, t: float) -> DrawingLike:
+def drawn(arc: Any, t: float) -> DrawingLike:
+    """The drawing of an arc's system at a time.
+
+    Raises:
+        InputError: there is none.
+    """
     drawing = arc.system.drawing(t, arc(t), arc.mode)
     if drawing is None:
         kind = type(arc.system).__name__
@@ -120,10 +132,8 @@ def _drawn(arc: Any, t: float) -> DrawingLike:
 def build(sketch: Sketch, sight: Sequence[float] | None = None, zoom: float = 1.0) -> Scene:
     """Draw the parts and the ground, and animate them along the run, seen from `sight` (3,) where it is given."""
     first = sketch.drawings[0]
-    frame = _frame(sketch).seen(sight, zoom)
-    commands = [*stage(frame), *ground_plane(frame)]
-    if first.ground is not None and frame.ground is None:
-        commands.append(ground_surface(frame, first.ground))
+    frame = measure(sketch).seen(sight, zoom)
+    commands = setting(frame, first.ground)
     frames = np.linspace(0.0, sketch.duration, len(frame.target))
     tracks = {"/world": [track("position", "vector3", frames, -frame.target)]}
     for name, series in sketch.parts.items():
@@ -135,13 +145,19 @@ def build(sketch: Sketch, sight: Sequence[float] | None = None, zoom: float = 1.
     return Scene(commands, first.legend, captions=_captions(sketch))
 
 
+def setting(frame: Frame, heights: Heights | None) -> list[Command]:
+    """Lights, camera and ground."""
+    hills = [ground_surface(frame, heights)] if heights is not None and frame.ground is None else []
+    return [*stage(frame), *ground_plane(frame), *hills]
+
+
 def _captions(sketch: Sketch) -> list[tuple[float, str]]:
     words = sketch.captions
     new = [k for k, word in enumerate(words) if k == 0 or word != words[k - 1]]
     return [(float(sketch.time[k]), words[k]) for k in new]
 
 
-def _frame(sketch: Sketch) -> Frame:
+def measure(sketch: Sketch) -> Frame:
     """The camera follows what the drawing follows, from where all parts are seen at all times."""
     first = sketch.drawings[0]
     sight = unit(np.asarray(first.sight, dtype=np.float64))

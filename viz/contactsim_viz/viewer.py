@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 from contactsim.errors import InputError
 
 from . import snapshot
-from .reads import TrajectoryLike
+from .reads import SessionLike, TrajectoryLike, marks
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -86,16 +86,36 @@ def export_html(
     return file
 
 
-def view(traj: TrajectoryLike, open_browser: bool = True) -> None:
+def view(traj: TrajectoryLike, open_browser: bool = True, *, fps: float = 60.0) -> None:
     """Play the trajectory in the browser in real time, until Ctrl-C.
 
     Args:
         traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
         open_browser: False only prints the address.
+        fps: frames a second on the screen.
     """
     from . import serve
 
-    serve.show(_page(traj, _Wishes()), open_browser)
+    serve.show(_page(traj, _Wishes(fps=fps)), open_browser)
+
+
+def live(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
+    """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
+
+    Args:
+        session: a `contactsim.session.Session`.
+        open_browser: False only prints the address.
+        port: where the page is served, on this machine only; 0: any that is free.
+
+    Returns:
+        the run.
+
+    Raises:
+        InputError: its system has no geometry to show.
+    """
+    from . import live as page
+
+    return page.show(session, open_browser, port)
 
 
 def export_png(
@@ -183,6 +203,7 @@ class MeshcatViewer:
     export_html = staticmethod(export_html)
     export_mp4 = staticmethod(export_mp4)
     export_png = staticmethod(export_png)
+    live = staticmethod(live)
     view = staticmethod(view)
 
 
@@ -235,7 +256,7 @@ def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
     sampled = motion.sample(traj, wishes.step, wishes.speed)
     over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads))
     built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
-    names = [contact.name for contact in traj.system.robot.contacts]
+    names = [contact.name for contact in marks(traj.system.robot)]
     head = told.energies(traj, sampled.time + sampled.start)
     return replace(built, captions=told.modes_in_words(names, sampled), head=head)
 

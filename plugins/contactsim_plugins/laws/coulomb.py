@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, Literal
 
-from contactsim.contracts import RigidLaw
-from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve, with_restitution
+import numpy as np
+from pydantic import Field
+
+from contactsim.contracts import LawParameters, RigidLaw
+from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve
+from contactsim.multibody.impacts import ImpactSolution, newton
+
+
+class CoulombParameters(LawParameters):
+    """Parameters of laws with Coulomb friction."""
+
+    painleve: Literal["stop", "impact"] = Field(
+        "stop", description="where no mode is admissible: the run stops, or an impact without collision ends the slip"
+    )
 
 
 class Coulomb(RigidLaw):
@@ -14,12 +26,21 @@ class Coulomb(RigidLaw):
     Impact:   0 <= z_n(+) - e max(0, -z_n(-))  _|_  Lam_n >= 0, friction against the velocity after the impact.
     Contact:  0 <= z_n'  _|_  lam_n >= 0; STICK within mu_s, SLIP with mu_k against the slip.
 
+    All touching contacts take part in an impact together. With friction it may gain energy (Kane's paradox), which the
+    notes of the event say then; the law `energetic` does not.
+
     Source: Signorini 1933; Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
     """
 
-    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ContactSolution:
+    Parameters: type[LawParameters] = CoulombParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.jams = self.parameters.painleve == "impact"
+
+    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
         """Newton's impact law with Coulomb friction, all touching contacts together."""
-        return solve(with_restitution(problem, restitution))
+        return ImpactSolution((newton(problem, restitution),))
 
     def select(self, problem: ContactProblem) -> ContactSolution:
         """Modes and forces at the level of accelerations."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from contactsim.contracts import RigidLaw
-from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve, with_restitution
+from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve
+from contactsim.multibody.impacts import ImpactSolution, newton
 
 
 class Frictionless(RigidLaw):
     """Signorini's condition with Newton's restitution; the friction of the contact points is ignored."""
 
-    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ContactSolution:
+    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
         """Newton's impact law, all touching contacts together."""
-        return solve(with_restitution(problem, restitution))
+        return ImpactSolution((newton(problem, restitution),))
 
     def select(self, problem: ContactProblem) -> ContactSolution:
         """Which contacts stay closed."""

@@ -134,12 +134,18 @@ class HipControl(NamedTuple):
     def torque(self, references: Array, speeds: Array, phi: Array, phi_rate: Array) -> Array:
         """Hip torques (..., 6) [N m] for references (..., 6) moving at `speeds` (6,)."""
         tau = self.unlimited(references, speeds, phi, phi_rate)
+        lower, upper = self.limits(phi_rate)
+        return np.minimum(np.maximum(tau, lower), upper)
+
+    def limits(self, phi_rate: Array) -> tuple[Array, Array]:
+        """Lowest and highest torques (..., 6) [N m] of the motors at speeds (..., 6) [rad/s]."""
         if not self.linear:
-            return np.minimum(np.maximum(tau, -self.max_torque), self.max_torque)
+            highest = np.full(np.shape(phi_rate), self.max_torque)
+            return -highest, highest
         fall = phi_rate * (self.max_torque / self.no_load)
         upper = np.minimum(np.maximum(self.max_torque - fall, 0.0), self.max_torque)
         lower = np.maximum(np.minimum(-self.max_torque - fall, 0.0), -self.max_torque)
-        return np.minimum(np.maximum(tau, lower), upper)
+        return lower, upper
 
     def limited(self, tau: float, phi_rate: float) -> float:
         """A torque [N m] within the limits at a speed [rad/s]."""

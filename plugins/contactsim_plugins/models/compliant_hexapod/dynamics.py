@@ -27,19 +27,21 @@ class Setting(NamedTuple):
         stance: which legs stand (6,).
         stands, flies: the same as factors one and zero (6, 1).
         speeds: rates of the references (6,) [rad/s].
+        saturated: which springs (6,) are beyond the jump of the printed saturation; None: their lengths say so.
     """
 
     stance: Array
     stands: Array
     flies: Array
     speeds: Array
+    saturated: Array | None = None
 
     @classmethod
-    def of(cls, stance: Any, speeds: Array) -> Setting:
-        """The setting of given standing legs (6,) and rates of the references (6,)."""
+    def of(cls, stance: Any, speeds: Array, saturated: Array | None = None) -> Setting:
+        """The setting of given standing legs (6,), rates of the references (6,) and saturated springs (6,)."""
         flags = np.array(stance, dtype=bool)
         stands = flags[:, None].astype(float)
-        return cls(flags, stands, 1.0 - stands, speeds)
+        return cls(flags, stands, 1.0 - stands, speeds, saturated)
 
 
 class Evaluation(NamedTuple):
@@ -92,12 +94,12 @@ class Dynamics:
     def evaluate(self, x: Array, setting: Setting) -> Evaluation:
         """The legs at states x (..., 60) in a chart."""
         toe_rate = x[..., FEET_RATE].reshape(*x.shape[:-1], 6, 3) * setting.flies
-        found = self._legs(x, setting.speeds, toe_rate)
+        found = self._legs(x, setting, toe_rate)
         if self.slips and setting.stance.any():
             return self._slipping(x, setting, found)
         return found
 
-    def _legs(self, x: Array, speeds: Array, toe_rate: Array) -> Evaluation:
+    def _legs(self, x: Array, setting: Setting, toe_rate: Array) -> Evaluation:
         """The legs with given velocities of the toes (..., 6, 3)."""
         shape = x.shape[:-1]
         R, turn = x[..., ROTATION].reshape(*shape, 3, 3), skew(x[..., SPIN])
@@ -106,9 +108,9 @@ class Dynamics:
         v = arms @ R - self.attach
         v_rate = (toe_rate - x[..., None, SPEED] + arms @ turn) @ R
         legs = spherical(v, v_rate)
-        radial = self.springs.radial(legs.rho, legs.rho_rate)
+        radial = self.springs.radial(legs.rho, legs.rho_rate, setting.saturated)
         bending = self.springs.angular(legs.theta, legs.theta_rate)
-        hip = self.control.torque(x[..., REFERENCE], speeds, legs.phi, legs.phi_rate)
+        hip = self.control.torque(x[..., REFERENCE], setting.speeds, legs.phi, legs.phi_rate)
         force = body_forces(v, legs, radial, bending, hip) @ R.swapaxes(-1, -2)
         normal = force[..., 2] if self.flat else np.sum(force * self.ground.normal(feet.real), axis=-1)
         return Evaluation(R, turn, arms, v, v_rate, legs, radial, bending, hip, force, normal, toe_rate)
@@ -131,7 +133,7 @@ class Dynamics:
             leg = SlippingLeg(rest[i], levers[i], D[i], normals[i], rate, float(free[i]), control, self.mu)
             if not leg.sticks():
                 toe_rate[i] = leg.slip()
-        return self._legs(x, setting.speeds, toe_rate)
+        return self._legs(x, setting, toe_rate)
 
     def rate(self, x: Array, setting: Setting, found: Evaluation) -> Array:
         """Rate of states (..., 60) in tangent coordinates (..., 54).

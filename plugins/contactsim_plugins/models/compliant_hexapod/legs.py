@@ -23,7 +23,8 @@ class Springs(NamedTuple):
         F_r = -k_r (rho - rho_0) - d_r rho' - saturation        tau_theta = -k_theta (theta - theta_0) - d_theta theta'
         saturation = K expm1((rho - rho_l) / length) for rho > rho_l
 
-    With `length` zero the saturation is the printed one, K exp(rho - rho_0) for rho >= rho_l, which jumps there.
+    With `length` zero the saturation is the printed one, K exp(rho - rho_0) for rho >= rho_l, which jumps there; a
+    chart holds for each leg on which side of the jump it is.
 
     Source: SimSect manual, 5.1.2, eq. (2).
     """
@@ -46,16 +47,27 @@ class Springs(NamedTuple):
         length = parameters.saturation_length if parameters.saturation == "continuous" else 0.0
         return cls(k_r, d_r, rho_0, k_theta, d_theta, theta_0, parameters.K, parameters.rho_l, length)
 
-    def radial(self, rho: Array, rho_rate: Array) -> Array:
-        """Radial forces F_r (..., 6), positive where they press [N]."""
-        force = self.k_r * (self.rho_0 - rho) - self.d_r * rho_rate
-        return force - self.saturation(rho) if self.K else force
+    @property
+    def jumps(self) -> bool:
+        """Whether the force jumps at rho_l."""
+        return self.K > 0.0 and not self.length
 
-    def saturation(self, rho: Array) -> Array:
-        """What the saturation adds to the pull of the spring (..., 6) [N]."""
+    def radial(self, rho: Array, rho_rate: Array, saturated: Array | None = None) -> Array:
+        """Radial forces F_r (..., 6), positive where they press [N]; `saturated` as for `saturation`."""
+        force = self.k_r * (self.rho_0 - rho) - self.d_r * rho_rate
+        return force - self.saturation(rho, saturated) if self.K else force
+
+    def saturation(self, rho: Array, saturated: Array | None = None) -> Array:
+        """What the saturation adds to the pull of the spring (..., 6) [N].
+
+        Args:
+            rho: lengths (..., 6) [m].
+            saturated: which legs (6,) are beyond the jump of the printed form; None: those with rho >= rho_l.
+        """
         if self.length:
             return self.K * np.expm1(np.maximum(rho - self.rho_l, 0.0) / self.length)
-        return np.where(rho < self.rho_l, 0.0, self.K * np.exp(rho - self.rho_0))
+        beyond = rho.real >= self.rho_l if saturated is None else saturated
+        return np.where(beyond, self.K * np.exp(rho - self.rho_0), 0.0)
 
     def angular(self, theta: Array, theta_rate: Array) -> Array:
         """Bending torques tau_theta (..., 6) [N m]."""

@@ -40,6 +40,8 @@ from .state import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from contactsim import Trajectory
     from contactsim.look import Drawing
 
@@ -52,32 +54,37 @@ PULL = 1e-8  # a leg in stance that pulls the ground by more is in the wrong cha
 # time constants of a flying toe, the dense output shows the powers to a per cent only.
 AUDIT_LIMITS = (3e-2, 1e-6, 1e-6)
 STANCE, FLIGHT = "stance", "flight"
+LINEAR, SATURATED = "linear", "saturated"
+TURN = 2.0 * np.pi
 
 
 class LegChart(NamedTuple):
-    """A chart: which legs stand, and in which phase of its profile each is.
+    """A chart: which legs stand, in which phase of its profile each is, and which springs are saturated.
 
     Attributes:
         stance: whether each leg stands (6,).
         phases: phase 0 to 3 of each leg (6,).
         held: for each leg the command it keeps until its next half-cycle boundary; None: that of the parameters.
+        saturated: whether the spring of each leg is beyond the jump of the printed saturation (6,); none otherwise.
     """
 
     stance: tuple[bool, ...]
     phases: tuple[int, ...]
     held: tuple[Command | None, ...] = (None,) * LEGS
+    saturated: tuple[bool, ...] = (False,) * LEGS
 
     def __str__(self) -> str:
-        standing = ", ".join(str(leg) for leg, stands in enumerate(self.stance) if stands)
-        return f"stance: {standing or 'none'}; phases: {' '.join(map(str, self.phases))}"
+        text = f"stance: {_listed(self.stance) or 'none'}; phases: {' '.join(map(str, self.phases))}"
+        return f"{text}; saturated: {_listed(self.saturated)}" if any(self.saturated) else text
 
     @classmethod
     def of(cls, mode: Any) -> LegChart:
         """A chart from itself, or from the plain tuples as which a stored run comes back."""
         if isinstance(mode, cls):
             return mode
-        stance, phases, held = mode
-        return cls(tuple(stance), tuple(phases), tuple(command and Command(*command) for command in held))
+        stance, phases, held, *saturated = mode
+        commands = tuple(command and Command(*command) for command in held)
+        return cls(tuple(stance), tuple(phases), commands, *map(tuple, saturated))
 
     @property
     def number(self) -> int:
@@ -110,7 +117,8 @@ class Profiles(NamedTuple):
 class HexapodFlow(Flow):
     """Field and guards of a chart: lift-off or touch-down of each leg, and the ends of the phases.
 
-    Names of the guards: ("liftoff", i), ("touchdown", i) and ("phase", i).
+    Names of the guards: ("liftoff", i), ("touchdown", i) and ("phase", i); where the force of the springs jumps at
+    rho_l, as printed, also ("saturation", i).
 
     Source: SimSect manual, 5.3.3 and 5.4.4 (boundaries), 5.5.3 (phases), 5.4.5 (validation).
     """
@@ -120,13 +128,19 @@ class HexapodFlow(Flow):
     def __init__(self, model: CompliantHexapod, chart: LegChart) -> None:
         self.dynamics, self.chart = model.dynamics, chart
         self.profiles = Profiles.of(model.command, chart)
-        self.setting = Setting.of(chart.stance, self.profiles.speeds)
+        self._jumps = self.dynamics.springs.jumps
+        saturated = np.array(chart.saturated) if self._jumps else None
+        self.setting = Setting.of(chart.stance, self.profiles.speeds, saturated)
         self._stance = self.setting.stance
         contacts = [("liftoff" if stands else "touchdown", i) for i, stands in enumerate(chart.stance)]
         self.guard_names = (*contacts, *(("phase", i) for i in range(LEGS)))
         self.guard_smooth = np.concatenate([~self._stance, np.ones(LEGS, dtype=bool)])
         heights = np.where(self._stance, FORCE_ROUNDING, HEIGHT_ROUNDING)
         self.guard_rounding = np.concatenate([heights, np.full(LEGS, HEIGHT_ROUNDING)])
+        if self._jumps:
+            self.guard_names = (*self.guard_names, *(("saturation", i) for i in range(LEGS)))
+            self.guard_smooth = np.concatenate([self.guard_smooth, np.ones(LEGS, dtype=bool)])
+            self.guard_rounding = np.concatenate([self.guard_rounding, np.full(LEGS, HEIGHT_ROUNDING)])
         self._kept: list[tuple[bytes, Evaluation]] = []
 
     def evaluate(self, x: Array, keep: int = 1) -> Evaluation:
@@ -144,11 +158,20 @@ class HexapodFlow(Flow):
         return self.dynamics.rate(x, self.setting, self.evaluate(x, keep=0))
 
     def guards(self, t: float, x: Array) -> Array:
-        """Normal force of a standing leg [N], height of a flying toe [m], way to the end of each phase [rad]."""
-        out = np.empty(2 * LEGS)
+        """Normal force of a standing leg [N], height of a flying toe [m], way to the end of each phase [rad].
+
+        Where the springs jump, also the way of each leg's length to rho_l [m].
+        """
+        out = np.empty(len(self.guard_names))
         out[:LEGS] = np.where(self._stance, self.evaluate(x).normal, self.dynamics.clearance(x))
         p = self.profiles
-        out[LEGS:] = p.ends + p.offsets - p.signs * x[REFERENCE]
+        way = p.ends + p.offsets - p.signs * x[REFERENCE]
+        if not self.dynamics.control.wrapped:  # the reference has grown by whole turns; a phase is shorter than half
+            way -= TURN * np.ceil(way / TURN - 0.5)
+        out[LEGS : 2 * LEGS] = way
+        if self._jumps:
+            beyond = self.evaluate(x).legs.rho - self.dynamics.springs.rho_l
+            out[2 * LEGS :] = np.where(self.chart.saturated, beyond, -beyond)
         return out
 
     def longest_step(self, t: float, x: Array) -> float:
@@ -175,6 +198,8 @@ class HexapodFlow(Flow):
         rows |= {("touchdown", i): np.eye(DIM)[FEET.start - BEHIND + 3 * i + 2] for i in range(LEGS)}
         senses = self.profiles.signs
         rows |= {("phase", i): -senses[i] * np.eye(DIM)[REFERENCE.start - BEHIND + i] for i in range(LEGS)}
+        sides = np.where(self.chart.saturated, 1.0, -1.0)
+        rows |= {("saturation", i): sides[i] * found.legs.rho[:, i].imag / TINY for i in range(LEGS)}
         return np.array([rows[name] for name in names])  # type: ignore[index]
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
@@ -238,9 +263,9 @@ class CompliantHexapod(Model):
         return [Boundary(name, partial(_guard, flow, k)) for k, name in enumerate(flow.guard_names)]
 
     def guard_label(self, name: Hashable) -> str:
-        """A leg for its lift-off and touch-down, a reference for the end of its phase."""
+        """A leg for its lift-off and touch-down, a reference for the end of its phase, a spring for its jump."""
         kind, i = name if isinstance(name, tuple) else (name, "")
-        return f"reference{i}" if kind == "phase" else f"leg{i}"
+        return {"phase": f"reference{i}", "saturation": f"spring{i}"}.get(kind, f"leg{i}")
 
     def validate(self, t: float, x: Array, chart: Hashable) -> Sequence[Finding]:
         """The four cases of the manual, 5.4.5."""
@@ -249,7 +274,7 @@ class CompliantHexapod(Model):
     # --- transitions ------------------------------------------------------------------------------------------
 
     def reset(self, t: float, x: Array, chart: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """Lift-offs, touch-downs with their force check, and ends of phases, all of one instant together.
+        """Lift-offs, touch-downs with their force check, ends of phases, jumps of springs: all of one instant together.
 
         The toe of a leg that touches down loses its velocity; where the leg would then pull the ground,
         <n, R F_i> < 0, it stays in flight.
@@ -257,11 +282,12 @@ class CompliantHexapod(Model):
         Source: SimSect manual, 5.3.3 and 5.5.3.
         """
         chart = LegChart.of(chart)
-        legs: dict[str, set[int]] = {"liftoff": set(), "touchdown": set(), "phase": set()}
+        legs: dict[str, set[int]] = {"liftoff": set(), "touchdown": set(), "phase": set(), "saturation": set()}
         for name in fired:
             assert isinstance(name, tuple)
             legs[name[0]].add(name[1])
         new, after = self._next_phases(x, chart, legs["phase"])
+        after = after._replace(saturated=tuple(s != (i in legs["saturation"]) for i, s in enumerate(chart.saturated)))
         rates = new[FEET_RATE].reshape(LEGS, 3)
         if legs["liftoff"] and self.dynamics.slips:
             slips = self.flow(chart).evaluate(x).toe_rate
@@ -278,6 +304,9 @@ class CompliantHexapod(Model):
         changes: dict[str, tuple[Any, Any]] = {
             f"leg{i}": (_word(chart.stance[i]), _word(stance[i])) for i in sorted(legs["liftoff"] | legs["touchdown"])
         }
+        changes |= {
+            f"spring{i}": (_kind(chart.saturated[i]), _kind(after.saturated[i])) for i in sorted(legs["saturation"])
+        }
         if after.held != chart.held:
             changes["controller"] = (next(filter(None, chart.held)), self.command)
         notes = tuple(f"touch-down of leg {i} refused: it would pull the ground" for i in refused)
@@ -291,13 +320,13 @@ class CompliantHexapod(Model):
             old = held[i] or self.command
             if phases[i] in HALF_CYCLE:
                 held[i] = None
-            if phases[i] == 1:  # half a turn: go on from -pi
-                new[REFERENCE][i] -= old.signs[i] * 2.0 * np.pi
+            if phases[i] == 1 and self.dynamics.control.wrapped:  # half a turn: go on from -pi
+                new[REFERENCE][i] -= old.signs[i] * TURN
             if held[i] is None and old != self.command:
                 profile = old.signs[i] * new[REFERENCE][i] - old.offsets[i]
                 new[REFERENCE][i] = self.command.signs[i] * (profile + self.command.offsets[i])
             phases[i] = (phases[i] + 1) % PHASES
-        return new, LegChart(chart.stance, tuple(phases), tuple(held))
+        return new, chart._replace(phases=tuple(phases), held=tuple(held))
 
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
         """What `reset` says; where a parameter of the controller was set, the legs hold the former command for now."""
@@ -306,7 +335,8 @@ class CompliantHexapod(Model):
         mode = LegChart.of(mode)
         before = self._before if self._before != self.command else None
         held = tuple(old or before for old in mode.held)
-        return Transition(x, mode._replace(held=held), {"parameters": ("before", "after")})
+        chart = mode._replace(held=held, saturated=self._saturated(x, mode))
+        return Transition(x, chart, {"parameters": ("before", "after")})
 
     def with_parameter(self, name: str, value: Any) -> CompliantHexapod:
         """A copy with one parameter changed; in a run, the legs keep the former command to their half-cycle boundary.
@@ -392,12 +422,21 @@ class CompliantHexapod(Model):
             raise InputError(f"toe {i} starts {-clearance[i]:.3g} m in the ground; raise foot{i}_z or leave it out")
         profiles = self.command.profiles(x[REFERENCE])
         new = x.copy()
-        new[REFERENCE] = self.command.references(profiles)
+        if self.dynamics.control.wrapped:
+            new[REFERENCE] = self.command.references(profiles)
         chart = LegChart(tuple(bool(c <= ON_GROUND) for c in clearance), self.command.phases(profiles))
+        chart = chart._replace(saturated=self._saturated(new, chart))
         normal = self.flow(chart).evaluate(new).normal
         stance = np.array(chart.stance) & (normal >= 0.0)
         new[FEET_RATE].reshape(LEGS, 3)[stance] = 0.0
         return Transition(new, chart._replace(stance=tuple(stance.tolist())))
+
+    def _saturated(self, x: Array, chart: LegChart) -> tuple[bool, ...]:
+        """Which springs are beyond the jump of the printed saturation; none where it does not jump."""
+        springs = self.dynamics.springs
+        if not springs.jumps:
+            return (False,) * LEGS
+        return tuple((self.flow(chart).evaluate(x).legs.rho >= springs.rho_l).tolist())
 
     # --- what is recorded -------------------------------------------------------------------------------------
 
@@ -434,6 +473,12 @@ class CompliantHexapod(Model):
 
         return draw(x, LegChart.of(chart).stance, self.dynamics.attach, self.dynamics.ground)
 
+    def figures(self, trajectory: Trajectory) -> Mapping[str, Figure]:
+        """Gait diagram with duty factors, hip torques with their limits, armature currents."""
+        from .plots import plots
+
+        return plots(trajectory)
+
     def audit(self, trajectory: Trajectory) -> tuple[dict[str, float], dict[str, float]]:
         """Residuals of a run, and their limits: energy unexplained, toes in the ground, standing legs that pull."""
         ledger = energy_ledger(trajectory)
@@ -459,6 +504,14 @@ def _guard(flow: HexapodFlow, k: int, t: float, x: Array) -> float:
 
 def _word(stands: bool) -> str:
     return STANCE if stands else FLIGHT
+
+
+def _kind(saturated: bool) -> str:
+    return SATURATED if saturated else LINEAR
+
+
+def _listed(flags: Sequence[bool]) -> str:
+    return ", ".join(str(leg) for leg, flag in enumerate(flags) if flag)
 
 
 def _stopping(legs: set[int]) -> Array:

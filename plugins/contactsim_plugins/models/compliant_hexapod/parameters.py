@@ -43,10 +43,11 @@ class _Platform(ModelParameters):
     sweep_angle: float = Field(0.75, gt=0.0, lt=2.0 * np.pi, description="sweep of the slow phase phi_s [rad]")
     flight_time: float = Field(0.4, gt=0.0, description="duration of the fast phase t_f = t_c - t_s [s]")
     leg_offset: float = Field(0.0, gt=-np.pi, lt=np.pi, description="offset of the motion profile phi_o [rad]")
-    grid_xsize: float = Field(5.0, gt=0.0, description="x-axis size of the terrain grid [m]")
-    grid_ysize: float = Field(5.0, gt=0.0, description="y-axis size of the terrain grid [m]")
-    grid_xsteps: int = Field(50, gt=0, description="number of x-steps of the terrain grid")
-    grid_ysteps: int = Field(50, gt=0, description="number of y-steps of the terrain grid")
+    # The viewer fits its own grid to the run.
+    grid_xsize: float = Field(5.0, gt=0.0, description="x-axis size of the terrain grid [m] (unused)")
+    grid_ysize: float = Field(5.0, gt=0.0, description="y-axis size of the terrain grid [m] (unused)")
+    grid_xsteps: int = Field(50, gt=0, description="number of x-steps of the terrain grid (unused)")
+    grid_ysteps: int = Field(50, gt=0, description="number of y-steps of the terrain grid (unused)")
     framerate: float = Field(120.0, gt=0.0, description="visualization frame rate [1/s]")
     frame_width: int = Field(640, gt=0, description="width of a saved frame [pixel]")
     frame_height: int = Field(480, gt=0, description="height of a saved frame [pixel]")
@@ -78,7 +79,9 @@ class _Choices(_Platform):
     )
     saturation_length: float = Field(0.002, gt=0.0, description="length of the continuous saturation [m]")
     pd_error: Literal["wrapped", "unwrapped"] = Field(
-        "wrapped", description="angle error of the hip control: wrapped to (-pi, pi], or the plain difference"
+        "wrapped",
+        description="angle error of the hip control: wrapped to (-pi, pi], or the plain difference of phi in (-pi, pi]"
+        " from a reference that goes on growing",
     )
     torque_speed: Literal["linear", "flat"] = Field(
         "linear", description="torque limit: falling linearly to zero at max_speed, or the same at all speeds"

@@ -1,0 +1,148 @@
+"""The [terrain] table of scene files: one table for each kind of ground."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from .errors import InputError
+from .multibody.terrain import Flat, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
+
+Array = np.ndarray
+Pair = tuple[float, float]
+
+
+class Table(BaseModel):
+    """A table of a scene file: unknown keys, NaN and infinity are mistakes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class FlatTable(Table):
+    """[terrain] kind = "flat"."""
+
+    kind: Literal["flat"] = "flat"
+    height: float = 0.0
+    velocity: Pair = (0.0, 0.0)
+
+    def build(self) -> Terrain:
+        """The ground."""
+        return Flat(self.height, self.velocity)
+
+
+class SlopeTable(Table):
+    """[terrain] kind = "slope": angle [rad]."""
+
+    kind: Literal["slope"] = "slope"
+    angle: float
+    downhill: Pair = (1.0, 0.0)
+
+    def build(self) -> Terrain:
+        """The ground."""
+        return Slope(self.angle, self.downhill)
+
+
+class SinusoidTable(Table):
+    """[terrain] kind = "sinusoid": h = a1 sin(a2 x) cos(a3 y), with the numbers of the SimSect manual, Table 3."""
+
+    kind: Literal["sinusoid"] = "sinusoid"
+    a1: float = 0.03
+    a2: float = 15.0
+    a3: float = 15.0
+    velocity: Pair = (0.0, 0.0)
+
+    def build(self) -> Terrain:
+        """The ground."""
+        return Sinusoid(self.a1, self.a2, self.a3, self.velocity)
+
+
+class HeightFieldTable(Table):
+    """[terrain] kind = "height-field": heights (nx, ny) [m] at x and y, or over `extent`, in the file or here.
+
+    A .npz file holds x, y and heights; .npy, .csv and .txt files hold heights, evenly spaced over `extent`.
+    """
+
+    kind: Literal["height-field"] = "height-field"
+    file: str | None = None
+    heights: list[list[float]] | None = None
+    x: list[float] | None = None
+    y: list[float] | None = None
+    extent: tuple[float, float, float, float] | None = None
+    scale: float = 1.0
+    velocity: Pair = (0.0, 0.0)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> HeightFieldTable:
+        if (self.file is None) == (self.heights is None):
+            raise ValueError("give either a file or heights")
+        if (self.x is None) != (self.y is None) or (self.x is not None and self.extent is not None):
+            raise ValueError("give either x and y, or extent = [x_min, x_max, y_min, y_max]")
+        return self
+
+    def build(self) -> Terrain:
+        """The ground.
+
+        Raises:
+            InputError: the file cannot be used, or nothing says where the heights are.
+        """
+        places: tuple[Any, Any] | None = None if self.x is None else (self.x, self.y)
+        if self.file is None:
+            heights = _rectangle(self.heights)
+        else:
+            heights, stored = _load(Path(self.file).expanduser())
+            places = places or stored
+        if places is None and self.extent is not None:
+            x0, x1, y0, y1 = self.extent
+            places = np.linspace(x0, x1, heights.shape[0]), np.linspace(y0, y1, heights.shape[1])
+        if places is None:
+            raise InputError("terrain: nothing says where the heights are; give extent = [x_min, x_max, y_min, y_max]")
+        return HeightField(*places, self.scale * heights, self.velocity)
+
+
+def _rectangle(rows: Any) -> Array:
+    try:
+        heights = np.array(rows, dtype=float)
+    except ValueError:
+        heights = np.zeros(0)
+    if heights.ndim != 2:
+        raise InputError("terrain: the heights are no rectangle of numbers; give rows of one length, a row for each x")
+    return heights
+
+
+def _load(path: Path) -> tuple[Array, tuple[Array, Array] | None]:
+    """Heights of a file and, where it holds them, the places x and y."""
+    try:
+        if path.suffix == ".npz":
+            with np.load(path) as stored:
+                return _rectangle(stored["heights"]), (stored["x"], stored["y"])
+        if path.suffix == ".npy":
+            return _rectangle(np.load(path)), None
+        if path.suffix in (".csv", ".txt"):
+            return _rectangle(np.loadtxt(path, delimiter="," if path.suffix == ".csv" else None, ndmin=2)), None
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"the height field {path} cannot be read ({error}); check the file") from error
+    raise InputError(f"the height field {path} is neither .npz, .npy, .csv nor .txt; convert it to one of them")
+
+
+Still = Annotated[FlatTable | SlopeTable | SinusoidTable | HeightFieldTable, Field(discriminator="kind")]
+
+
+class MovingTable(Table):
+    """[terrain] kind = "moving": a ground that moves as a whole by amplitude sin(2 pi frequency t + phase)."""
+
+    kind: Literal["moving"] = "moving"
+    amplitude: tuple[float, float, float]
+    frequency: float = Field(gt=0.0)
+    phase: float = 0.0
+    ground: Still = FlatTable()
+
+    def build(self) -> Terrain:
+        """The ground."""
+        return Moving(self.ground.build(), Oscillation(self.amplitude, self.frequency, self.phase))
+
+
+GROUNDS: tuple[type[Table], ...] = (FlatTable, SlopeTable, SinusoidTable, HeightFieldTable, MovingTable)
+Ground = Annotated[FlatTable | SlopeTable | SinusoidTable | HeightFieldTable | MovingTable, Field(discriminator="kind")]

@@ -1,0 +1,249 @@
+"""Contacts whose forces are not unique, and several contacts that slide in space: programs and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import tolerances as tol
+from builders import G, first_time, single_body
+from scipy.integrate import solve_ivp
+from scipy.optimize import linprog, minimize
+
+import contactsim as cs
+from contactsim.multibody.complementarity import ContactProblem, cone_margins, solve
+from contactsim.multibody.modes import Mode
+
+Array = np.ndarray
+FACES = 48  # of the pyramids that stand for a round cone in a linear program
+NOT_UNIQUE = "not unique"
+
+
+# --- six legs: which forces are admissible, by linear programs -----------------------------------------------------
+def table(seed: int, mu: float) -> ContactProblem:
+    """Six legs of one body under a random wrench (6,) that presses it down."""
+    rng = np.random.default_rng([31, seed])
+    feet = [np.array([0.5 * np.cos(k), 0.4 * np.sin(k), -0.4]) for k in np.arange(6) * np.pi / 3]
+    rows = np.vstack([np.hstack([np.eye(3), -pin.skew(foot)])[[2, 0, 1]] for foot in feet])
+    inverse = np.diag(1 / np.array([3.0, 3.0, 3.0, 0.3, 0.35, 0.5]))
+    wrench = np.array([0, 0, -30.0, 0, 0, 0]) + rng.normal(size=6) * [8.0, 8.0, 3.0, 3.0, 3.0, 2.0]
+    coefficients = np.full(6, mu)
+    return ContactProblem(
+        rows @ inverse @ rows.T, rows @ inverse @ wrench, (3,) * 6, coefficients, coefficients, (None,) * 6
+    )
+
+
+def largest_least_margin(problem: ContactProblem, widen: float) -> float:
+    """Largest r for which forces at rest have lam_n >= r and mu lam_n - lam_t . d >= r for all directions d.
+
+    With `widen` 1 the pyramid of directions holds the round cone, so the value is an upper bound; with
+    1 / cos(pi / FACES) it lies within the round cone, and the value is a lower one. -inf: no forces at all.
+    """
+    m = len(problem.free)
+    angles = 2.0 * np.pi * np.arange(FACES) / FACES
+    lines = []
+    for i, mu in enumerate(problem.friction):
+        n, t = problem.normal(i), problem.tangent(i)
+        line = np.zeros(m + 1)
+        line[n], line[-1] = -1.0, 1.0
+        lines.append(line)
+        for angle in angles:
+            line = np.zeros(m + 1)
+            line[n], line[t], line[-1] = -mu, widen * np.array([np.cos(angle), np.sin(angle)]), 1.0
+            lines.append(line)
+    found = linprog(
+        np.append(np.zeros(m), -1.0),
+        A_ub=np.array(lines),
+        b_ub=np.zeros(len(lines)),
+        A_eq=np.hstack([problem.delassus, np.zeros((m, 1))]),
+        b_eq=-problem.free,
+        bounds=[(None, None)] * (m + 1),
+    )
+    return -found.fun if found.success else -np.inf
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.35, 0.6])
+@pytest.mark.parametrize("seed", range(12))
+def test_six_legs_stand_wherever_forces_exist_that_hold_them(seed: int, mu: float) -> None:
+    problem = table(seed, mu)
+    inner, outer = (largest_least_margin(problem, widen) for widen in (1.0 / np.cos(np.pi / FACES), 1.0))
+    solution = solve(problem)
+    stands = all(mode is Mode.STICK for mode in solution.modes)
+    if inner > 1e-6:
+        assert stands
+        np.testing.assert_allclose(solution.motion, 0.0, atol=tol.PROBLEM_MOTION * np.abs(problem.free).max())
+        assert not solution.unique
+        assert min(cone_margins(problem, solution.modes, solution.forces)) >= -1e-7
+    elif outer < -1e-6:
+        assert not stands
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_forces_outside_their_cones_give_way_to_those_of_the_largest_margin(seed: int) -> None:
+    """Where the smallest forces are not admissible, the margin found lies between two linear programs."""
+    for mu in np.linspace(0.15, 0.5, 8):
+        problem = table(seed, mu)
+        smallest = np.linalg.lstsq(problem.delassus, -problem.free, rcond=1e-10)[0]
+        solution = solve(problem)
+        if not all(mode is Mode.STICK for mode in solution.modes):
+            continue
+        margin = min(cone_margins(problem, solution.modes, solution.forces))
+        if min(cone_margins(problem, solution.modes, smallest)) >= 0.0:
+            np.testing.assert_allclose(solution.forces, smallest, rtol=0, atol=1e-8 * np.abs(smallest).max())
+            continue
+        inner, outer = (largest_least_margin(problem, widen) for widen in (1.0 / np.cos(np.pi / FACES), 1.0))
+        assert inner - 1e-6 <= margin <= outer + 1e-6
+
+
+# --- a stack of boxes ----------------------------------------------------------------------------------------------
+def stack(mu: float, push: float) -> cs.Mechanism:
+    """Two boxes in the plane, (x, y, theta) each, one on the other; a growing force `push` t pulls the upper one."""
+    half, mass = np.array([0.2, 0.1]), np.array([2.0, 1.0])
+    moment = mass * (4 * half @ half) / 12
+
+    def corner(q: Array, box: int, sign: float, side: float) -> Array:
+        x, y, turn = q[3 * box : 3 * box + 3]
+        c, s = np.cos(turn), np.sin(turn)
+        return np.array([x + sign * half[0] * c - side * half[1] * s, y + sign * half[0] * s + side * half[1] * c])
+
+    def in_lower(q: Array, sign: float) -> Array:
+        """A lower corner of the upper box in the frame of the lower box."""
+        c, s = np.cos(q[2]), np.sin(q[2])
+        return np.array([[c, s], [-s, c]]) @ (corner(q, 1, sign, -1.0) - q[:2])
+
+    def slope(function, q: Array, h: float = 1e-5) -> Array:  # type: ignore[no-untyped-def]
+        steps = h * np.eye(6)
+        return np.array([(function(q + s) - function(q - s)) / (2 * h) for s in steps])
+
+    def gaps() -> list[cs.Gap]:
+        found = []
+        for sign, name in ((-1.0, "left"), (1.0, "right")):
+            found.append(
+                cs.Gap(
+                    gap=lambda t, q, k=sign: corner(q, 0, k, -1.0)[1],
+                    normal=lambda t, q, k=sign: slope(lambda p: corner(p, 0, k, -1.0)[1], q),
+                    tangent=lambda t, q, k=sign: slope(lambda p: corner(p, 0, k, -1.0)[0], q),
+                    friction=2.0 * mu,
+                    name=f"ground_{name}",
+                )
+            )
+            found.append(
+                cs.Gap(
+                    gap=lambda t, q, k=sign: in_lower(q, k)[1] - half[1],
+                    normal=lambda t, q, k=sign: slope(lambda p: in_lower(p, k)[1], q),
+                    tangent=lambda t, q, k=sign: slope(lambda p: in_lower(p, k)[0], q),
+                    friction=mu,
+                    name=f"between_{name}",
+                )
+            )
+        return found
+
+    M = np.diag([mass[0], mass[0], moment[0], mass[1], mass[1], moment[1]])
+    weight = np.array([0, -mass[0] * G, 0, 0, -mass[1] * G, 0])
+
+    def force(t: float, q: Array, v: Array) -> Array:
+        return weight + push * t * np.array([0, 0, 0, 1.0, 0, 0])
+
+    return cs.Mechanism(6, lambda q: M, force, gaps())
+
+
+def test_stack_of_boxes_stands_and_says_that_its_forces_are_not_unique() -> None:
+    system = cs.ContactSystem(stack(0.4, 0.0))
+    start = cs.State([0, 0.1, 0, 0, 0.3, 0], np.zeros(6))
+    traj = cs.simulate(system, start, (0.0, 2.0))
+    assert not traj.events
+    np.testing.assert_allclose(traj.final.q, start.q, rtol=0, atol=tol.CREEP)
+    assert any(NOT_UNIQUE in note for note in traj.notes)
+    forces = traj.forces(1.0)
+    assert sum(forces[name][0] for name in ("ground_left", "ground_right")) == pytest.approx(3.0 * G, abs=1e-6)
+    assert sum(forces[name][0] for name in ("between_left", "between_right")) == pytest.approx(G, abs=1e-6)
+
+
+def test_upper_box_slides_when_the_push_reaches_the_friction_below_it() -> None:
+    mu, push = 0.4, 20.0
+    traj = cs.simulate(cs.ContactSystem(stack(mu, push)), cs.State([0, 0.1, 0, 0, 0.3, 0], np.zeros(6)), (0.0, 0.25))
+    slides = mu * G / push
+    assert first_time(traj, "between_left", Mode.SLIP) == pytest.approx(slides, abs=3e-8)
+    later = 0.25 - slides
+    np.testing.assert_allclose(traj.final.q[3], push * later**3 / 6, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(traj.final.q[:3], [0, 0.1, 0], rtol=0, atol=tol.CREEP)
+
+
+# --- several contacts that slide in space --------------------------------------------------------------------------
+def cornered(mu: float, press: float, along: float, static: float | None = None) -> cs.Mechanism:
+    """A brick in the corner of a floor (z) and a wall (y), pressed against it, with a force `along` x."""
+    planes = {"floor": np.eye(3)[[2, 0, 1]], "wall": np.eye(3)[[1, 0, 2]]}
+    gaps = [
+        cs.Gap(
+            gap=lambda t, q, n=axes[0]: float(n @ q),
+            normal=lambda t, q, n=axes[0]: n,
+            tangent=lambda t, q, w=axes[1:]: w,
+            friction=mu,
+            static_friction=static,
+            name=name,
+        )
+        for name, axes in planes.items()
+    ]
+    load = np.array([along, -press, -G])
+    return cs.Mechanism(3, lambda q: np.eye(3), lambda t, q, v: load, gaps)
+
+
+def test_brick_between_floor_and_wall_slides_to_rest() -> None:
+    """Friction of both planes: x'' = -mu (g + press) + along."""
+    mu, press, along, speed = 0.3, 5.0, 1.0, 2.0
+    traj = cs.simulate(cs.ContactSystem(cornered(mu, press, along)), cs.State(np.zeros(3), [speed, 0, 0]), (0.0, 1.0))
+    slowing = mu * (G + press) - along
+    for name in ("floor", "wall"):
+        assert first_time(traj, name, Mode.STICK) == pytest.approx(speed / slowing, abs=tol.STOP_TIME)
+    np.testing.assert_allclose(traj.final.q, [speed**2 / (2 * slowing), 0, 0], rtol=0, atol=tol.STOP_PLACE)
+    assert any(NOT_UNIQUE in note for note in traj.notes)
+
+
+@pytest.mark.parametrize(("share", "rests"), [(0.99, True), (1.01, False)])
+def test_brick_between_floor_and_wall_holds_up_to_static_friction(share: float, rests: bool) -> None:
+    """While it rests, friction may pull it into the corner, and so raise what the two planes can hold together."""
+    mu, static, press = 0.3, 0.4, 5.0
+
+    def held(inward: Array) -> float:
+        floor, wall = G + inward[1], press + inward[0]
+        return sum(np.sqrt((static * n) ** 2 - f**2) for n, f in ((floor, inward[0]), (wall, inward[1])))
+
+    most = minimize(lambda inward: -held(inward), [0.1, 0.1], bounds=[(0, 1.9)] * 2, tol=1e-12)
+    along = -share * float(most.fun)
+    traj = cs.simulate(
+        cs.ContactSystem(cornered(mu, press, along, static)), cs.State(np.zeros(3), np.zeros(3)), (0.0, 0.5)
+    )
+    place = 0.0 if rests else 0.5 * (along - mu * (G + press)) * 0.25
+    np.testing.assert_allclose(traj.final.q, [place, 0, 0], rtol=0, atol=tol.STOP_PLACE)
+
+
+def test_spinning_and_sliding_disk_on_three_points() -> None:
+    """Centre of mass in the plane of the points, so each carries m g / 3; against Radau. All stop at once."""
+    mass, radius, moment, mu = 2.0, 0.3, 0.05, 0.25
+    spots = [radius * np.array([np.cos(a), np.sin(a)]) for a in 2.0 * np.pi * np.arange(3) / 3]
+    model = single_body(pin.JointModelFreeFlyer(), mass, (0.02, 0.03, moment), "disk")
+    points = [cs.ContactPoint("disk", (*spot, 0.0), friction=mu, name=f"p{k}") for k, spot in enumerate(spots)]
+    system = cs.ContactSystem(cs.Robot(model, contacts=points))
+
+    def rate(t: float, y: Array) -> Array:
+        turn = np.array([[np.cos(y[2]), -np.sin(y[2])], [np.sin(y[2]), np.cos(y[2])]])
+        total = np.zeros(3)
+        for spot in spots:
+            arm = turn @ spot
+            slip = y[3:5] + y[5] * np.array([-arm[1], arm[0]])
+            pull = -mu * mass * G / 3 * slip / np.linalg.norm(slip)
+            total += [pull[0] / mass, pull[1] / mass, (arm[0] * pull[1] - arm[1] * pull[0]) / moment]
+        return np.concatenate([y[3:], total])
+
+    end = 0.2
+    y = solve_ivp(rate, (0, end), [0, 0, 0, 0.6, 0.3, 5.0], method="Radau", rtol=1e-11, atol=1e-13).y[:, -1]
+    start = cs.State([0, 0, 0, 0, 0, 0, 1], [0.6, 0.3, 0, 0, 0, 5.0])
+    traj = cs.simulate(system, start, (0.0, end))
+    turn = pin.Quaternion(traj.final.q[3:7]).toRotationMatrix()
+    np.testing.assert_allclose(traj.final.q[:2], y[:2], rtol=0, atol=tol.SLOPE_PATH)
+    np.testing.assert_allclose((turn @ traj.final.v[:3])[:2], y[3:5], rtol=0, atol=10 * tol.SLOPE_PATH)
+    assert traj.final.v[5] == pytest.approx(y[5], abs=100 * tol.SLOPE_PATH)
+    rest = cs.simulate(system, start, (0.0, 1.0))
+    stops = [first_time(rest, f"p{k}", Mode.STICK) for k in range(3)]
+    assert np.ptp(stops) < 1e-6
+    np.testing.assert_allclose(rest.final.v, 0.0, atol=tol.SETTLE)

@@ -1,0 +1,271 @@
+"""Shows a session in the browser while it runs, and passes on what is asked there.
+
+The thread that computes paints a picture when one was asked for, between two steps, which takes it about a
+millisecond. The server's thread asks some thirty times a second, as long as a page looks on, and sends the last picture
+to each page that has drawn the one before: a slow page gets fewer pictures, and the run does not wait for it.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import logging
+import math
+import secrets
+import struct
+import threading
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, final
+from urllib.parse import parse_qs
+
+import numpy as np
+
+from contactsim.errors import InputError
+
+from . import messages, page
+from .picture import Picture, pack, painter
+from .reads import SessionLike
+from .scene import MODE_COLOURS
+from .serve import announce
+from .server import Client, Server
+
+logger = logging.getLogger(__name__)
+
+PERIOD = 1.0 / 30.0  # seconds between two pictures
+SOONEST = 0.9 * PERIOD  # between two pictures for one page: one that has just missed a turn need not wait for the next
+SILENCE = 1.0  # seconds after which a page that does not answer is sent a picture all the same
+_COMMAND, _PICTURE = 0, 1  # kinds of binary messages
+_MOST_WORDS = 1000  # entries of the list of events that a page is sent at a time
+
+
+@dataclass
+class Known:
+    """What a page was told: numbers of commands, nodes and entries, and the latest take, panel and picture,
+    when that was sent [s], and whether the page has yet to draw it."""
+
+    commands: int = 0
+    nodes: int = 0
+    take: int = -1
+    entries: int = 0
+    panel: int = -1
+    picture: int = -1
+    sent: float = -math.inf
+    waits: bool = False
+
+
+@final
+class Live:
+    """A session on a page of its own.
+
+    Args:
+        session: what is shown.
+        port: where the page is served; 0: any that is free.
+        plays: the session is played when a page has drawn it for the first time.
+
+    Raises:
+        InputError: the session's system has no geometry to show.
+    """
+
+    period = PERIOD
+
+    def __init__(self, session: SessionLike, port: int = 0, plays: bool = False) -> None:
+        self.session, self._plays = session, plays
+        self._painter = painter(session.moment)
+        self._id = secrets.token_hex(8)
+        self._commands = [pack(command) for command in self._painter.scene.commands]
+        self._picture = (0, b"")
+        self._panel, self._panel_number = self._describe(), 0
+        self._of_panel = self._state_of_panel()
+        self._words: tuple[int, list[dict[str, Any]]] = session.take, [_told(entry) for entry in session.log]
+        self._clients: set[Client] = set()
+        session.observe = self._observe
+        self._server = Server(self._files(), self, port)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return self._server.address
+
+    def start(self) -> Live:
+        """Run the session in a thread of its own; `close` ends it."""
+        self._thread = threading.Thread(target=self.session.run, name="contactsim-session", daemon=True)
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """End the session and the page, and free the port."""
+        self.session.close()
+        self._server.close()
+        if self._thread is not None:
+            self._thread.join()
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        self.close()
+
+    def _files(self) -> dict[str, tuple[bytes, str]]:
+        title = html.escape(self.session.title or "contactsim")
+        text = page.filled("live.html", {"@TITLE@": title, "@LEGEND@": page.legend(self._painter.scene)})
+        content = text.encode("utf-8"), "text/html; charset=utf-8"
+        script = page.bundle().encode("utf-8"), "text/javascript; charset=utf-8"
+        return {"/": content, "/index.html": content, "/meshcat.js": script, "/favicon.ico": (b"", "image/x-icon")}
+
+    # --- in the running thread --------------------------------------------------------------------------------
+
+    def _observe(self, moment: Any) -> None:
+        """Paint what there is to see, and note what is new to be told."""
+        try:
+            picture = self._painter.paint(moment)
+        except InputError as error:
+            logger.warning("no picture at t = %.6g s: %s", moment.time, error)
+            return
+        self._commands += [pack(command) for command in picture.commands]
+        if moment.take != self._words[0]:
+            self._words = moment.take, []
+        entries = self._words[1]
+        entries += [_told(entry) for entry in self.session.log[len(entries) :]]
+        if (state := self._state_of_panel()) != self._of_panel:
+            self._of_panel, self._panel = state, self._describe()
+            self._panel_number += 1
+        self._picture = self._picture[0] + 1, _packed(moment, picture)
+
+    def _state_of_panel(self) -> tuple[Any, ...]:
+        simulation = self.session.simulation
+        return self.session.controls, id(simulation), simulation.tolerances.rtol
+
+    def _describe(self) -> str:
+        session = self.session
+        weight = session.weight
+        return json.dumps(
+            {
+                "type": "panel",
+                "controls": [asdict(control) for control in session.controls],
+                "laws": session.laws,
+                "law": session.law if session.laws else "",
+                "rtol": session.simulation.tolerances.rtol,
+                "weight": weight,
+            }
+        )
+
+    # --- in the server's thread -------------------------------------------------------------------------------
+
+    def opened(self, client: Client, query: str) -> None:
+        """Tell a page that has come what there is; one that comes back knows a part of it."""
+        known = client.known = Known()
+        asked = parse_qs(query)
+        if asked.get("id") == [self._id]:
+            number = asked.get("commands", ["0"])[0]
+            known.commands = min(int(number), len(self._commands)) if number.isdecimal() else 0
+        hello = {
+            "type": "hello",
+            "id": self._id,
+            "size": self._painter.size,
+            "colours": {mode.lower(): code for mode, code in MODE_COLOURS.items()},
+        }
+        client.send(json.dumps(hello))
+        self._clients.add(client)
+        self.session.refresh()
+        self._tell(client, time.monotonic())
+
+    def received(self, client: Client, message: str | bytes) -> None:
+        """Pass on a wish; what is none is refused, logged, and said to the page."""
+        try:
+            wish = messages.read(message)
+            if isinstance(wish, messages.Seen):
+                self._seen(client)
+            else:
+                wish.tell(self.session)
+        except InputError as error:
+            logger.warning("%s (%r)", error, message[:200])
+            client.send(json.dumps({"type": "refused", "reason": str(error)}))
+
+    def _seen(self, client: Client) -> None:
+        client.known.waits = False
+        self._tell(client, time.monotonic())
+        if self._plays:
+            self._plays = False
+            self.session.play()
+
+    def closed(self, client: Client) -> None:
+        """Forget a page; the run goes on."""
+        self._clients.discard(client)
+
+    def tick(self) -> None:
+        """Send what is new, and ask for the next picture."""
+        now = time.monotonic()
+        for client in tuple(self._clients):
+            self._tell(client, now)
+        if self._clients:
+            self.session.want()
+
+    def _tell(self, client: Client, now: float) -> None:
+        known: Known = client.known
+        if now - known.sent < (SILENCE if known.waits else SOONEST):
+            return
+        number, picture = self._picture
+        if not picture or number == known.picture:
+            return
+        self._tell_words(client, known)
+        for command in self._commands[known.commands :]:
+            client.send(struct.pack("<I", _COMMAND) + command)
+        known.commands = len(self._commands)
+        if known.nodes < len(self._painter.nodes):
+            fresh = self._painter.nodes[known.nodes :]
+            client.send(json.dumps({"type": "nodes", "from": known.nodes, "paths": fresh, "drawn": known.commands}))
+            known.nodes += len(fresh)
+        client.send(picture)
+        known.picture, known.sent, known.waits = number, now, True
+
+    def _tell_words(self, client: Client, known: Known) -> None:
+        take, entries = self._words
+        if take != known.take:
+            known.take, known.entries = take, 0
+            client.send(json.dumps({"type": "take", "number": take}))
+        while known.entries < len(entries):
+            part = entries[known.entries : known.entries + _MOST_WORDS]
+            client.send(json.dumps({"type": "entries", "list": part}))
+            known.entries += len(part)
+        if known.panel != self._panel_number:
+            known.panel = self._panel_number
+            client.send(self._panel)
+
+
+def _told(entry: Any) -> dict[str, Any]:
+    """An entry of the list of events; what somebody changed is told apart."""
+    text = page.told(entry.event) if entry.event is not None else entry.text
+    return {"time": float(entry.time), "text": text, "own": entry.event is None}
+
+
+def _packed(moment: Any, picture: Picture) -> bytes:
+    """A picture as the page reads it: kind, length of the head, head (JSON, padded to four bytes), rows (float32)."""
+    energy = moment.energy
+    head = {
+        "time": moment.time,
+        "start": moment.start,
+        "head": moment.head,
+        "playing": moment.playing,
+        "speed": moment.speed if np.isfinite(moment.speed) else None,
+        "take": moment.take,
+        "note": moment.note,
+        "energy": None if energy is None or not np.isfinite(energy) else energy,
+        "caption": picture.caption,
+        "modes": picture.modes,
+        "focus": [float(value) for value in picture.focus],
+    }
+    text = json.dumps(head).encode("utf-8")
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<II", _PICTURE, len(text)) + text + picture.rows.astype("<f4").tobytes()
+
+
+def show(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
+    """Show a session in the browser and run it, until it is closed or Ctrl-C; returns what its `run` returns.
+
+    One that is not played yet is played from the first look on.
+    """
+    with Live(session, port, plays=not session.moment.playing) as live:
+        announce(live.address, open_browser)
+        return session.run()

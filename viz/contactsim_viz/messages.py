@@ -1,0 +1,174 @@
+"""What a page may ask of a session: typed messages, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from contactsim.errors import InputError
+
+LONGEST = 4096  # characters of a message; the longest that the page sends has some hundred
+_STRONGEST = 1e6  # newton
+_NAME = Field(min_length=1, max_length=200)
+
+
+class Message(BaseModel):
+    """A message: no other keys, no other types, finite numbers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+
+
+class Seen(Message):
+    """The page has drawn the last picture and is ready for another."""
+
+    do: Literal["seen"]
+
+
+class Play(Message):
+    """Let time go on."""
+
+    do: Literal["play"]
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.play()
+
+
+class Pause(Message):
+    """Let time stand still."""
+
+    do: Literal["pause"]
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.pause()
+
+
+class Speed(Message):
+    """Seconds of the run in a second."""
+
+    do: Literal["speed"]
+    value: float = Field(gt=0.0, le=100.0)
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.set_speed(self.value)
+
+
+class Seek(Message):
+    """Show a time [s]."""
+
+    do: Literal["seek"]
+    time: float
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.seek(self.time)
+
+
+class Event(Message):
+    """Show the next event, or the one before."""
+
+    do: Literal["event"]
+    step: Literal[-1, 1]
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.to_event(self.step)
+
+
+class Head(Message):
+    """Show the last computed time."""
+
+    do: Literal["head"]
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.to_head()
+
+
+class Drop(Message):
+    """Start again."""
+
+    do: Literal["drop"]
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.drop()
+
+
+class Push(Message):
+    """Push the robot with a force [N, world axes] for a moment."""
+
+    do: Literal["push"]
+    force: list[Annotated[float, Field(ge=-_STRONGEST, le=_STRONGEST)]] = Field(min_length=3, max_length=3)
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.push(self.force)
+
+
+class Set(Message):
+    """Turn one of the numbers that the session shows."""
+
+    do: Literal["set"]
+    name: str = _NAME
+    value: float
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        if self.name not in {control.name for control in session.controls}:
+            raise InputError(f"there is no control '{self.name}'")
+        session.set(self.name, self.value)
+
+
+class Law(Message):
+    """Change the contact law."""
+
+    do: Literal["law"]
+    name: str = _NAME
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        if self.name not in session.laws:
+            raise InputError(f"there is no contact law '{self.name}'")
+        session.set_law(self.name)
+
+
+class Accuracy(Message):
+    """Change the relative error of a step."""
+
+    do: Literal["rtol"]
+    value: float = Field(ge=1e-13, le=1e-1)
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        session.set_rtol(self.value)
+
+
+_READER: TypeAdapter[Message] = TypeAdapter(
+    Annotated[
+        Seen | Play | Pause | Speed | Seek | Event | Head | Drop | Push | Set | Law | Accuracy,
+        Field(discriminator="do"),
+    ]
+)
+
+
+def read(text: str | bytes) -> Message:
+    """The message that a page sent.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise InputError(f"a message of the page is no text of at most {LONGEST} characters")
+    try:
+        return _READER.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "message"
+        raise InputError(f"a message of the page is refused: {place}: {first['msg']}") from None

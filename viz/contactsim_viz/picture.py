@@ -1,0 +1,321 @@
+"""Pictures of single moments: the poses of everything drawn, for a page that is looking on.
+
+A picture has one row of numbers for each node of the scene; NaN leaves what it stands for as it is:
+
+    x, y, z [m]   quaternion x, y, z, w   scale along x, y, z   visible (0 or 1)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from contactsim.errors import ContactSimError, InputError
+
+from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
+from .motion import MODES, Motion, mode_index
+from .parts import Look, Pose, Seen, pieces
+from .reads import Array, MomentLike, mark_positions, marks
+from .scene import Scene, hills, joint_path, measure
+from .scene import build as build_robot
+from .shapes import paint
+from .sketch import Sketch, drawn, quaternions, read_drawing, setting
+from .sketch import measure as measure_sketch
+from .stage import Frame, ground_plane, plane_of, round_number
+
+COLUMNS = 11
+PLACE, TURN, SCALE, VISIBLE = slice(0, 3), slice(3, 7), slice(7, 10), 10
+_STANDING = 0.25  # of a robot's size: length of the arrow of its weight, shared by half of its contacts
+_STRAY = 3.0  # of a robot's size, after which the ground is laid anew below it
+_ROOM = 1.3  # around a drawing, of which nobody knows yet how far it will reach
+_FAINT = 0.01  # of a robot's size, below which no arrow is drawn
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One moment.
+
+    Attributes:
+        rows: (n, COLUMNS), one for each node of the painter at that time.
+        focus: (3,) what the camera follows, world axes, metres.
+        caption: the mode in words.
+        modes: {contact: "open", "stick" or "slip"}.
+        commands: what is to be drawn first: new objects.
+    """
+
+    rows: Array
+    focus: Array
+    caption: str
+    modes: Mapping[str, str]
+    commands: list[Command]
+
+
+class Painter(ABC):
+    """Draws one session.
+
+    Attributes:
+        scene: what is drawn before the first picture.
+        nodes: paths of the nodes that the rows of a picture are for; it grows.
+        size: diagonal of what is drawn, metres.
+    """
+
+    scene: Scene
+    nodes: list[str]
+    size: float
+
+    @abstractmethod
+    def paint(self, moment: MomentLike) -> Picture:
+        """The picture of a moment.
+
+        Raises:
+            InputError: the moment cannot be drawn.
+        """
+
+
+def painter(moment: MomentLike) -> Painter:
+    """Who draws the system of a session.
+
+    Raises:
+        InputError: it has no geometry to show.
+    """
+    system = moment.arc.system
+    if getattr(getattr(system, "robot", None), "model", None) is not None:
+        return RobotPainter(moment)
+    if hasattr(system, "drawing"):
+        return SketchPainter(moment)
+    kind = type(system).__name__
+    raise InputError(
+        f"a {kind} has no geometry to show; build it from a Robot, or give it a method drawing(t, x, chart) that"
+        " returns a contactsim.look.Drawing"
+    )
+
+
+class RobotPainter(Painter):
+    """Draws a robot with its contacts and their forces."""
+
+    def __init__(self, moment: MomentLike) -> None:
+        import pinocchio as pin
+
+        system = moment.arc.system
+        self._robot, self._count = system.robot, len(marks(system.robot))
+        self._data = self._robot.model.createData()
+        self._pin: Any = pin
+        q = self._configuration(moment)
+        motion = self._still(q)
+        self._frame = measure(self._robot, system.terrain, motion)
+        self.size = self._frame.size
+        self._offset = self._frame.target[0] - self._middle(motion.joints[0])
+        self._laid = self._frame.target[0]
+        self._newton = round_number(self._typical_force(system) / (_STANDING * self.size))
+        built = build_robot(_Still(system, (moment.time,)), motion)
+        force_scale = None if built.force_scale is None else self._newton
+        self.scene = Scene(built.commands[:-1], built.legend, force_scale)
+        self._names = [contact.name for contact in marks(self._robot)]
+        self.nodes = [joint_path(self._robot, index) for index in range(1, self._robot.model.njoints)]
+        for name in map(node_name, self._names):
+            self.nodes += [f"/world/contacts/{name}", *(f"/world/contacts/{name}/{mode.lower()}" for mode in MODES)]
+            self.nodes += [f"/world/forces/{name}{part}" for part in ("", "/shaft", "/head")]
+        self.nodes.append("/world/ground")
+        self._hills = bool(hills(_Still(system, (moment.time,)), self._frame))
+        self._way = self._ground_way(moment)
+
+    def paint(self, moment: MomentLike) -> Picture:
+        """Forward kinematics, and the forces of the ground."""
+        q = self._configuration(moment)
+        joints, points = self._joints(q), self._points(q)
+        modes = self._modes(moment)
+        rows = np.full((len(self.nodes), COLUMNS), np.nan)
+        moving = len(joints) - 1
+        rows[:moving, :7] = joints[1:]
+        contacts = rows[moving:-1].reshape(self._count, -1, COLUMNS)
+        contacts[:, 0, PLACE] = points
+        contacts[:, 1 : 1 + len(MODES), VISIBLE] = modes[:, None] == np.arange(len(MODES))
+        self._arrows(contacts[:, 1 + len(MODES) :], points, self._forces(moment), modes != MODES.index("OPEN"))
+        focus = self._middle(joints) + self._offset
+        ground = self._ground(moment, focus)
+        if self._hills:
+            rows[-1, PLACE] = self._ground_way(moment) - self._way
+        shown = {name: MODES[mode].lower() for name, mode in zip(self._names, modes, strict=True)}
+        return Picture(rows, focus, "", shown, ground)
+
+    def _configuration(self, moment: MomentLike) -> Array:
+        return np.asarray(moment.arc.system.state(moment.x).q, dtype=np.float64)
+
+    def _joints(self, q: Array) -> Array:
+        model, data = self._robot.model, self._data
+        self._pin.forwardKinematics(model, data, q)
+        return np.array([self._pin.SE3ToXYZQUAT(placement) for placement in data.oMi])
+
+    def _points(self, q: Array) -> Array:
+        return mark_positions(self._robot, q)
+
+    def _middle(self, joints: Array) -> Array:
+        return joints[1:, :3].mean(axis=0) if len(joints) > 1 else np.zeros(3)
+
+    def _modes(self, moment: MomentLike) -> np.ndarray:
+        named = moment.arc.system.named_modes(moment.arc.mode)
+        return np.array([mode_index(named[name].name) for name in self._names], dtype=np.intp)
+
+    def _forces(self, moment: MomentLike) -> Array:
+        """Forces (nc, 3); none where the contact problem has no solution at this moment."""
+        try:
+            found = moment.arc.system.forces(moment.time, moment.x, moment.arc.mode)
+        except ContactSimError:
+            return np.zeros((self._count, 3))
+        return np.array([found[name] for name in self._names], dtype=np.float64).reshape(self._count, 3)
+
+    def _arrows(self, rows: Array, points: Array, forces: Array, closed: np.ndarray) -> None:
+        """Fill the rows (nc, 3, COLUMNS) of arrows, their shafts and heads."""
+        length = np.linalg.norm(forces, axis=1) / self._newton
+        rows[:, 0, PLACE], rows[:, 0, TURN] = points, turn_from_z(forces) if self._count else np.zeros((0, 4))
+        rows[:, 0, VISIBLE] = closed & (length > _FAINT * self.size)
+        rows[:, 1, SCALE] = np.column_stack([np.ones((self._count, 2)), np.maximum(length, 1e-6)])
+        rows[:, 2, PLACE] = np.column_stack([np.zeros((self._count, 2)), length])
+
+    def _ground(self, moment: MomentLike, focus: Array) -> list[Command]:
+        """The ground below a robot that has gone far, as it is at this moment."""
+        if np.linalg.norm(focus - self._laid) < _STRAY * self.size:
+            return []
+        self._laid, self._way = focus, self._ground_way(moment)
+        frame = Frame(self.size, focus[None], self._frame.ground)
+        return [*ground_plane(frame), *hills(_Still(moment.arc.system, (moment.time,)), frame)]
+
+    def _ground_way(self, moment: MomentLike) -> Array:
+        """How far a ground that moves as a whole has gone, (3,)."""
+        displacement = getattr(moment.arc.system.terrain, "displacement", None)
+        return np.zeros(3) if displacement is None else np.asarray(displacement(moment.time), dtype=np.float64)
+
+    def _still(self, q: Array) -> Motion:
+        """A motion that stays where the session starts; its modes and forces are in the pictures."""
+        joints, points = self._joints(q), self._points(q)
+        time, frames = np.array([0.0, 1e-3]), (2, 1, 1)
+        return Motion(
+            start=0.0,
+            time=time,
+            joints=np.tile(joints, frames),
+            points=np.tile(points, frames),
+            forces=np.zeros((2, self._count, 3)),
+            mode_time=time,
+            modes=np.zeros((2, self._count), dtype=np.intp),
+            events=np.empty(0),
+        )
+
+    def _typical_force(self, system: Any) -> float:
+        """The share of the weight on each of half of the contacts [N]."""
+        mass = self._pin.computeTotalMass(self._robot.model)
+        gravity = float(np.linalg.norm(getattr(system, "gravity", 9.81))) or 9.81
+        return float(mass * gravity / max(1.0, self._count / 2)) or 1.0
+
+
+@dataclass(frozen=True)
+class _Still:
+    """What is read of a run to draw it before it begins."""
+
+    system: Any
+    t: tuple[float, ...]
+
+
+class SketchPainter(Painter):
+    """Draws a system with a method `drawing`; an object is made when a part first looks like it."""
+
+    def __init__(self, moment: MomentLike) -> None:
+        first, parts = self._look(moment)
+        sketch = Sketch(
+            type(moment.arc.system).__name__,
+            np.array([0.0, 1e-3]),
+            [first, first],
+            ["", ""],
+            {name: [seen, seen] for name, seen in parts.items()},
+            1e-3,
+        )
+        frame = measure_sketch(sketch)
+        self._frame = replace(frame, size=_ROOM * frame.size)
+        self.size = self._frame.size
+        self.scene = Scene(setting(self._frame, first.ground), first.legend)
+        self._bent: set[str] = set()
+        self._looks: dict[str, dict[Look, int]] = {}
+        self._lengths: dict[str, float] = {}
+        self.nodes = []
+        self._middle = self._focus(first, parts) - self._frame.target[0]
+        self._laid = self._frame.target[0]
+
+    def paint(self, moment: MomentLike) -> Picture:
+        """The drawing, part by part."""
+        drawing, found = self._look(moment)
+        parts = self._straightened(found)
+        commands: list[Command] = []
+        shown = [(self._index(name, look, pose, commands), look, pose) for name, (look, pose) in parts.items()]
+        rows = np.full((len(self.nodes), COLUMNS), np.nan)
+        rows[:, VISIBLE] = 0.0
+        for index, look, pose in shown:
+            self._fill(rows[index], self.nodes[index], look, pose)
+        focus = self._focus(drawing, found) - self._middle
+        caption = drawing.caption or str(moment.arc.mode)
+        return Picture(rows, focus, caption, {}, [*commands, *self._ground(drawing, focus)])
+
+    def _look(self, moment: MomentLike) -> tuple[Any, dict[str, Seen]]:
+        drawing = drawn(moment.arc, moment.time)
+        kind = type(moment.arc.system).__name__
+        return drawing, read_drawing(drawing, f"the drawing of {kind} at t = {moment.time:.9g} s")
+
+    def _focus(self, drawing: Any, parts: dict[str, Seen]) -> Array:
+        if drawing.focus is not None:
+            return np.asarray(drawing.focus, dtype=np.float64)
+        boxes = np.array([pose.bounds(look) for look, pose in parts.values()] or [np.zeros((2, 3))])
+        return np.asarray(boxes.mean(axis=(0, 1)))
+
+    def _straightened(self, parts: dict[str, Seen]) -> dict[str, Seen]:
+        """The parts, with lines in pieces from the moment at which they first bend."""
+        out: dict[str, Seen] = {}
+        for name, seen in parts.items():
+            known = self._looks.get(name, {})
+            if seen[0].kind == "line" and known and seen[0] not in known:
+                self._bent.add(name)
+            out |= (
+                {f"{name}/{piece}": one for piece, one in pieces(seen[0]).items()}
+                if name in self._bent
+                else {name: seen}
+            )
+        return out
+
+    def _index(self, name: str, look: Look, pose: Pose, commands: list[Command]) -> int:
+        """Row of a part's look; it is drawn when it comes for the first time."""
+        looks = self._looks.setdefault(name, {})
+        if look not in looks:
+            path = f"/world/parts/{node_name(name)}/{len(looks)}"
+            looks[look] = len(self.nodes)
+            self.nodes.append(path)
+            self._lengths[path] = pose.length
+            commands += [
+                place(path, placed(pose.position, np.eye(3))),
+                put(path, look.mesh(pose.length, paint(rgba(look.colour)))),
+            ]
+        return looks[look]
+
+    def _fill(self, row: Array, path: str, look: Look, pose: Pose) -> None:
+        row[PLACE], row[VISIBLE] = pose.position, 1.0
+        if pose.rotation is not None:
+            row[TURN] = quaternions(pose.rotation[None])[0]
+        elif pose.along is not None:
+            row[TURN] = turn_from_z(pose.along[None])[0]
+            row[SCALE] = 1.0, 1.0, max(pose.length, 1e-9) / look.reference(self._lengths[path])
+
+    def _ground(self, drawing: Any, focus: Array) -> list[Command]:
+        """The ground below what has gone far."""
+        if drawing.ground is None or np.linalg.norm(focus - self._laid) < _STRAY * self.size:
+            return []
+        self._laid = focus
+        plane = plane_of(drawing.ground, focus[None], self.size)
+        frame = Frame(self.size, focus[None], plane, self._frame.sight)
+        return [command for command in setting(frame, drawing.ground) if command["path"].startswith("/world/ground")]
+
+
+def pack(command: Command) -> bytes:
+    """A command as the page reads it."""
+    import umsgpack
+
+    return bytes(umsgpack.packb(command, force_float_precision="single"))
