@@ -58,6 +58,8 @@ _HOMES = {
     "PeriodicOrbit": "analysis.orbits",
     "find_periodic_orbit": "analysis.orbits",
     "lyapunov_exponents": "analysis.lyapunov",
+    "Spread": "analysis.spread",
+    "ball": "analysis.spread",
     "Tracking": "analysis.tracking",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
@@ -74,6 +76,7 @@ _HOMES = {
     "ContactSystem": "multibody.system",
     "State": "multibody.system",
     "export_html": "look",
+    "export_mp4": "look",
     "export_png": "look",
     "view": "look",
 }
@@ -84,6 +87,7 @@ __all__ = sorted([*_HOMES, *_MODULES])
 if TYPE_CHECKING:
     from .analysis.lyapunov import lyapunov_exponents
     from .analysis.orbits import PeriodicOrbit, find_periodic_orbit
+    from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
     from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw
     from .errors import (
@@ -103,7 +107,7 @@ if TYPE_CHECKING:
     from .formulas import bouligand, bouligand_pieces, saltation_matrix
     from .hybrid import Euclidean, Finding, Flow, HybridSystem, Manifold, Transition
     from .linearization import Linearization, linearize
-    from .look import export_html, export_png, view
+    from .look import export_html, export_mp4, export_png, view
     from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
     from .multibody.controllers import PD, Controller, Sampled

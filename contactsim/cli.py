@@ -50,6 +50,7 @@ def run(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
+    mp4: Annotated[bool, typer.Option("--mp4", help="Write run.mp4, a film; needs Chromium and ffmpeg.")] = False,
     plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
     view: Annotated[
         bool | None,
@@ -84,7 +85,8 @@ def run(
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
-    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame)):
+    films = (mp4, job.write_mp4, work.animation)
+    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame), films):
         if wanted:
             job.wrote(export(trajectory, folder, **looks))
     for path in job.write_plots(trajectory, folder) if plots else ():
@@ -99,6 +101,7 @@ def view_run(
     file: Annotated[Path, typer.Argument(metavar="RUN.nc", help="A run that `contactsim run` or save() wrote.")],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an offline page instead.")] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture instead.")] = None,
+    mp4: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a film instead.")] = None,
 ) -> int:
     """Show a stored run in the browser."""
     _one_thread()
@@ -107,12 +110,14 @@ def view_run(
     from .storage import load
 
     trajectory = job.drawable(load(file))
-    if html is None and png is None:
+    if html is None and png is None and mp4 is None:
         job.show(trajectory)
     if html is not None:
         job.wrote(job.write_html(trajectory, html.parent, html.name))
     if png is not None:
         job.wrote(job.write_png(trajectory, png.parent, png.name))
+    if mp4 is not None:
+        job.wrote(job.write_mp4(trajectory, mp4.parent, mp4.name))
     return Code.OK
 
 

@@ -235,6 +235,11 @@ def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
     return files
 
 
+def write_mp4(trajectory: Trajectory, where: Path, name: str = "run.mp4") -> Path:
+    """Write a film."""
+    return look.export_mp4(trajectory, where / name)
+
+
 class WithoutForces(Trajectory):
     """A stored run whose forces nobody knows: it is drawn without them."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from .contracts import EventDerivative, Word
 from .crossings import LATER, Node, Parameters
 from .differences import map_derivative
 from .errors import InputError, NonDifferentiableError
-from .hybrid import CLOCK, Array, HybridSystem
+from .hybrid import CLOCK, Array, Euclidean, HybridSystem
 from .threads import one_thread
 from .tolerances import Tolerances
 from .trajectory import Event, Trajectory
@@ -23,8 +23,11 @@ from .variation import ArcVariation
 from .words import EventData
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .analysis.covariance import Covariance, Noise
     from .analysis.riccati import Riccati, Weighting
+    from .analysis.spread import Spread
 
 MOST_CONES = 5040  # words whose cones are listed
 SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
@@ -115,6 +118,14 @@ class EventLinearization:
         with one_thread():
             out = self._plugin.apply(self.data, np.atleast_2d(dx))
         return out[0] if dx.ndim == 1 else out
+
+    @property
+    def reset(self) -> Array:
+        """D_x R (n_post, n_pre) of the reset alone, with the time of the event held: what is wrong to use in its place.
+
+        The saltation matrix differs from it where a perturbed run meets the event earlier or later.
+        """
+        return reduce(lambda matrix, event: _reset_derivative(event) @ matrix, self.events, np.eye(self.data.root.dim))
 
     @property
     def is_identity(self) -> bool:
@@ -385,6 +396,18 @@ class Linearization:
 
         return covariance(self, P0, noise)
 
+    def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
+        """Where a point of a robot is along perturbed runs; see `analysis.spread.spread`."""
+        from .analysis.spread import spread
+
+        return spread(self, frame, starts, **options)
+
+    def plot(self) -> Figure:
+        """Draw the norms of D x(t) / D x(0), of the saltation matrices, and the multipliers; see `contactsim.plots`."""
+        from .plots import plot_linearization
+
+        return plot_linearization(self)
+
     def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
         """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
         from .analysis.riccati import riccati
@@ -439,6 +462,19 @@ def _event_data(
     groups = system.separable(t, x, mode, frozenset(met)) if met else ()
     after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
     return EventData(root, groups + ((clock,) if clock or not groups else ()), after)
+
+
+def _reset_derivative(event: Event) -> Array:
+    """D_x R (n_post, n_pre) of one event."""
+    if event.transition.derivative is not None:
+        return event.transition.derivative()
+    system, after = event.system, event.x_post
+
+    def reset(x: Array) -> Array:
+        return system.transition(event.time, x, event.mode_pre, event.fired).x
+
+    before = system.space(event.mode_pre) or Euclidean(len(event.x_pre))
+    return map_derivative(reset, before, event.x_pre, system.space(event.mode_post) or Euclidean(len(after)))
 
 
 def _by_priority(names: list[str]) -> list[str]:

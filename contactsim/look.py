@@ -190,3 +190,15 @@ def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
     return registry.load("viewers", viewer)().export_png(trajectory, path, **options)
+
+
+def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
+    """Write a film of a run; returns its path.
+
+    Raises:
+        InputError: the viewer makes no films, or a program that it needs is missing.
+    """
+    shown = registry.load("viewers", viewer)()
+    if not hasattr(shown, "export_mp4"):
+        raise InputError(f"the viewer '{viewer}' makes no films; write a page with export_html")
+    return shown.export_mp4(trajectory, path, **options)  # type: ignore[no-any-return]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .integrators import Segment
 from .tolerances import Tolerances
 
 CONSTRAINTS = ("limit:", "loop:")  # how the names of what is no contact begin
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Status(Enum):
@@ -306,6 +309,27 @@ class Trajectory:
         if forces is None:
             raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
         return forces(t, arc(t), arc.mode)
+
+    def energy(self, t: float, side: str = "+") -> float:
+        """Mechanical energy at `t` [J], without that stored in the ground.
+
+        Raises:
+            InputError: the system does not know its energy.
+        """
+        arc = self.arc_at(t, side)
+        energy = getattr(arc.system, "energy", None)
+        if energy is None:
+            raise InputError(
+                f"{type(self.system).__name__} does not know its energy; give it a method energy(x, mode) that returns"
+                " joule"
+            )
+        return float(energy(arc(t), arc.mode))
+
+    def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
+        """Draw the run over time with matplotlib: modes, gaps, forces, energy, events; see `contactsim.plots`."""
+        from .plots import plot_trajectory
+
+        return plot_trajectory(self, kinds)
 
     def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
         """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.

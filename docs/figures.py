@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -22,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import contactsim as cs
+from contactsim.analysis.spread import carried
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -32,6 +34,8 @@ Array = np.ndarray
 SMOOTH, WRONG, POINTS, GREY = "#1f4e79", "#c8553d", "#2a2a2a", "#9aa5b1"
 CIRCLE, DOTS = 361, 24
 AMPLITUDE = 1e-5  # of the simulated perturbations
+SIMULATED, SEED = 150, 7  # perturbed walks
+MARGIN = 0.01  # s, between the heel strike and where the walks are looked at
 
 
 # --- figure 3: a piecewise-constant field in the plane ----------------------------------------------------------------
@@ -181,9 +185,61 @@ def tripods() -> plt.Figure:
     return figure
 
 
+# --- covariance through a heel strike ---------------------------------------------------------------------------------
+def ellipse(covariance: Array) -> Array:
+    """Points (CIRCLE, 2) at one standard deviation."""
+    values, vectors = np.linalg.eigh(covariance)
+    return circle(CIRCLE) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+
+
+def held(system: cs.ContactSystem, state: cs.State, options: dict[str, Any]) -> Array:
+    """Orthonormal velocities (nv - rows, nv) that leave the standing foot where it is."""
+    run = cs.simulate(system, state, (0.0, MARGIN), **options)
+    closed = run.arcs[0].mode.closed  # type: ignore[attr-defined]
+    rows = system.mechanism.terms(0.0, state.q, state.v, closed).rows
+    return np.linalg.svd(rows)[2][len(rows) :]
+
+
+def scatters() -> plt.Figure:
+    """The walker's velocities around its first heel strike: simulated, with and without the saltation matrix."""
+    from contactsim import scene
+
+    built = scene.build(scene.parse('robot = {name = "biped"}'))
+    system, options = built.system, built.options
+    strike = cs.simulate(system, built.state, (0.0, 1.0), **options).events[0].time
+    sides = (("before the heel strike", strike - MARGIN), ("behind it", strike + MARGIN))
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+    half, space, x = system.nv, system.space(), system.pack(built.state)
+    velocities = held(system, built.state, options)
+    free = np.hstack([np.zeros(velocities.shape), velocities])
+    starts = np.random.default_rng(SEED).normal(size=(SIMULATED, len(free))) @ free
+    for axes, (title, end) in zip(panels, sides, strict=True):
+        run = cs.simulate(system, built.state, (0.0, end), **options)
+        lin = cs.linearize(run)
+        ends = [
+            cs.simulate(system, system.state(space.integrate(x, AMPLITUDE * d)), (0.0, end), **options).final_x
+            for d in starts
+        ]
+        cloud = np.array([space.difference(run.final_x, e) for e in ends])[:, [half + 2, half + 3]] / AMPLITUDE
+        axes.plot(*cloud.T, "o", color=POINTS, ms=2.5, label="simulated")
+        for kind, colour, label in ((True, SMOOTH, "with saltation"), (False, WRONG, "reset alone")):
+            *_, (_, _, _, rows) = carried(lin, free, np.empty(0), kind)
+            seen = rows[:, [half + 2, half + 3]]
+            axes.plot(*(2.0 * ellipse(seen.T @ seen)).T, color=colour, lw=1.8, label=f"{label}, two deviations")
+        axes.set(title=title, xlabel=r"$\delta\dot q_3$ [1/s]", ylabel=r"$\delta\dot q_4$ [1/s]")
+        axes.legend(fontsize=8)
+    return figure
+
+
 def main() -> None:
     """Draw all pictures."""
-    for name, draw in (("bderivative_planar", planar), ("bderivative_biped", bipeds), ("bderivative_tripod", tripods)):
+    pictures = {
+        "bderivative_planar": planar,
+        "bderivative_biped": bipeds,
+        "bderivative_tripod": tripods,
+        "covariance_biped": scatters,
+    }
+    for name, draw in pictures.items():
         target = HERE / f"{name}.png"
         draw().savefig(target, dpi=110)
         print(f"{target}: {target.stat().st_size / 1000:.0f} kB")

@@ -39,12 +39,17 @@ FLOORS = (
     },
     {"events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "variation", "linearization", "analysis"},
-    {"look", "storage", "progress", "grounds", "cast", "scene", "initfile", "examples", "controls", "session"},
+    {"look", "storage", "progress", "plots", "grounds", "cast", "scene", "initfile", "examples", "controls", "session"},
     {"listings", "doctor", "job", "scaffold", "conformance"},
     {"cli", "__main__"},
 )
 # Conveniences that a lower floor offers by calling upwards, from inside a function: (module, what it imports).
-CALLS_UP = {("trajectory", "storage"), ("simulation", "progress")}
+CALLS_UP = {
+    ("trajectory", "storage"),
+    ("trajectory", "plots"),
+    ("linearization", "plots"),
+    ("simulation", "progress"),
+}
 
 # What each package of the project may import of the others.
 MAY_IMPORT = {
@@ -54,6 +59,8 @@ MAY_IMPORT = {
     "contactsim_robots": set(),
 }
 DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
+DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg"}
+OPTIONAL = PROJECT["project"]["optional-dependencies"]
 
 
 @dataclass(frozen=True)
@@ -174,14 +181,14 @@ def test_robots_and_viewer_import_pinocchio_when_they_need_it() -> None:
 def test_everything_imported_is_declared() -> None:
     declared = {entry.split(">")[0].split("[")[0] for entry in PROJECT["project"]["dependencies"]}
     declared |= {"contactsim", *PACKAGES, *sys.stdlib_module_names}
-    plotting = {entry.split(">")[0] for entry in PROJECT["project"]["optional-dependencies"]["plot"]}
+    optional = {entry.split(">")[0] for extra in ("plot", "film") for entry in OPTIONAL[extra]}
     missing = {
         found.name.split(".")[0]
         for package in PACKAGES
         for file, inner in modules(package)
         for found in imports(file, inner)
         if DISTRIBUTIONS.get(root := found.name.split(".")[0], root)
-        not in (declared if found.eager or file.stem != "plots" else declared | plotting)
+        not in declared | (set() if found.eager else optional)
     }
     assert not missing
     assert "h5py" in declared, "xarray's engine h5netcdf reads and writes through h5py, which it does not bring along"

@@ -304,6 +304,16 @@ class Robot:
         """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
         return self._level.lowest_points(np.asarray(q, dtype=float))
 
+    def point_position(self, frame: str, q: Array, point: Any = (0.0, 0.0, 0.0)) -> Array:
+        """Where a `point` (3,) [m] of a frame is, (3,) in the world [m].
+
+        Raises:
+            InputError: there is no such frame.
+        """
+        data, index = self.model.createData(), self.frame_id(frame)
+        pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
+        return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
+
     @property
     def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
         """Contact points, then the contacts between bodies: what a picture marks."""

@@ -430,6 +430,10 @@ class ContactSystem(HybridSystem):
             for i, name in enumerate(self.mechanism.names)
         }
 
+    def energy(self, x: Array, mode: Any = None) -> float:
+        """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""
+        return float(self.mechanism.energy(x[: self.nq], x[self.nq : self.nq + self.nv]))
+
     def loop_forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
         """{loop: force on its first body (3,) [N], with the moment about its origin (6,) [N m]}, in world axes.
 

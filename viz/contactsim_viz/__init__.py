@@ -4,6 +4,6 @@ The viewer reads a trajectory and its robot, or the drawing of its system (see `
 Importing it costs nothing: pinocchio and meshcat are touched when something is drawn.
 """
 
-from .viewer import MeshcatViewer, export_html, export_png, view
+from .viewer import MeshcatViewer, export_html, export_mp4, export_png, view
 
-__all__ = ["MeshcatViewer", "export_html", "export_png", "view"]
+__all__ = ["MeshcatViewer", "export_html", "export_mp4", "export_png", "view"]

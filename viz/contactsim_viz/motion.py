@@ -26,6 +26,7 @@ class Motion:
         mode_time: (m,) seconds after `start`: each frame and each event.
         modes: (m, nc) indices into `MODES`; row k holds from `mode_time[k]` to `mode_time[k + 1]`.
         events: (ne,) seconds after `start`.
+        speed: seconds of the run that a page plays in a second.
     """
 
     start: float
@@ -36,6 +37,12 @@ class Motion:
     mode_time: Array
     modes: np.ndarray
     events: Array
+    speed: float = 1.0
+
+    @property
+    def middles(self) -> Array:
+        """Times (m,) at which the rows of `modes` hold without doubt: between two of `mode_time`, and the last."""
+        return np.append((self.mode_time[:-1] + self.mode_time[1:]) / 2, self.mode_time[-1])
 
     @property
     def duration(self) -> float:
@@ -43,11 +50,11 @@ class Motion:
         return float(self.time[-1])
 
 
-def sample(traj: TrajectoryLike, step: float) -> Motion:
+def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> Motion:
     """Sample `traj` from its first to its last time with a frame at least every `step` seconds."""
     robot = traj.system.robot
     start, end = float(traj.t[0]), float(traj.t[-1])
-    frames = np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
+    frames = frame_times(start, end, step)
     names = [contact.name for contact in marks(robot)]
     states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
     events = np.array([event.time for event in traj.events], dtype=np.float64)
@@ -61,7 +68,13 @@ def sample(traj: TrajectoryLike, step: float) -> Motion:
         mode_time=mode_time - start,
         modes=_modes(traj, mode_time, names),
         events=events - start,
+        speed=speed,
     )
+
+
+def frame_times(start: float, end: float, step: float) -> Array:
+    """Times (n,) of the frames between two times, at least one every `step` seconds."""
+    return np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
 
 
 def _joints(robot: RobotLike, states: Sequence[Array]) -> Array:

@@ -19,13 +19,16 @@ from contactsim.errors import InputError
 
 from .reads import TrajectoryLike
 from .scene import FORCE_COLOUR, Scene
+from .told import details
 
 _MOST_TICKS = 400  # more events than this would paint the time line grey
 _MOST_LINES = 1000  # of the list of events
 _LONGEST_WORD = 60  # of a value in it, in characters
 
 
-def write(scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: float) -> str:
+def write(
+    scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: float, linearization: Any | None = None
+) -> str:
     """The page as text.
 
     Args:
@@ -34,6 +37,7 @@ def write(scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: fl
         title: heading of the page.
         step: seconds between two frames.
         speed: seconds of the run played in a second.
+        linearization: that of the run; its events then say what they do to variations.
     """
     import umsgpack
 
@@ -42,6 +46,7 @@ def write(scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: fl
         gzip.compress(message, compresslevel=6, mtime=0) for message in messages
     )  # no date: equal runs give equal pages
     start, events = float(traj.t[0]), list(traj.events)
+    more = details(traj, linearization)
     run = {
         "commands": [base64.b64encode(part).decode("ascii") for part in packed],
         "start": start,
@@ -51,12 +56,17 @@ def write(scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: fl
         "count": len(events),
         "log": [(_key(event.time - start), words) for event in events[:_MOST_LINES] if (words := told(event))],
         "captions": list(scene.captions),
+        "details": [more[id(event)] for event in events[:_MOST_LINES] if told(event)],
+        "groups": dict(scene.groups),
+        "head": dict(scene.head),
     }
     parts = {
         "@TITLE@": html.escape(title),
         "@LEGEND@": legend(scene),
         "@RUN@": json.dumps(run).replace("</", "<\\/"),
         "@MESHCAT@": bundle(),
+        "@LAYERS@": _file("layers.js"),
+        "@LAYERSTYLE@": _file("layers.css"),
     }
     return filled("page.html", parts)
 

@@ -1,7 +1,8 @@
 """Turns a trajectory into the drawing commands of a meshcat page.
 
 Tree of the page (z up, metres): `/world` holds everything and moves so that the robot stays before the camera;
-under it `robot/<joint>/<geometry>`, `ground`, `contacts/<name>/{open,stick,slip}`, `forces/<name>/{shaft,head}`.
+under it `robot/<joint>/<geometry>`, `ground`, `contacts/<name>/{open,stick,slip}`, `forces/<name>/{shaft,head}`, and
+what the layers of `layers` and `spread` add.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from .commands import (
     track,
     turn_from_z,
 )
+from .layers import Draw
 from .motion import MODES, Motion
 from .reads import Array, ContactLike, RobotLike, marks
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
@@ -48,18 +50,32 @@ class Scene:
         legend: {word: "#rrggbb"}.
         force_scale: newton per metre of a force arrow; None: there are none.
         captions: (seconds after the start, words that hold from there).
+        groups: {name: (node above it, whether it is shown at first)} of what can be shown and hidden.
+        head: {name: (unit, one value for each frame)} of the numbers told beside the time.
     """
 
     commands: list[Command]
     legend: Mapping[str, str] = field(default_factory=dict)
     force_scale: float | None = None
     captions: Sequence[tuple[float, str]] = ()
+    groups: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
+    head: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)
 
 
-def build(traj: Any, motion: Motion) -> Scene:
-    """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`."""
+def build(
+    traj: Any, motion: Motion, layers: Sequence[Draw] = (), sight: Sequence[float] | None = None, zoom: float = 1.0
+) -> Scene:
+    """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`.
+
+    Args:
+        traj: the run.
+        motion: the run, sampled.
+        layers: what draws more over it.
+        sight: (3,) direction to the camera; None: the usual one.
+        zoom: how much closer than usual the camera is.
+    """
     robot = traj.system.robot
-    frame = measure(robot, traj.system.terrain, motion)
+    frame = measure(robot, traj.system.terrain, motion).seen(sight, zoom)
     force_scale = _force_scale(motion, frame.size)
     surface = hills(traj, frame)
     commands = [*stage(frame), *ground_plane(frame), *surface, *_robot(robot, frame.size)]
@@ -71,10 +87,17 @@ def build(traj: Any, motion: Motion) -> Scene:
     for index, contact in enumerate(marks(robot)):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
+    drawn = [layer for draw in layers if (layer := draw(traj, motion, frame)) is not None]
+    for layer in drawn:
+        commands += layer.commands
+        tracks |= layer.tracks
     commands.append(animation(tracks, motion.duration))
+    groups = {layer.name: (layer.path, layer.shown) for layer in drawn}
+    legend = {word: code for layer in drawn for word, code in (layer.legend or {}).items()}
     if not marks(robot):
-        return Scene(commands)
-    return Scene(commands, {mode.lower(): code for mode, code in MODE_COLOURS.items()}, force_scale)
+        return Scene(commands, legend, groups=groups)
+    legend = {mode.lower(): code for mode, code in MODE_COLOURS.items()} | legend
+    return Scene(commands, legend, force_scale, groups={"forces": ("/world/forces", True)} | groups)
 
 
 def hills(traj: Any, frame: Frame) -> list[Command]:
@@ -209,7 +232,8 @@ def _robot_tracks(robot: RobotLike, motion: Motion) -> dict[str, list[Json]]:
 def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
     """A coloured pad for each mode, and the arrow of the force."""
     name, size = node_name(contact.name), frame.size
-    radius = max(1.35 * float(contact.radius), 0.026 * size)
+    own = float(contact.radius)
+    radius = max(min(1.35 * own, 0.6 * own + 0.026 * size), 0.026 * size)  # seen beside a foot, and not as a plate
     pad = cylinder(radius, radius, 0.16 * radius)
     ball = sphere(0.42 * radius)
     rod = cylinder(0.0065 * size, 0.0065 * size, 1.0)

@@ -129,10 +129,10 @@ def drawn(arc: Any, t: float) -> DrawingLike:
 # --- the scene ------------------------------------------------------------------------------------
 
 
-def build(sketch: Sketch) -> Scene:
-    """Draw the parts and the ground, and animate them along the run."""
+def build(sketch: Sketch, sight: Sequence[float] | None = None, zoom: float = 1.0) -> Scene:
+    """Draw the parts and the ground, and animate them along the run, seen from `sight` (3,) where it is given."""
     first = sketch.drawings[0]
-    frame = measure(sketch)
+    frame = measure(sketch).seen(sight, zoom)
     commands = setting(frame, first.ground)
     frames = np.linspace(0.0, sketch.duration, len(frame.target))
     tracks = {"/world": [track("position", "vector3", frames, -frame.target)]}

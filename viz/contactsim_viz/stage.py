@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,19 @@ class Frame:
         target: (n, 3) point before the camera in each frame, world axes, metres.
         ground: the plane of a flat ground, or None.
         sight: (3,) direction from the target to the camera.
+        zoom: how much closer than usual the camera is.
     """
 
     size: float
     target: Array
     ground: Plane | None
     sight: Array = field(default_factory=lambda: CAMERA_DIRECTION)
+    zoom: float = 1.0
+
+    def seen(self, sight: Any | None, zoom: float) -> Frame:
+        """The same, seen from another direction (None: the same one) and distance."""
+        own = self.sight if sight is None else np.asarray(sight, dtype=np.float64)
+        return replace(self, sight=own, zoom=zoom)
 
     @property
     def normal(self) -> Array:
@@ -97,7 +104,7 @@ def stage(frame: Frame) -> list[Command]:
         "aspect": 1.6,
         "near": 0.01 * size,
         "far": 100.0 * size,
-        "position": _upright(unit(frame.sight) * 0.48 * size / np.sin(np.radians(_CAMERA_FOV / 2))),
+        "position": _upright(unit(frame.sight) * 0.48 * size / np.sin(np.radians(_CAMERA_FOV / 2)) / frame.zoom),
     }
     return [
         *cleared,

@@ -6,19 +6,60 @@ import math
 import os
 import re
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from contactsim.errors import InputError
 
 from . import snapshot
-from .reads import SessionLike, TrajectoryLike
+from .reads import SessionLike, TrajectoryLike, marks
 
 if TYPE_CHECKING:
     from .scene import Scene
 
 
-def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: float = 60.0, speed: float = 1.0) -> Path:
+@dataclass(frozen=True)
+class _Wishes:
+    """What a user wants of a page; see `export_html`."""
+
+    fps: float = 60.0
+    speed: float = 1.0
+    linearization: Any | None = None
+    spreads: Sequence[Any] = ()
+    sight: Sequence[float] | None = None
+    zoom: float = 1.0
+    show: Sequence[str] = ()
+    hide: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("fps", "speed", "zoom"):
+            _positive(name, getattr(self, name))
+        if self.sight is not None:
+            sight = [float(x) for x in self.sight]
+            if len(sight) != 3 or not all(map(math.isfinite, sight)) or not any(sight):
+                raise InputError(f"sight = {self.sight!r} must be a direction (x, y, z) from the robot to the camera")
+
+    @property
+    def step(self) -> float:
+        """Seconds of the run between two frames."""
+        return self.speed / self.fps
+
+
+def export_html(
+    traj: TrajectoryLike,
+    path: str | os.PathLike[str],
+    *,
+    fps: float = 60.0,
+    speed: float = 1.0,
+    linearization: Any | None = None,
+    spreads: Sequence[Any] = (),
+    sight: Sequence[float] | None = None,
+    zoom: float = 1.0,
+    show: Sequence[str] = (),
+    hide: Sequence[str] = (),
+) -> Path:
     """Write one offline HTML file in which the robot (or what a system draws) moves.
 
     Args:
@@ -26,6 +67,12 @@ def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: floa
         path: the file to write.
         fps: frames a second on the screen.
         speed: seconds of the run played in a second; 0.1 is slow motion.
+        linearization: `contactsim.linearize(traj)`; the list of events then tells the norm of each saltation matrix.
+        spreads: clouds of perturbed states of a Robot to show, as `lin.spread(...)` makes them.
+        sight: direction (x, y, z) from what is shown to the camera, z up; None: from the front and the side.
+        zoom: how much closer than usual the camera is.
+        show: groups that are seen when the page opens: "forces", "cones", "impulses", "traces", or a spread's name.
+        hide: groups that are not.
 
     Returns:
         the file that was written.
@@ -34,7 +81,8 @@ def export_html(traj: TrajectoryLike, path: str | os.PathLike[str], *, fps: floa
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
     file = _writable(path)
-    file.write_text(_page(traj, fps, speed), encoding="utf-8")
+    wishes = _Wishes(fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide))
+    file.write_text(_page(traj, wishes), encoding="utf-8")
     return file
 
 
@@ -48,7 +96,7 @@ def view(traj: TrajectoryLike, open_browser: bool = True, *, fps: float = 60.0) 
     """
     from . import serve
 
-    serve.show(_page(traj, fps, 1.0), open_browser)
+    serve.show(_page(traj, _Wishes(fps=fps)), open_browser)
 
 
 def live(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
@@ -76,6 +124,7 @@ def export_png(
     t: float | None = None,
     width: int = 1280,
     height: int = 800,
+    **options: Any,
 ) -> Path:
     """Write a picture of the trajectory at one time; needs Chromium or Google Chrome.
 
@@ -85,6 +134,7 @@ def export_png(
         t: time in seconds, the middle of the run by default.
         width: pixels.
         height: pixels.
+        options: of `export_html`, such as `show`.
 
     Returns:
         the file that was written.
@@ -100,8 +150,49 @@ def export_png(
     _positive("height", height)
     file = _writable(path)
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
-        page = export_html(traj, Path(folder) / "page.html")
+        page = export_html(traj, Path(folder) / "page.html", **options)
         snapshot.take(page, file, f"t={moment!r}&still", width, height)
+    return file
+
+
+def export_mp4(
+    traj: TrajectoryLike,
+    path: str | os.PathLike[str],
+    *,
+    fps: float = 30.0,
+    width: int = 1280,
+    height: int = 800,
+    **options: Any,
+) -> Path:
+    """Write a film of the trajectory; needs Chromium or Google Chrome, and ffmpeg.
+
+    Args:
+        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
+        path: the file to write.
+        fps: frames a second.
+        width: pixels, even.
+        height: pixels, even.
+        options: of `export_html`, such as `speed` and `show`.
+
+    Returns:
+        the file that was written.
+
+    Raises:
+        InputError: no browser or no ffmpeg is found, or a reason of `export_html`.
+    """
+    from . import film
+
+    for name, pixels in (("width", width), ("height", height)):
+        _positive(name, pixels)
+        if pixels % 2:
+            raise InputError(f"{name} = {pixels} is odd; a film needs an even number of pixels")
+    file, wishes = _writable(path), _Wishes(fps=fps, **options)
+    film.demand_tools()
+    duration = float(traj.t[-1]) - float(traj.t[0])
+    with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
+        page = Path(folder) / "page.html"
+        page.write_text(_page(traj, wishes), encoding="utf-8")
+        film.take(page, file, film.Reel(fps, wishes.step, duration, width, height))
     return file
 
 
@@ -110,36 +201,64 @@ class MeshcatViewer:
     """The viewer as a plugin: the module's functions under one name."""
 
     export_html = staticmethod(export_html)
+    export_mp4 = staticmethod(export_mp4)
     export_png = staticmethod(export_png)
     live = staticmethod(live)
     view = staticmethod(view)
 
 
-def _page(traj: TrajectoryLike, fps: float, speed: float) -> str:
+def _page(traj: TrajectoryLike, wishes: _Wishes) -> str:
     from . import page
 
-    _positive("fps", fps)
-    _positive("speed", speed)
-    built, title = _scene(traj, speed / fps)
-    return page.write(built, traj, title, speed / fps, speed)
+    built, title = _scene(traj, wishes)
+    built = replace(built, groups=_shown(built, wishes))
+    return page.write(built, traj, title, wishes.step, wishes.speed, wishes.linearization)
 
 
-def _scene(traj: TrajectoryLike, step: float) -> tuple[Scene, str]:
+def _shown(scene: Scene, wishes: _Wishes) -> dict[str, tuple[str, bool]]:
+    """The groups of a scene, shown and hidden as wished."""
+    groups = dict(scene.groups)
+    for names, seen in ((wishes.show, True), (wishes.hide, False)):
+        for name in names:
+            if name not in groups:
+                known = ", ".join(groups) or "none"
+                raise InputError(f"this run has no group '{name}' to show or hide; there are {known}")
+            groups[name] = (groups[name][0], seen)
+    return groups
+
+
+def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
     """What is drawn, and what it is called."""
-    from . import motion, scene, sketch
+    from . import motion, sketch, told
 
     robot = getattr(traj.system, "robot", None)
     model = getattr(robot, "model", None)
     if model is not None:
-        return scene.build(traj, motion.sample(traj, step)), model.name or "robot"
+        return _robot_scene(traj, wishes), model.name or "robot"
     if hasattr(traj.system, "drawing"):
+        if wishes.spreads:
+            raise InputError("spreads are shown around a Robot only; leave 'spreads' empty, or plot them")
         words = re.findall("[A-Z]?[^A-Z]+|[A-Z]+", type(traj.system).__name__)
-        return sketch.build(sketch.sample(traj, step)), " ".join(words).lower()
+        built = sketch.build(sketch.sample(traj, wishes.step), wishes.sight, wishes.zoom)
+        times = motion.frame_times(float(traj.arcs[0].t0), float(traj.arcs[-1].t1), wishes.step)
+        return replace(built, head=told.energies(traj, times)), " ".join(words).lower()
     kind = type(traj.system if robot is None else robot).__name__
     raise InputError(
         f"the {kind} of this run has no geometry to show; plot its states, build it as a Robot, or give"
         f" {type(traj.system).__name__} a method drawing(t, x, chart) that returns a contactsim.look.Drawing"
     )
+
+
+def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
+    from . import layers, motion, scene, told
+    from .spread import spread_layers
+
+    sampled = motion.sample(traj, wishes.step, wishes.speed)
+    over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads))
+    built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
+    names = [contact.name for contact in marks(traj.system.robot)]
+    head = told.energies(traj, sampled.time + sampled.start)
+    return replace(built, captions=told.modes_in_words(names, sampled), head=head)
 
 
 def _positive(name: str, value: float) -> None:

@@ -19,7 +19,7 @@ from contactsim.differences import STEP
 from .controller import HALF_CYCLE, PHASES, TRIPODS, Command
 from .dynamics import Dynamics, Evaluation, Setting
 from .geometry import from_spherical, toes
-from .ledger import energy_ledger
+from .ledger import energy, energy_ledger
 from .motor import armature_current, armature_voltage
 from .parameters import LEGS, HexapodParameters
 from .state import (
@@ -462,6 +462,10 @@ class CompliantHexapod(Model):
         out = {"time": t} | dict(zip(NAMES, x.tolist(), strict=True))
         out |= {f"{name}{i}": float(values[i]) for name, values in columns.items() for i in range(LEGS)}
         return out | {"total_current": float(np.abs(current).sum()), "chart": float(chart.number)}
+
+    def energy(self, x: Array, chart: Hashable) -> float:
+        """Kinetic energy, that of height, and that of the springs of the standing legs [J]."""
+        return energy(self.dynamics, x, self.flow(LegChart.of(chart)).setting)
 
     def drawing(self, t: float, x: Array, chart: Hashable) -> Drawing:
         """What the robot looks like at a state."""

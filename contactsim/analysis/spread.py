@@ -1,0 +1,210 @@
+"""Where a point of a robot is along runs that start a little differently: clouds and ellipsoids to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array
+from ..variation import ArcVariation
+from .matrices import symmetric
+
+if TYPE_CHECKING:
+    from ..linearization import EventLinearization, Linearization
+
+SAMPLES = 120  # times of a spread, where none are given
+THIN = 1e-9  # of the largest singular value, below which directions do not count
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Displacements of a point of a robot, carried along a run to first order.
+
+    Attributes:
+        name: what it is called in a picture.
+        t: times (N,) [s]; both sides of an event share a time.
+        centre: (N, 3) the point of the run itself, in the world [m].
+        offsets: (N, m, 3) displacement of the point for each start [m].
+        faces: (k, 3) triangles of the surface that the starts lie on; None: there is none.
+        ellipsoid: whether the starts are a square root of a covariance, so that `covariances` are what is meant.
+        corrected: whether events act by their derivative; else by that of the reset alone.
+        scale: how much larger a picture shows the displacements.
+        shift: (3,) where a picture shows them, from the point [m].
+    """
+
+    name: str
+    t: Array
+    centre: Array
+    offsets: Array
+    faces: Array | None
+    ellipsoid: bool
+    corrected: bool
+    scale: float
+    shift: Array
+
+    @property
+    def covariances(self) -> Array:
+        """J P J^T (N, 3, 3) of the point [m^2]: sums over the starts, which are a square root of P0."""
+        return np.einsum("nmi,nmj->nij", self.offsets, self.offsets)
+
+
+def spread(
+    lin: Linearization,
+    frame: str,
+    starts: Any = None,
+    *,
+    covariance: Any = None,
+    point: Any = (0.0, 0.0, 0.0),
+    times: Sequence[float] | None = None,
+    corrected: bool = True,
+    shown: Any = None,
+    scale: float = 1.0,
+    shift: Any = (0.0, 0.0, 0.0),
+    name: str = "",
+) -> Spread:
+    """Where a point of a robot is along perturbed runs, to first order: p + J(q) dq(t).
+
+    Along arcs dx' = A dx. At an event dx+ = S dx- with the saltation matrix, or the piece of the B-derivative that dx-
+    selects where several things happen at once; with ``corrected=False`` dx+ = D_x R dx-, by the reset alone, which is
+    what a linearization without saltation matrices would give.
+
+    Args:
+        lin: the linearized run of a ContactSystem with a Robot.
+        frame: name of a frame of the robot.
+        starts: perturbations (m, n) of the start in tangent coordinates (dq, dv, dz).
+        covariance: in place of `starts`, the covariance (n, n) of the start.
+        point: (3,) in the frame [m].
+        times: when to look (N,) [s]; by default evenly over the run. Both sides of the events come with them.
+        corrected: whether events act by their derivative.
+        shown: what of the variations is looked at in place of the point's displacement: rows (3, n) for x, y and z, for
+            example those of angular velocities.
+        scale: how much larger a picture shows the displacements.
+        shift: (3,) where a picture shows them, from the point, in the world [m].
+        name: what it is called in a picture.
+
+    Raises:
+        InputError: the system has no Robot, there is no such frame, or the perturbations have the wrong shape.
+        NonDifferentiableError: neighbouring runs end in states apart from each other, or a covariance meets an event
+            with several linear pieces.
+    """
+    system = lin.trajectory.system
+    robot: Any = getattr(system, "robot", None)
+    if not hasattr(robot, "point_position"):
+        raise InputError(f"the points of a {type(robot or system).__name__} have no places; spread that of a Robot")
+    if (starts is None) == (covariance is None):
+        raise InputError("a spread needs either starts or a covariance; give one of them")
+    given = _starts(lin, starts) if covariance is None else root(symmetric("covariance", covariance, lin.dim))
+    label = name or f"{frame} {'with' if corrected else 'without'} saltation"
+    single = covariance is not None
+    rows = None if shown is None else _rows(lin, shown)
+    moments, places, offsets = [], [], []
+    for t, x, owner, dx in carried(lin, given, _times(lin, times), corrected, single):
+        q = owner.state(x).q
+        moments.append(t)
+        places.append(robot.point_position(frame, q, point))
+        offsets.append(dx[:, : owner.nv] @ jacobian(owner, frame, q, point).T if rows is None else dx @ rows.T)
+    return Spread(
+        name=label,
+        t=np.array(moments),
+        centre=np.array(places),
+        offsets=np.array(offsets),
+        faces=None if single else _faces(given),
+        ellipsoid=single,
+        corrected=corrected,
+        scale=scale,
+        shift=np.array(shift, dtype=float),
+    )
+
+
+def carried(
+    lin: Linearization, starts: Array, times: Array, corrected: bool = True, single: bool = False
+) -> Iterator[tuple[float, Array, Any, Array]]:
+    """(t, plain state, system, variations (m, n)) at `times`, at the ends of arcs, and on both sides of events.
+
+    `single` demands one matrix of each event.
+    """
+    variations, trajectory = starts, lin.trajectory
+    for stretch in lin.stretches():
+        piece = stretch.piece
+        if not isinstance(piece, ArcVariation):
+            variations = _through(piece, variations, corrected, single)
+            continue
+        inside = times[(times > stretch.t0) & (times < stretch.t1)]
+        now, arc = stretch.t0, trajectory.arc_at(stretch.t0)
+        yield now, arc(now), arc.system, variations
+        for t in (*inside.tolist(), stretch.t1):
+            variations = variations @ piece.propagate(now, t, np.eye(piece.dim)).T
+            now = t
+            yield now, arc(now), arc.system, variations
+
+
+def _through(event: EventLinearization, variations: Array, corrected: bool, single: bool) -> Array:
+    if not corrected:
+        return variations @ event.reset.T
+    return variations @ event.saltation.T if single else event.apply(variations)
+
+
+def jacobian(system: Any, frame: str, q: Array, point: Any) -> Array:
+    """J (3, nv): a step dq moves the point of the frame by J dq in the world, since a force f on it acts as J^T f."""
+    return np.array([system.mechanism.generalised_force(q, frame, axis, np.asarray(point)) for axis in np.eye(3)])
+
+
+def root(covariance: Array) -> Array:
+    """Rows r_k (m, n) with the sum of r_k r_k^T = `covariance` (n, n)."""
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > THIN * max(float(values[-1]), 0.0)
+    return (vectors[:, kept] * np.sqrt(values[kept])).T
+
+
+def ball(directions: Any, count: int = 162) -> Array:
+    """Starts (count, n) spread evenly on the surface of a ball, or what becomes of it along `directions` (3, n).
+
+    The points are those of Fibonacci's lattice on the sphere; a direction's length is the radius along it.
+
+    Raises:
+        InputError: the directions are not three rows.
+    """
+    rows = np.asarray(directions, dtype=float)
+    if rows.ndim != 2 or len(rows) != 3 or count < 4:
+        raise InputError(
+            f"a ball has {rows.shape} as directions and {count} points; give three rows (3, n) and 4 or more"
+        )
+    k = np.arange(count) + 0.5
+    z, angle = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
+    radius = np.sqrt(1.0 - z**2)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z]) @ rows
+
+
+def _starts(lin: Linearization, starts: Any) -> Array:
+    given = np.asarray(starts, dtype=float)
+    if given.ndim != 2 or given.shape[1] != lin.dim or not len(given) or not np.isfinite(given).all():
+        raise InputError(f"the starts have shape {given.shape}; give finite tangent vectors (m, {lin.dim})")
+    return given
+
+
+def _rows(lin: Linearization, shown: Any) -> Array:
+    rows = np.asarray(shown, dtype=float)
+    if rows.shape != (3, lin.dim) or not np.isfinite(rows).all():
+        raise InputError(f"'shown' has shape {rows.shape}; give three rows of finite numbers (3, {lin.dim})")
+    return rows
+
+
+def _times(lin: Linearization, times: Sequence[float] | None) -> Array:
+    if times is None:
+        return np.linspace(lin.t0, lin.t1, SAMPLES)
+    return np.unique(np.asarray(times, dtype=float))
+
+
+def _faces(starts: Array) -> Array | None:
+    """Triangles (k, 3) of a surface in three directions on which all starts lie; None where there is no such one."""
+    left, values, _ = np.linalg.svd(starts, full_matrices=False)
+    if len(values) < 3 or int(np.sum(values > THIN * values[0])) != 3:
+        return None
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(left[:, :3])
+    return np.array(hull.simplices) if len(hull.vertices) == len(starts) else None

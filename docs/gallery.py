@@ -1,0 +1,232 @@
+"""Makes the gallery of docs/: for each run a picture, a page to play, and the command that makes them.
+
+`python docs/gallery.py` writes docs/gallery/*.png, docs/gallery/*.html (not kept in the repository) and
+docs/gallery.md; names as arguments choose some of the runs. It needs Chromium, and matplotlib for its pictures' size
+(pip install -e ".[plot]").
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import contactsim as cs
+from contactsim import cli, job
+
+HERE = Path(__file__).parent
+FOLDER = HERE / "gallery"
+SIZE = {"width": 960, "height": 600}  # pixels of a picture
+STEP = 4  # of 256, of the brightness of a picture
+DEVIATION = 0.03  # m/s and rad/s, standard deviation of the velocities that the walker starts with
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One run of the gallery.
+
+    Attributes:
+        name: of its files.
+        target, settings: what `contactsim run` is given.
+        options: of `contactsim run`, by the name of their key.
+        words: a sentence on it.
+        moment: of the picture [s].
+        look: options of export_html.
+        show: groups of the picture that the page hides at first.
+    """
+
+    name: str
+    target: str
+    words: str
+    moment: float
+    options: dict[str, float] = field(default_factory=dict)
+    look: dict[str, Any] = field(default_factory=dict)
+    show: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """What makes the page and a picture of mid-run."""
+        options = "".join(f" --{key} {value:g}" for key, value in self.options.items())
+        return f"contactsim run {self.target}{options} --html --png"
+
+    def run(self) -> cs.Trajectory:
+        """The run of the command."""
+        make = cli.model_job if cli.is_model(self.target) else cli.robot_job
+        work = make(self.target, [], self.options)
+        return job.simulate(work.simulation, work.end, work.title)
+
+
+EXHIBITS = (
+    Exhibit(
+        "hexapod",
+        "hexapod",
+        "Six legs, eighteen motors: it drops, lands on six feet and walks in a tripod gait. Cones show which forces"
+        " friction can take; each arrow stays inside its cone while the foot sticks.",
+        2.05,
+        show=("cones",),
+        look={"sight": (1.0, -1.35, 0.55), "zoom": 1.12},
+    ),
+    Exhibit(
+        "biped",
+        "biped",
+        "A passive walker: no motor, only the slope drives it. Every heel strike is an impact.",
+        1.15,
+        show=("cones",),
+        look={"sight": (0.7, -1.5, 0.35), "zoom": 0.85},
+    ),
+    Exhibit("slip", "slip", "The spring-loaded inverted pendulum runs: a mass on a massless leg.", 0.62),
+    Exhibit(
+        "compliant-hexapod",
+        "compliant-hexapod",
+        "The compliant hexapod of SimSect: a body on six springy legs, each driven by a motor at its hip.",
+        0.9,
+        {"time": 2.0},
+    ),
+    Exhibit(
+        "box",
+        "docs/gallery/box.toml",
+        "A parcel is thrown, tumbles over its corners, slides and comes to rest. Violet arrows are impulses, orange"
+        " bands the traces of slipping corners.",
+        0.72,
+        show=("cones",),
+        look={"sight": (1.3, -1.0, 0.8), "zoom": 0.72},
+    ),
+    Exhibit(
+        "sphere",
+        "docs/gallery/sphere.toml",
+        "A ball is set down sliding, with side spin: friction bends its way until it rolls, which is an event, too.",
+        0.62,
+        show=("cones",),
+        look={"sight": (1.3, -0.75, 0.8), "zoom": 0.42},
+    ),
+)
+
+
+def make(exhibit: Exhibit) -> str:
+    """Page and picture of a run; its part of gallery.md."""
+    run = exhibit.run()
+    page = cs.export_html(run, FOLDER / f"{exhibit.name}.html", **exhibit.look)
+    options = {"t": exhibit.moment, "show": exhibit.show, **exhibit.look}
+    save(exhibit.name, lambda path: cs.export_png(run, path, **SIZE, **options))
+    return told(exhibit.name, exhibit.words, exhibit.command, page)
+
+
+def save(name: str, draw: Callable[[Path], object]) -> None:
+    """A picture in steps of brightness that are not seen, and that make it small."""
+    from PIL import Image
+
+    path = FOLDER / f"{name}.png"
+    draw(path)
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").point([min(255, round(value / STEP) * STEP) for value in range(256)] * 3)
+    few.save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+def told(name: str, words: str, command: str, page: Path) -> str:
+    """A section of gallery.md."""
+    weight = page.stat().st_size / 1e6
+    print(f"{page}: {weight:.2f} MB")
+    title = name.replace("-", " ").replace("_", " ").capitalize().replace("Slip", "SLIP")
+    return f"## {title}\n\n{words}\n\n![{title}](gallery/{name}.png)\n\n```bash\n{command}\n```\n\n" + (
+        f"The page [gallery/{name}.html](gallery/{name}.html) ({weight:.1f} MB) plays offline.\n"
+    )
+
+
+# --- derivatives ------------------------------------------------------------------------------------------------------
+
+
+def landing() -> str:
+    """The piecewise-linear image of a ball of tilts and heights, where three feet touch down at once."""
+    sys.path.insert(0, str(HERE.parent / "tests"))
+    from touchdowns import tripod
+
+    run = tripod().run()
+    lin = cs.linearize(run)
+    half = lin.dim // 2
+    starts = cs.ball(0.1 * np.eye(lin.dim)[[3, 4, 2]])
+    rates = np.diag([0.3, 2.0, 9.0]) @ np.eye(lin.dim)[[half + 3, half + 4, half + 2]]
+    clouds = [
+        lin.spread(
+            "body",
+            starts,
+            shown=rates,
+            shift=(0.0, 0.0, 0.2),
+            corrected=kind,
+            name=f"with{'out' * (not kind)} saltation",
+        )
+        for kind in (True, False)
+    ]
+    look = {"spreads": clouds, "linearization": lin, "speed": 0.01, "sight": (0.6, -1.0, 0.5), "zoom": 0.95}
+    page = cs.export_html(run, FOLDER / "landing.html", **look)
+    save("landing", lambda path: cs.export_png(run, path, t=run.events[0].time + 5e-3, **SIZE, **look))
+    words = (
+        "Three feet of the hexapod touch down at once, and a ball of perturbed tilts and heights becomes a body with"
+        " creases in the space of turning rates and vertical speed: one linear piece for each order of the touch-downs."
+        " Blue with the B-derivative, red with the reset alone, which knows nothing of earlier and later touch-downs."
+    )
+    return told("landing", words, "python docs/gallery.py landing", page)
+
+
+def held(run: cs.Trajectory) -> np.ndarray:
+    """Orthonormal perturbations (m, 2 nv) of the velocities at the start that leave the standing foot where it is."""
+    state = run(run.t[0])
+    rows = run.system.mechanism.terms(0.0, state.q, state.v, run.arcs[0].mode.closed).rows
+    free = np.linalg.svd(rows)[2][len(rows) :]
+    return np.hstack([np.zeros(free.shape), free])
+
+
+def scatter() -> str:
+    """The covariance of the walker's hip through its heel strikes, with and without saltation."""
+    exhibit = Exhibit("scatter", "biped", "", 0.92, {"time": 1.4}, {"sight": (0.1, -1.5, 0.3), "zoom": 0.6})
+    run = exhibit.run()
+    lin = cs.linearize(run)
+    free = held(run)
+    start = DEVIATION**2 * free.T @ free
+    clouds = [
+        lin.spread("hip", covariance=start, corrected=kind, scale=6.0, shift=(0.0, 0.0, up), name=name)
+        for kind, up, name in ((True, 0.18, "with saltation"), (False, 0.28, "without"))
+    ]
+    look = {"spreads": clouds, "linearization": lin, **exhibit.look}
+    page = cs.export_html(run, FOLDER / "scatter.html", **look)
+    save("scatter", lambda path: cs.export_png(run, path, t=exhibit.moment, **SIZE, **look))
+    words = (
+        "One standard deviation of where the walker's hip is, six times as large and above it, if the velocities with"
+        " which it starts on its foot are known to 0.03 m/s and rad/s. The hip moves on a circle, so its ellipsoid is a"
+        " needle. The heel strike makes the walk more certain: the blue one goes through it with the saltation matrix."
+        " The red one, with the reset alone, goes on to grow."
+    )
+    return told("scatter", words, "python docs/gallery.py scatter", page)
+
+
+EXTRAS: dict[str, Callable[[], str]] = {"landing": landing, "scatter": scatter}
+
+HEAD = """# Gallery
+
+Made by `python docs/gallery.py`. Each page is one file that needs no network; its boxes show and hide forces, friction
+cones, impulses and slip traces, and its list of events leads to each of them. The pages themselves are not kept in the
+repository.
+"""
+
+
+def main(names: Sequence[str]) -> None:
+    """Make all, or those that are named."""
+    FOLDER.mkdir(exist_ok=True)
+    chosen = {exhibit.name: (lambda exhibit=exhibit: make(exhibit)) for exhibit in EXHIBITS} | EXTRAS
+    unknown = set(names) - set(chosen)
+    if unknown:
+        sys.exit(f"there is no {', '.join(sorted(unknown))} in the gallery; choose of {', '.join(chosen)}")
+    parts = [work() for name, work in chosen.items() if not names or name in names]
+    if not names:
+        (HERE / "gallery.md").write_text("\n".join([HEAD, *parts]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,310 @@
+"""What lies over a robot and comes and goes: friction cones, impulses that flash, and the traces of slipping.
+
+Each layer is a group of nodes below one path, which the page shows and hides as a whole:
+`/world/cones/<name>/<k>`, `/world/impulses/<name>`, `/world/traces/<name>/<k>`. Inside, only visibility and poses move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .commands import (
+    Command,
+    facing,
+    glowing,
+    node_name,
+    place,
+    placed,
+    put,
+    rgba,
+    set_property,
+    switch,
+    track,
+    turn_from_z,
+)
+from .motion import MODES, Motion
+from .reads import Array
+from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
+from .stage import Frame, round_number
+
+IMPULSE_COLOUR, STICK_CONE, SLIP_CONE, TRACE_COLOUR = "#7a3ff2", "#12b76a", "#f79009", "#f79009"
+
+_SLANT = 0.16  # of a robot's size: side of a friction cone
+_GLASS = 0.2  # opacity of a cone
+_LONGEST = 0.3  # of a robot's size: arrow of a strong impulse
+_FLASH = 0.3  # seconds on the screen that an impulse is seen
+_FAINTEST = 5e-3  # of the strongest impulse, below which none flashes: the last of many small bounces
+_RING = 0.09  # of a robot's size: radius of the ring that a flash ends with
+_WIDTH, _LIFT = 0.016, 0.0015  # of a robot's size: width of a trace, and its height above ground
+_CHUNK = 0.02  # of a robot's size: length of a trace that appears at once
+_MOST_CHUNKS = 500  # of all traces together; more are made longer
+_LEAST = 1e-3  # of a robot's size: a slip that is shorter leaves no trace
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A group of nodes that is shown and hidden as a whole.
+
+    Attributes:
+        name: what it is called in the page.
+        path: node above them all.
+        commands: what is drawn.
+        tracks: {path: tracks} along which it moves.
+        shown: whether it is seen when the page opens.
+        legend: {word: "#rrggbb"} of its colours.
+    """
+
+    name: str
+    path: str
+    commands: Sequence[Command]
+    tracks: Mapping[str, list[Json]]
+    shown: bool = True
+    legend: Mapping[str, str] | None = None
+
+
+Draw = Callable[[Any, Motion, Frame], Layer | None]
+
+
+def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
+    """The cone of forces that each closed contact may take, its axis along the normal of the ground.
+
+    The half angle is arctan of the static coefficient while the contact sticks, of the kinetic one while it slips.
+    """
+    shapes: list[Command] = []
+    tracks: dict[str, list[Json]] = {}
+    directions = _normals(traj, motion, frame)
+    coefficients = _coefficients(traj, motion)
+    if coefficients is None:
+        return None
+    for index, contact in enumerate(traj.system.robot.contacts):
+        path = f"/world/cones/{node_name(contact.name)}"
+        tracks[path] = [
+            track("position", "vector3", motion.time, motion.points[:, index]),
+            _turning(motion.time, directions[:, index]),
+        ]
+        for number, (mode, colour) in enumerate((("STICK", STICK_CONE), ("SLIP", SLIP_CONE))):
+            closed = motion.modes[:, index] == MODES.index(mode)
+            values = coefficients[:, index, number]
+            for k, value in enumerate(np.unique(values[closed & (values > 0.0)])):
+                node = f"{path}/{mode.lower()}{k}"
+                shapes += [put(node, _cone(float(value), frame.size, colour)), shadowless(node)]
+                tracks[node] = [switch(motion.mode_time, closed & (values == value))]
+    return Layer("cones", "/world/cones", shapes, tracks, shown=False) if shapes else None
+
+
+def _cone(friction: float, size: float, colour: str) -> Json:
+    """An open cone, tip at the origin, around the z axis."""
+    angle = float(np.arctan(friction))
+    height, radius = _SLANT * size * np.cos(angle), _SLANT * size * np.sin(angle)
+    colours = rgba(colour)
+    colours[3] = _GLASS
+    matrix = np.eye(4)
+    matrix[2, 3] = height / 2
+    shape = cylinder(0.0, float(radius), float(height)) | {"openEnded": True}
+    return mesh(shape, glowing(colour, _GLASS) | {"depthWrite": False}, matrix @ Y_TO_Z)
+
+
+def shadowless(path: str) -> Command:
+    """Let a node that is drawn cast no shadow."""
+    return set_property(f"{path}/<object>", "castShadow", False)
+
+
+def _coefficients(traj: Any, motion: Motion) -> Array | None:
+    """Static and kinetic coefficients (m, nc, 2) that hold from each time of `mode_time`; None: nobody knows them."""
+    if not hasattr(traj, "arc_at") or not hasattr(traj.system, "friction"):
+        return None
+    count, middles = len(traj.system.robot.contacts), motion.middles + motion.start
+    systems = [traj.arc_at(float(t)).system for t in middles]
+    known = {id(s): np.column_stack([s.static_friction[:count], s.friction[:count]]) for s in systems}
+    return np.array([known[id(system)] for system in systems])
+
+
+def _normals(traj: Any, motion: Motion, frame: Frame) -> Array:
+    """Normal of the ground (n, nc, 3) at each contact."""
+    terrain = traj.system.terrain
+    if frame.ground is not None or not hasattr(terrain, "surface"):
+        return np.broadcast_to(frame.normal, motion.points.shape)
+    rows = [
+        terrain.surface(float(t), points).normal
+        for t, points in zip(motion.time + motion.start, motion.points, strict=True)
+    ]
+    return np.array(rows).reshape(motion.points.shape)
+
+
+def _turning(time: Array, normals: Array) -> Json:
+    """Track of turns from the z axis to `normals` (n, 3); one key where they stay."""
+    still = bool((normals == normals[0]).all())
+    return track(
+        "quaternion", "quaternion", time[:1] if still else time, turn_from_z(normals[:1] if still else normals)
+    )
+
+
+# --- impulses -------------------------------------------------------------------------------------
+
+
+def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
+    """An arrow that flashes where a contact took an impulse, and a ring that widens on the ground."""
+    found = _hits(traj, motion)
+    strongest = max((float(np.linalg.norm(impulse)) for hits in found.values() for _, _, impulse in hits), default=0.0)
+    if strongest <= 0.0:
+        return None
+    found = {
+        name: kept
+        for name, hits in found.items()
+        if (kept := [hit for hit in hits if np.linalg.norm(hit[2]) >= _FAINTEST * strongest])
+    }
+    newton = round_number(strongest / (_LONGEST * frame.size))
+    shapes: list[Command] = []
+    tracks: dict[str, list[Json]] = {}
+    for name, hits in found.items():
+        path = f"/world/impulses/{node_name(name)}"
+        shapes += _flash(path, frame)
+        tracks |= _flashing(path, hits, motion, 1.0 / newton)
+    return Layer(
+        "impulses", "/world/impulses", shapes, tracks, legend={f"impulse, 1 m = {newton:g} N s": IMPULSE_COLOUR}
+    )
+
+
+def _hits(traj: Any, motion: Motion) -> dict[str, list[tuple[float, Array, Array]]]:
+    """{contact: (seconds after the start, point (3,), impulse (3,) in world axes) in the order of time}."""
+    robot = traj.system.robot
+    order = {contact.name: k for k, contact in enumerate(robot.contacts)}
+    out: dict[str, list[tuple[float, Array, Array]]] = {}
+    for event in traj.events:
+        given = {n: np.asarray(p, dtype=float) for n, p in getattr(event, "impulses", {}).items() if n in order}
+        given = {name: p for name, p in given.items() if p.shape == (3,) and np.linalg.norm(p) > 0.0}
+        if given:
+            points = np.asarray(robot.contact_positions(np.asarray(event.state_pre.q)), dtype=float)
+        for name, impulse in given.items():
+            out.setdefault(name, []).append((float(event.time) - motion.start, points[order[name]], impulse))
+    return out
+
+
+def _flash(path: str, frame: Frame) -> list[Command]:
+    violet, upwards = glowing(IMPULSE_COLOUR), np.eye(4)
+    upwards[2, 3] = 0.5
+    size = frame.size
+    rod, tip = cylinder(0.009 * size, 0.009 * size, 1.0), cylinder(0.024 * size, 0.0, 0.06 * size)
+    ring = {
+        "type": "RingGeometry",
+        "innerRadius": 0.78 * _RING * size,
+        "outerRadius": _RING * size,
+        "thetaSegments": 48,
+    }
+    return [
+        put(f"{path}/arrow/shaft", mesh(rod, violet, upwards @ Y_TO_Z)),
+        put(f"{path}/arrow/head", mesh(tip, violet, Y_TO_Z)),
+        place(f"{path}/ring", placed(np.zeros(3), facing(frame.normal))),
+        put(f"{path}/ring", mesh(ring, glowing(IMPULSE_COLOUR, 0.8), _raised(_LIFT * size))),
+        shadowless(f"{path}/ring"),
+    ]
+
+
+def _raised(height: float) -> Array:
+    matrix = np.eye(4)
+    matrix[2, 3] = height
+    return matrix
+
+
+def _flashing(path: str, hits: Sequence[tuple[float, Array, Array]], motion: Motion, scale: float) -> dict[str, Any]:
+    """Tracks of one contact's arrow and ring: still through each flash, moved where they are not seen."""
+    starts = np.array([time for time, _, _ in hits])
+    ends = np.minimum(starts + _FLASH * motion.speed, np.append(starts[1:], np.inf))
+    ends = np.nextafter(ends.astype(np.float32), np.float32(-np.inf)).astype(float)
+    keep = ends > starts.astype(np.float32)
+    points, pushes = (np.array([hit[k] for hit in hits])[keep] for k in (1, 2))
+    time = np.column_stack([starts[keep], ends[keep]]).ravel()
+    twice = np.repeat(np.arange(len(points)), 2)
+    length = scale * np.linalg.norm(pushes, axis=1)
+    along = np.column_stack([np.ones((len(length), 2)), length])
+    tips = np.column_stack([np.zeros((len(length), 2)), length])
+    seen = np.concatenate([[0.0], time]), np.append(False, np.arange(len(time)) % 2 == 0)
+    first = 1 if time[0] <= 0.0 else 0
+    shown = switch(seen[0][first:], seen[1][first:])
+    widths = np.tile([[0.35] * 3, [1.0] * 3], (len(points), 1))
+    return {
+        path: [track("position", "vector3", time, points[twice]), shown],
+        f"{path}/arrow": [track("quaternion", "quaternion", time, turn_from_z(pushes)[twice])],
+        f"{path}/arrow/shaft": [track("scale", "vector3", time, along[twice])],
+        f"{path}/arrow/head": [track("position", "vector3", time, tips[twice])],
+        f"{path}/ring": [track("scale", "vector3", time, widths)],
+    }
+
+
+# --- traces ---------------------------------------------------------------------------------------
+
+
+def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
+    """A ribbon on the ground along the way that each contact slipped; it grows as the contact moves."""
+    normals = _normals(traj, motion, frame)
+    slips = [slip for index in range(motion.points.shape[1]) for slip in _slips(motion, normals, index, frame.size)]
+    length = sum(float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()) for _, _, points, _ in slips)
+    chunk = max(_CHUNK * frame.size, length / _MOST_CHUNKS)
+    shapes: list[Command] = []
+    tracks: dict[str, list[Json]] = {}
+    names = [node_name(contact.name) for contact in traj.system.robot.contacts]
+    for index, times, points, normal in slips:
+        for first, last in pairwise(_cuts(points, chunk)):
+            path = f"/world/traces/{names[index]}/{len(shapes)}"
+            part = slice(first, last + 1)
+            shapes.append(put(path, _ribbon(points[part], normal[part], frame.size)))
+            tracks[path] = [switch(np.array([0.0, times[last]]), np.array([False, True]))] if times[last] > 0.0 else []
+    return Layer("traces", "/world/traces", shapes, {path: t for path, t in tracks.items() if t}) if shapes else None
+
+
+Slip = tuple[int, Array, Array, Array]  # contact, times (k,), points (k, 3), normals (k, 3)
+
+
+def _slips(motion: Motion, normals: Array, index: int, size: float) -> list[Slip]:
+    """The ways of one contact while it slips: the frames inside, and the ends in between by interpolation."""
+    on = motion.modes[:, index] == MODES.index("SLIP")
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))
+    last = motion.mode_time[-1]
+    out: list[Slip] = []
+    for first, end in edges.reshape(-1, 2):
+        begin, until = motion.mode_time[first], motion.mode_time[end] if end < len(on) else last
+        inside = motion.time[(motion.time > begin) & (motion.time < until)]
+        times = np.concatenate([[begin], inside, [until]])
+        points, normal = (
+            np.column_stack([np.interp(times, motion.time, column) for column in values[:, index].T])
+            for values in (motion.points, normals)
+        )
+        if until > begin and np.linalg.norm(np.diff(points, axis=0), axis=1).sum() > _LEAST * size:
+            out.append((index, times, points, normal))
+    return out
+
+
+def _cuts(points: Array, chunk: float) -> list[int]:
+    """Indices at which a way (k, 3) is cut into pieces of about `chunk` metres."""
+    way = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1)))
+    marks = np.searchsorted(way, np.arange(chunk, way[-1], chunk))
+    return sorted({0, *marks.tolist(), len(points) - 1})
+
+
+def _ribbon(points: Array, normals: Array, size: float) -> Json:
+    """A flat band of constant width along points (k, 3) of a surface with normals (k, 3)."""
+    along = np.gradient(points, axis=0)
+    across = np.cross(normals, along)
+    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12 * size)
+    middle = points + _LIFT * size * normals
+    half = 0.5 * _WIDTH * size * across
+    vertices = np.stack([middle - half, middle + half], axis=1).reshape(-1, 3)
+    k = 2 * np.arange(len(points) - 1)[:, None]
+    faces = np.concatenate([k + np.array([[0, 2, 3]]), k + np.array([[0, 3, 1]])])
+    colour = rgba(TRACE_COLOUR)
+    material = {
+        "type": "MeshBasicMaterial",
+        "color": colour_code(colour),
+        "side": 2,
+        "opacity": 0.75,
+        "transparent": True,
+    }
+    return mesh(triangles(vertices, faces), material, np.eye(4))
+
+
+ROBOT_LAYERS: tuple[Draw, ...] = (friction_cones, impulses, slip_traces)
