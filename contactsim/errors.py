@@ -41,7 +41,7 @@ class InvalidStateError(SimulationError):
 class CallbackError(InputError, SimulationError):
     """A function of the user's raises, or returns what cannot be used: another shape, NaN, complex numbers.
 
-    At the start of a run it is raised; later the run ends with Status.FAILED, this error's text as its message, and
+    Before the first step of a run it is raised; later the run ends with Status.FAILED, this error's text as its message, and
     the error itself, with what the function raised as its cause, as `Simulation.error`.
     """
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .errors import InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
+from .errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .events import Watch
 from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold
 from .integrators import Segment, Stepper, method
@@ -203,6 +203,8 @@ class Simulation:
         except SimulationError as error:
             self.error = error
             self._stop(_status_of(error), str(error))
+            if isinstance(error, CallbackError) and not (self._arcs or self._segments):
+                raise  # nothing was computed that could be kept
         except Exception as error:
             self.error = error
             self._stop(Status.FAILED, f"{Status.FAILED.value} ({error})")
