@@ -12,7 +12,7 @@ matrix G and the free motion w0, forces (or impulses) lam and accelerations (or 
 given that acts in any case, as in the expansion of an impact, Signorini's law holds for what comes on top of it.
 
 A first guess of the modes is solved directly and corrected contact by contact; where that runs in circles, a sequence
-of convex problems proposes the modes. What is returned was always solved directly with its modes and meets its
+of convex problems proposes the modes, and then sweeps over the contacts do. What is returned was always solved directly with its modes and meets its
 residuals. Where forces are not unique, the smallest ones are taken, in least squares; where those leave their cones,
 the ones with the largest least margin among all that leave the motion as it is, and then, where contacts slip
 redundantly, among all that keep the closed contacts closed.
@@ -32,6 +32,7 @@ from scipy.linalg.lapack import dgecon, dgesv, dgetrs
 from ..errors import NoAdmissibleModeError
 from .algebra import RANK
 from .modes import Mode
+from .sweeps import ROUNDS, swept
 
 Array = np.ndarray
 Direction = Array | None
@@ -41,6 +42,7 @@ NEWTON_STEPS = 40
 QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
 FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
+AGREEMENTS = 40  # times that they are turned to the motion under forces of largest margin; mostly three are enough
 COMPASS = 12  # directions tried in such a turn
 PROPOSALS = 100
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
@@ -148,7 +150,8 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
     solution = _pivot(problem, first, problem.directions, quick=True)
     if solution is None:
         proposed = _propose(problem)
-        solution = _pivot(*proposed, quick=True) or _pivot(problem, first, problem.directions) or _pivot(*proposed)
+        solution = _pivot(*proposed, quick=True) or _sweep(problem)
+        solution = solution or _pivot(problem, first, problem.directions) or _pivot(*proposed)
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
         solution = next((found for tried, found in candidates if not broken(tried, found)), None)
@@ -203,6 +206,7 @@ def solve_modes(
         forces, unique = _turn(problem, modes, slips, unknown, forces, unique, quick)
     if not unique and _least_margin(problem, modes, forces) < 0.0:
         forces = _admissible(problem, modes, forces, *_basis(problem, modes, slips))
+        forces = _agreed(problem, modes, slips, [i for i in unknown if problem.dims[i] == 3], forces)
     motion = problem.delassus @ forces + problem.free
     return ContactSolution(
         modes,
@@ -313,6 +317,28 @@ def _turn(
 def _slips_forward(problem: ContactProblem, forces: Array, slips: list[Direction], spatial: list[int]) -> bool:
     motion = problem.delassus @ forces + problem.free
     return all(float(motion[problem.tangent(i)] @ slips[i]) >= -_scale(motion) for i in spatial)  # type: ignore[operator]
+
+
+def _agreed(
+    problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int], forces: Array
+) -> Array:
+    """Forces of largest margin whose motion has the slip directions that they were chosen with.
+
+    Where contacts slip redundantly, which of the forces act decides on the motion along the ground.
+    """
+    for _ in range(AGREEMENTS):
+        motion = problem.delassus @ forces + problem.free
+        aside = _asides(problem, slips, spatial, forces)[0].T @ motion
+        if np.abs(aside).max(initial=0.0) <= TOLERANCE * problem.speed:
+            break
+        for i in spatial:
+            slip = motion[problem.tangent(i)]
+            size = float(np.linalg.norm(slip))
+            slips[i] = slip / size if size > 0.0 else slips[i]
+        forces = _linear(problem, modes, slips)[0]
+        if _least_margin(problem, modes, forces) < 0.0:
+            forces = _admissible(problem, modes, forces, *_basis(problem, modes, slips))
+    return forces
 
 
 def _follow(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]) -> None:
@@ -613,6 +639,18 @@ def _propose(problem: ContactProblem) -> tuple[ContactProblem, tuple[Mode, ...],
         if np.abs(forces - previous).max() <= 1e-8 * np.abs(forces).max(initial=1e-300):
             break
     return _read_modes(problem, forces + pushed)
+
+
+def _sweep(problem: ContactProblem) -> ContactSolution | None:
+    """The solution in the modes that sweeps over the contacts end in; None where they do not end."""
+    forces = None
+    for rounds in ROUNDS:
+        forces = swept(problem, rounds, forces)
+        if not np.isfinite(forces).all():
+            return None
+        if (solution := _pivot(*_read_modes(problem, forces), quick=True)) is not None:
+            return solution
+    return None
 
 
 def _cone_program(problem: ContactProblem, linear: Array) -> Array:
