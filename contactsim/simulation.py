@@ -201,8 +201,9 @@ class Simulation:
                     if progress:
                         progress(self.t)
         except SimulationError as error:
-            self.error = error
-            self._stop(_status_of(error), str(error))
+            reason = self._flow.singular(self.t, self._x) if isinstance(error, StepSizeError) else None
+            self.error = reason or error
+            self._stop(_status_of(self.error), str(self.error))
             if isinstance(error, CallbackError) and not (self._arcs or self._segments):
                 raise  # nothing was computed that could be kept
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
+from ..errors import NoAdmissibleModeError
 from ..hybrid import Array
 from .modes import SystemMode
 
@@ -31,7 +32,10 @@ def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, 
     durations: list[float] = []
     first = follow.speed()
     while len(durations) < HOPS and follow.speed() > SLOW * contacts.smallest_speed:
-        duration = follow.next()
+        try:
+            duration = follow.next()
+        except NoAdmissibleModeError:  # at a configuration that the run itself may leave in time
+            return None
         if duration is None:
             return None
         durations.append(duration)
