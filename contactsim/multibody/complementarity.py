@@ -607,8 +607,11 @@ def broken(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Vio
             found[i] = _Violation((least - solution.forces[n]) / force, *parts)
         elif mode is Mode.STICK and problem.dims[i] > 1:
             excess = np.linalg.norm(solution.forces[t]) - problem.static_friction[i] * solution.forces[n]
+            creep = float(np.linalg.norm(solution.motion[t]))  # of a singular system that has no solution
             if excess > tiny * force:
                 found[i] = _Violation(excess / force, Mode.SLIP, lifted)
+            elif creep > 10.0 * tiny * free:
+                found[i] = _Violation(creep / free, Mode.SLIP, lifted)
         elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
             motion, slip = solution.motion[t], solution.directions[i]
             along = float(motion @ slip)

@@ -257,9 +257,10 @@ class RigidFlow(Flow):
         return np.concatenate([q, v, x[nq + nv :]])
 
     def singular(self, t: float, x: Array) -> SimulationError | None:
-        """Dynamic jam (Painleve): sliding contacts whose friction makes their forces grow without bound.
+        """Dynamic jam (Painleve): sliding contacts whose friction makes their forces infinite or undetermined.
 
-        C M^-1 D^T, which gives the forces, becomes singular where C M^-1 C^T, the same without friction, is not.
+        C M^-1 D^T, which gives the forces, becomes singular where C M^-1 C^T, the same without friction, is not: the
+        forces grow without bound, or the free normal acceleration vanishes with it and no step leads past.
         Source: Genot and Brogliato, New results on Painleve paradoxes, 1999.
         """
         if not self._slips or self._general:
@@ -276,8 +277,8 @@ class RigidFlow(Flow):
         force = terms.force if applied is None else terms.force + applied
         problem, _ = contact_problem(self._system, terms, force, self._closed, self._sliding(terms))
         return NoAdmissibleModeError(
-            f"the forces of the sliding contacts {names} grow without bound at t = {t:.12g} s (dynamic jam, Painleve);"
-            " lower the friction or give the contact compliance",
+            f"friction makes the forces of the sliding contacts {names} singular at t = {t:.12g} s (dynamic jam,"
+            " Painleve); lower the friction or give the contact compliance",
             contact_problem=problem,
             t=t,
         )

@@ -526,7 +526,7 @@ class Function(Hills):
             )
         if not np.isfinite(array).all():
             raise CallbackError(
-                f"the {name} of the ground returns numbers that are not finite at t = {t:.6g} s; mend the function"
+                f"the {name} of the ground returns nan or infinity at t = {t:.6g} s; return finite numbers"
             )
         return array
 
