@@ -12,7 +12,7 @@ from .modes import SystemMode
 if TYPE_CHECKING:
     from .rigid import RigidContacts
 
-HOPS = 400  # hops that are followed one by one; what comes behind is summed as a geometric series
+HOPS = 60  # hops that are followed one by one; what comes behind is summed as a geometric series
 SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
 
 

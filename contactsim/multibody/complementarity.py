@@ -32,7 +32,7 @@ from scipy.linalg.lapack import dgecon, dgesv, dgetrs
 from ..errors import NoAdmissibleModeError
 from .algebra import RANK
 from .modes import Mode
-from .sweeps import ROUNDS, swept
+from .sweeps import FEW_ROUNDS, ROUNDS, swept
 
 Array = np.ndarray
 Direction = Array | None
@@ -149,16 +149,21 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
     first = guess or problem.guess or _plain_guess(problem)
     solution = _pivot(problem, first, problem.directions, quick=True)
     if solution is None:
+        forces = swept(problem, FEW_ROUNDS)
+        solution = _pivot(*_read_modes(problem, forces), quick=True)
+    if solution is None:
         proposed = _propose(problem)
-        solution = _pivot(*proposed, quick=True) or _sweep(problem)
+        solution = _pivot(*proposed, quick=True) or _sweep(problem, forces)
         solution = solution or _pivot(problem, first, problem.directions) or _pivot(*proposed)
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
         solution = next((found for tried, found in candidates if not broken(tried, found)), None)
     if solution is None:
         names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
+        jammed = any(slip is not None for slip in problem.sliding)
+        why = "(Painleve)" if jammed else "within what the search tries"
         raise NoAdmissibleModeError(
-            f"no combination of open, stick and slip of {names} satisfies Coulomb's law (Painleve); lower the friction"
+            f"no combination of open, stick and slip of {names} satisfies Coulomb's law {why}; lower the friction"
             " or give the contact compliance",
             contact_problem=problem,
         )
@@ -644,13 +649,10 @@ def _propose(problem: ContactProblem) -> tuple[ContactProblem, tuple[Mode, ...],
     return _read_modes(problem, forces + pushed)
 
 
-def _sweep(problem: ContactProblem) -> ContactSolution | None:
-    """The solution in the modes that sweeps over the contacts end in; None where they do not end."""
-    forces = None
+def _sweep(problem: ContactProblem, forces: Array) -> ContactSolution | None:
+    """The solution in the modes that further sweeps over the contacts lead to; None where they lead to none."""
     for rounds in ROUNDS:
         forces = swept(problem, rounds, forces)
-        if not np.isfinite(forces).all():
-            return None
         if (solution := _pivot(*_read_modes(problem, forces), quick=True)) is not None:
             return solution
     return None

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from .complementarity import ContactProblem
 
 Array = np.ndarray
-ROUNDS = (60, 600)  # over all contacts: mostly the modes are clear after a few; some problems take hundreds
+FEW_ROUNDS = 12  # over all contacts: mostly the modes are clear then
+ROUNDS = (50, 600)  # those that follow where they are not
 STILL = 1e-13  # change of forces in a round, relative to the largest, that is rounding
+RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
 
 
@@ -32,6 +34,7 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     matrix = problem.delassus
     forces = np.zeros(len(problem.free)) if forces is None else forces.copy()
     motion = matrix @ forces + problem.free
+    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), np.finfo(float).tiny)
     parts = [problem.part(i) for i in range(len(problem.dims))]
     for _ in range(rounds):
         before = forces.copy()
@@ -42,6 +45,8 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
             if np.any(change):
                 forces[part] = found
                 motion = motion + matrix[:, part] @ change
+        if np.abs(forces).max() > bound:
+            return before
         if np.abs(forces - before).max() <= STILL * np.abs(forces).max():
             break
     return forces
