@@ -62,7 +62,7 @@ def real(given: Any) -> Array:
     return values.astype(float, copy=False)
 
 
-def checked(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...], t: float, at: Array) -> Array:
+def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...], t: float, at: Array) -> Array:
     """What a user's function returned, as an array of finite numbers of a shape (axes of length one are forgiven).
 
     Where the state `at` which it was asked is not finite, no more is its value: a trial step went too far.
@@ -99,6 +99,6 @@ def margin(
     def asked(t: float, q: Array, v: Array) -> float:
         with Asking(kind, contact, t):
             given = function(t, q, v)
-        return float(checked(kind, contact, "a margin", given, (), t, q))
+        return float(answer(kind, contact, "a margin", given, (), t, q))
 
     return asked

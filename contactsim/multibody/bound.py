@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
-from ..callbacks import Asking, checked, margin
+from ..callbacks import Asking, answer, margin
 from ..errors import InputError
 from ..hybrid import Array
 from .curved import CurvedDerivatives, Motion, axes, rows, tangents_of
@@ -143,7 +143,7 @@ class BoundRobot(ContactMechanism):
         ground = type(self._terrain).__name__
         with Asking("the ground", ground, t):
             gaps = self._terrain.gaps(t, centres, self._radius)
-        gaps = checked("the ground", ground, "distances", gaps, self._radius.shape, t, q)
+        gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
         if not self._limits:
             return gaps
         return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..callbacks import Asking, checked
+from ..callbacks import Asking, answer
 from ..contracts import CompliantLaw, CompliantPoint
 from ..differences import derivative, tangent_derivative
 from ..errors import PluginError, SingularError
@@ -269,8 +269,8 @@ def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Arr
     kind, name, at = "the contact law", type(law).__name__, np.append(point.velocity, point.gap)
     with Asking(kind, name, t):
         force, rate = law.force(point)
-    force = checked(kind, name, "a force", force, point.velocity.shape, t, at)
-    return force, checked(kind, name, "a rate", rate, point.memory.shape, t, at)
+    force = answer(kind, name, "a force", force, point.velocity.shape, t, at)
+    return force, answer(kind, name, "a rate", rate, point.memory.shape, t, at)
 
 
 def memory_of(system: ContactSystem, contact: int, end: int) -> slice:

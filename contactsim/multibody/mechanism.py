@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..callbacks import Asking, checked, margin
+from ..callbacks import Asking, answer, margin
 from ..differences import derivative, tangent_derivative
 from ..errors import InputError
 from ..hybrid import Array, Euclidean, Manifold
@@ -296,7 +296,7 @@ class Mechanism(ContactMechanism):
         """Value of one of the given functions, checked; `arguments` end with the state it is asked at."""
         with Asking("the mechanism's function", whom, t):
             given = function(*arguments)
-        return checked("the mechanism's function", whom, "an array", given, shape, t, arguments[-1])
+        return answer("the mechanism's function", whom, "an array", given, shape, t, arguments[-1])
 
     def _gap(self, i: int, t: float, q: Array) -> float:
         return float(self._ask(f"gap of {self.names[i]}", self.contacts[i].gap, (t, q), (), t))

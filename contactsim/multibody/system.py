@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import registry
-from ..callbacks import Asking, checked
+from ..callbacks import Asking, answer
 from ..contracts import CompliantLaw, ContactLaw, RigidLaw
 from ..differences import tangent_derivative
 from ..errors import InputError
@@ -332,7 +332,7 @@ class ContactSystem(HybridSystem):
 
     def _checked(self, what: str, given: Any, size: int, t: float, x: Array) -> Array:
         """What the controller returned, as an array of finite numbers."""
-        return checked("the controller", self.controller, what, given, (size,), t, x)
+        return answer("the controller", self.controller, what, given, (size,), t, x)
 
     def memory_rate(self, t: float, x: Array) -> Array:
         """Rate (memory,) of the controller's memory, with the law's at rest."""
