@@ -41,8 +41,8 @@ class InvalidStateError(SimulationError):
 class CallbackError(InputError, SimulationError):
     """A function of the user's raises, or returns what cannot be used: another shape, NaN, complex numbers.
 
-    Before the first step of a run it is raised; later the run ends with Status.FAILED, this error's text as its message, and
-    the error itself, with what the function raised as its cause, as `Simulation.error`.
+    Before the first step of a run it is raised; later the run ends with Status.FAILED and this error's text as its
+    message, and keeps the error, with what the function raised as its cause, as `Simulation.error`.
     """
 
 

@@ -40,7 +40,7 @@ class Simulation:
         accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
 
     Attributes:
-        error: the error that stopped the run, with the exception of a user's function as its cause; None: there is none.
+        error: the error that stopped the run, a user function's exception as its cause; None: there is none.
     """
 
     system: HybridSystem

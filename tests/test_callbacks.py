@@ -111,7 +111,9 @@ class Spring(cs.CompliantLaw):
     def force(self, point: CompliantPoint) -> tuple[Array, Array]:
         force = np.zeros(3)
         force[0] = -2000.0 * point.gap
-        return late(lambda gap: force, self.fault, lambda gap: np.inf if gap < -self.DEPTH else 0.0)(point.gap), np.zeros(0)
+        return late(lambda gap: force, self.fault, lambda gap: np.inf if gap < -self.DEPTH else 0.0)(
+            point.gap
+        ), np.zeros(0)
 
 
 def with_controller(part: str, fault: Fault) -> cs.ContactSystem:
@@ -119,9 +121,7 @@ def with_controller(part: str, fault: Fault) -> cs.ContactSystem:
 
 
 def with_function(fault: Fault) -> cs.ContactSystem:
-    return cs.ContactSystem(
-        point_mass(friction=0.3), controller=late(lambda t, q, v: np.zeros(3), fault, time_of)
-    )
+    return cs.ContactSystem(point_mass(friction=0.3), controller=late(lambda t, q, v: np.zeros(3), fault, time_of))
 
 
 def with_enabled(fault: Fault) -> cs.ContactSystem:

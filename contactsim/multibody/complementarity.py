@@ -11,11 +11,11 @@ matrix G and the free motion w0, forces (or impulses) lam and accelerations (or 
 (Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). Where a normal force is
 given that acts in any case, as in the expansion of an impact, Signorini's law holds for what comes on top of it.
 
-A first guess of the modes is solved directly and corrected contact by contact; where that runs in circles, a sequence
-of convex problems proposes the modes, and then sweeps over the contacts do. What is returned was always solved directly with its modes and meets its
-residuals. Where forces are not unique, the smallest ones are taken, in least squares; where those leave their cones,
-the ones with the largest least margin among all that leave the motion as it is, and then, where contacts slip
-redundantly, among all that keep the closed contacts closed.
+A first guess of the modes is solved directly and corrected contact by contact; where that runs in circles, sweeps over
+the contacts propose the modes, and then a sequence of convex problems does. What is returned was always solved directly
+with its modes and meets its residuals. Where forces are not unique, the smallest ones are taken, in least squares;
+where those leave their cones, the ones with the largest least margin among all that leave the motion as it is, and
+then, where contacts slip redundantly, among all that keep the closed contacts closed.
 """
 
 from __future__ import annotations

@@ -292,7 +292,9 @@ class Mechanism(ContactMechanism):
         """Distances (nc,) by the given functions."""
         return np.array([self._gap(i, t, q) for i in range(len(self.contacts))])
 
-    def _ask(self, whom: str, function: Callable[..., Any], arguments: tuple, shape: tuple[int, ...], t: float) -> Array:
+    def _ask(
+        self, whom: str, function: Callable[..., Any], arguments: tuple, shape: tuple[int, ...], t: float
+    ) -> Array:
         """Value of one of the given functions, checked; `arguments` end with the state it is asked at."""
         with Asking("the mechanism's function", whom, t):
             given = function(*arguments)
