@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CallbackError": "errors",
     "CheckError": "errors",
     "ContactSimError": "errors",
     "ConvergenceError": "errors",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from .analysis.tracking import Tracking
     from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw
     from .errors import (
+        CallbackError,
         CheckError,
         ContactSimError,
         ConvergenceError,

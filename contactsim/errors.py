@@ -38,6 +38,14 @@ class InvalidStateError(SimulationError):
     """A state belongs to no mode that a run could go on in; a model's transition may raise it."""
 
 
+class CallbackError(InputError, SimulationError):
+    """A function of the user's raises, or returns what cannot be used: another shape, NaN, complex numbers.
+
+    Before the first step of a run it is raised; later the run ends with Status.FAILED and this error's text as its
+    message, and keeps the error, with what the function raised as its cause, as `Simulation.error`.
+    """
+
+
 class SingularError(SimulationError):
     """The equations of motion have no unique solution at a state: a singular mass matrix or dependent constraints."""
 

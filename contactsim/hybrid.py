@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, SimulationError
 
 Array = np.ndarray
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -115,6 +115,10 @@ class Flow(ABC):
     def project(self, t: float, x: Array) -> Array:
         """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""
         return x
+
+    def singular(self, t: float, x: Array) -> SimulationError | None:
+        """Why no step leads on from (t, x), where the integrator found none; None: nothing is known."""
+        return None
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
         """What is wrong with a state in this mode, after an event or at the end of a step; empty: it is fine."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .errors import InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
+from .errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .events import Watch
 from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold
 from .integrators import Segment, Stepper, method
@@ -38,6 +38,9 @@ class Simulation:
         record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
         max_events: the run stops at this many events.
         accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
+
+    Attributes:
+        error: the error that stopped the run, a user function's exception as its cause; None: there is none.
     """
 
     system: HybridSystem
@@ -107,6 +110,7 @@ class Simulation:
         self.tolerances, self._integrator = settings.tolerances, settings.integrator
         self._settings, self._record_period = settings, record_period
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
+        self.error: Exception | None = None
         self._arcs: list[Arc] = []
         self._events: list[Event] = []
         self._segments: list[Segment] = []
@@ -197,8 +201,13 @@ class Simulation:
                     if progress:
                         progress(self.t)
         except SimulationError as error:
-            self._stop(_status_of(error), str(error))
+            reason = self._flow.singular(self.t, self._x) if isinstance(error, StepSizeError) else None
+            self.error = reason or error
+            self._stop(_status_of(self.error), str(self.error))
+            if isinstance(error, CallbackError) and not (self._arcs or self._segments):
+                raise  # nothing was computed that could be kept
         except Exception as error:
+            self.error = error
             self._stop(Status.FAILED, f"{Status.FAILED.value} ({error})")
             error.trajectory = self.trajectory  # type: ignore[attr-defined]
             error.add_note(f"the run up to t = {self.t:.6g} s is kept in the attribute 'trajectory' of this exception")

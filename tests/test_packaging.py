@@ -25,7 +25,7 @@ PACKAGES = {
 # Modules of the engine from the ground up: each may import those of its own floor and of the floors below.
 FLOORS = (
     {"errors", "threads"},
-    {"tolerances", "hybrid", "config"},
+    {"tolerances", "hybrid", "config", "callbacks"},
     {
         "registry",
         "admission",

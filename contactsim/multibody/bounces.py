@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
+from ..errors import NoAdmissibleModeError
 from ..hybrid import Array
 from .modes import SystemMode
 
 if TYPE_CHECKING:
     from .rigid import RigidContacts
 
-HOPS = 400  # hops that are followed one by one; what comes behind is summed as a geometric series
+HOPS = 60  # hops that are followed one by one; what comes behind is summed as a geometric series
 SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
 
 
@@ -31,7 +32,10 @@ def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, 
     durations: list[float] = []
     first = follow.speed()
     while len(durations) < HOPS and follow.speed() > SLOW * contacts.smallest_speed:
-        duration = follow.next()
+        try:
+            duration = follow.next()
+        except NoAdmissibleModeError:  # at a configuration that the run itself may leave in time
+            return None
         if duration is None:
             return None
         durations.append(duration)

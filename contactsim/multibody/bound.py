@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
+from ..callbacks import Asking, answer, margin
 from ..errors import InputError
 from ..hybrid import Array
 from .curved import CurvedDerivatives, Motion, axes, rows, tangents_of
@@ -49,7 +50,7 @@ class BoundRobot(ContactMechanism):
         self.friction = np.concatenate([[point.friction for point in points], alone])
         self.static_friction = np.concatenate([[static_of(point) for point in points], alone])
         self.restitution = np.concatenate([[point.restitution for point in points], alone])
-        self.enabled = tuple(point.enabled for point in points) + (None,) * len(self._limits)
+        self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)
         self._damping = np.array(self._model.damping)
         self.bounded_steps = True
         self.autonomous = not terrain.moving
@@ -139,7 +140,10 @@ class BoundRobot(ContactMechanism):
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
         pin.framesForwardKinematics(self._model, self._data, q)
         centres = self._positions()
-        gaps = self._terrain.gaps(t, centres, self._radius)
+        ground = type(self._terrain).__name__
+        with Asking("the ground", ground, t):
+            gaps = self._terrain.gaps(t, centres, self._radius)
+        gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
         if not self._limits:
             return gaps
         return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])
@@ -210,7 +214,9 @@ class BoundRobot(ContactMechanism):
         drifts = np.array([self._drift(i).vector for i in contacts])
         centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
         motion = Motion(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
-        return rows(self._terrain.near(t, centres, radius), self._tangents, radius, jacobians, motion)
+        with Asking("the ground", type(self._terrain).__name__, t):
+            ground = self._terrain.near(t, centres, radius)
+        return rows(ground, self._tangents, radius, jacobians, motion)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

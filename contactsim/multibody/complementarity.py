@@ -11,11 +11,11 @@ matrix G and the free motion w0, forces (or impulses) lam and accelerations (or 
 (Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). Where a normal force is
 given that acts in any case, as in the expansion of an impact, Signorini's law holds for what comes on top of it.
 
-A first guess of the modes is solved directly and corrected contact by contact; where that runs in circles, a sequence
-of convex problems proposes the modes. What is returned was always solved directly with its modes and meets its
-residuals. Where forces are not unique, the smallest ones are taken, in least squares; where those leave their cones,
-the ones with the largest least margin among all that leave the motion as it is, and then, where contacts slip
-redundantly, among all that keep the closed contacts closed.
+A first guess of the modes is solved directly and corrected contact by contact; where that runs in circles, sweeps over
+the contacts propose the modes, and then a sequence of convex problems does. What is returned was always solved directly
+with its modes and meets its residuals. Where forces are not unique, the smallest ones are taken, in least squares;
+where those leave their cones, the ones with the largest least margin among all that leave the motion as it is, and
+then, where contacts slip redundantly, among all that keep the closed contacts closed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from scipy.linalg.lapack import dgecon, dgesv, dgetrs
 from ..errors import NoAdmissibleModeError
 from .algebra import RANK
 from .modes import Mode
+from .sweeps import FEW_ROUNDS, ROUNDS, swept
 
 Array = np.ndarray
 Direction = Array | None
@@ -41,6 +42,7 @@ NEWTON_STEPS = 40
 QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
 FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
+AGREEMENTS = 40  # times that they are turned to the motion under forces of largest margin; mostly three are enough
 COMPASS = 12  # directions tried in such a turn
 PROPOSALS = 100
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
@@ -147,15 +149,21 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
     first = guess or problem.guess or _plain_guess(problem)
     solution = _pivot(problem, first, problem.directions, quick=True)
     if solution is None:
+        forces = swept(problem, FEW_ROUNDS)
+        solution = _pivot(*_read_modes(problem, forces), quick=True)
+    if solution is None:
         proposed = _propose(problem)
-        solution = _pivot(*proposed, quick=True) or _pivot(problem, first, problem.directions) or _pivot(*proposed)
+        solution = _pivot(*proposed, quick=True) or _sweep(problem, forces)
+        solution = solution or _pivot(problem, first, problem.directions) or _pivot(*proposed)
     if solution is None and len(problem.dims) <= EXHAUSTIVE:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
         solution = next((found for tried, found in candidates if not broken(tried, found)), None)
     if solution is None:
         names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
+        jammed = any(slip is not None for slip in problem.sliding)
+        why = "(Painleve)" if jammed else "within what the search tries"
         raise NoAdmissibleModeError(
-            f"no combination of open, stick and slip of {names} satisfies Coulomb's law (Painleve); lower the friction"
+            f"no combination of open, stick and slip of {names} satisfies Coulomb's law {why}; lower the friction"
             " or give the contact compliance",
             contact_problem=problem,
         )
@@ -203,6 +211,7 @@ def solve_modes(
         forces, unique = _turn(problem, modes, slips, unknown, forces, unique, quick)
     if not unique and _least_margin(problem, modes, forces) < 0.0:
         forces = _admissible(problem, modes, forces, *_basis(problem, modes, slips))
+        forces = _agreed(problem, modes, slips, [i for i in unknown if problem.dims[i] == 3], forces)
     motion = problem.delassus @ forces + problem.free
     return ContactSolution(
         modes,
@@ -313,6 +322,28 @@ def _turn(
 def _slips_forward(problem: ContactProblem, forces: Array, slips: list[Direction], spatial: list[int]) -> bool:
     motion = problem.delassus @ forces + problem.free
     return all(float(motion[problem.tangent(i)] @ slips[i]) >= -_scale(motion) for i in spatial)  # type: ignore[operator]
+
+
+def _agreed(
+    problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int], forces: Array
+) -> Array:
+    """Forces of largest margin whose motion has the slip directions that they were chosen with.
+
+    Where contacts slip redundantly, which of the forces act decides on the motion along the ground.
+    """
+    for _ in range(AGREEMENTS):
+        motion = problem.delassus @ forces + problem.free
+        aside = _asides(problem, slips, spatial, forces)[0].T @ motion
+        if np.abs(aside).max(initial=0.0) <= TOLERANCE * problem.speed:
+            break
+        for i in spatial:
+            slip = motion[problem.tangent(i)]
+            size = float(np.linalg.norm(slip))
+            slips[i] = slip / size if size > 0.0 else slips[i]
+        forces = _linear(problem, modes, slips)[0]
+        if _least_margin(problem, modes, forces) < 0.0:
+            forces = _admissible(problem, modes, forces, *_basis(problem, modes, slips))
+    return forces
 
 
 def _follow(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]) -> None:
@@ -581,8 +612,11 @@ def broken(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Vio
             found[i] = _Violation((least - solution.forces[n]) / force, *parts)
         elif mode is Mode.STICK and problem.dims[i] > 1:
             excess = np.linalg.norm(solution.forces[t]) - problem.static_friction[i] * solution.forces[n]
+            creep = float(np.linalg.norm(solution.motion[t]))  # of a singular system that has no solution
             if excess > tiny * force:
                 found[i] = _Violation(excess / force, Mode.SLIP, lifted)
+            elif creep > 10.0 * tiny * free:
+                found[i] = _Violation(creep / free, Mode.SLIP, lifted)
         elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
             motion, slip = solution.motion[t], solution.directions[i]
             along = float(motion @ slip)
@@ -613,6 +647,15 @@ def _propose(problem: ContactProblem) -> tuple[ContactProblem, tuple[Mode, ...],
         if np.abs(forces - previous).max() <= 1e-8 * np.abs(forces).max(initial=1e-300):
             break
     return _read_modes(problem, forces + pushed)
+
+
+def _sweep(problem: ContactProblem, forces: Array) -> ContactSolution | None:
+    """The solution in the modes that further sweeps over the contacts lead to; None where they lead to none."""
+    for rounds in ROUNDS:
+        forces = swept(problem, rounds, forces)
+        if (solution := _pivot(*_read_modes(problem, forces), quick=True)) is not None:
+            return solution
+    return None
 
 
 def _cone_program(problem: ContactProblem, linear: Array) -> Array:

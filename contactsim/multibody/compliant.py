@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..callbacks import Asking, answer
 from ..contracts import CompliantLaw, CompliantPoint
 from ..differences import derivative, tangent_derivative
 from ..errors import PluginError, SingularError
@@ -247,7 +248,7 @@ class CompliantFlow(Flow):
                 float(gaps[i]), terms.rates[part], memory[i], friction, self._touching[i], max(friction, static)
             )
             found.points[i] = point
-            found.forces[i], found.rates[i] = self._law.force(point)
+            found.forces[i], found.rates[i] = _ask(self._law, point, t)
         return found
 
     def _acceleration(self, t: float, x: Array, found: Evaluation) -> Array:
@@ -261,6 +262,15 @@ class CompliantFlow(Flow):
             return solve_mass(found.terms.mass, total)
         except SingularError:  # a trial step went too far
             return np.full(self._system.nv, np.nan)
+
+
+def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Array]:
+    """Force and memory rate of one contact by its law, checked."""
+    kind, name, at = "the contact law", type(law).__name__, np.append(point.velocity, point.gap)
+    with Asking(kind, name, t):
+        force, rate = law.force(point)
+    force = answer(kind, name, "a force", force, point.velocity.shape, t, at)
+    return force, answer(kind, name, "a rate", rate, point.memory.shape, t, at)
 
 
 def memory_of(system: ContactSystem, contact: int, end: int) -> slice:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..callbacks import real
 from ..differences import tangent_derivative
 from ..errors import InputError
 from ..hybrid import Array, Euclidean, Manifold
@@ -101,7 +102,7 @@ class FunctionController(Controller):
 
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The function's value."""
-        return np.asarray(self._function(t, q, v), dtype=float)
+        return real(self._function(t, q, v))
 
 
 class PD(Controller):
@@ -230,7 +231,7 @@ class Sampled(Controller):
 
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The function's value, to be held."""
-        return np.asarray(self._function(t, q, v), dtype=float)
+        return real(self._function(t, q, v))
 
 
 def _plain_joints(robot: Any) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg.lapack import dgesv
 
-from ..errors import SingularError
+from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
@@ -28,6 +28,8 @@ STRAIGHT = 1e-12
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
 LEAVE = 2.0
+# Contacts jam where friction makes the least singular value of their equations this small, relative to that without.
+JAM = 1e-3
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 
 
@@ -253,6 +255,33 @@ class RigidFlow(Flow):
         v = v + smallest_change(terms.mass, terms.rows[self._constrained], -slip)[0]
         self._key = None
         return np.concatenate([q, v, x[nq + nv :]])
+
+    def singular(self, t: float, x: Array) -> SimulationError | None:
+        """Dynamic jam (Painleve): sliding contacts whose friction makes their forces infinite or undetermined.
+
+        C M^-1 D^T, which gives the forces, becomes singular where C M^-1 C^T, the same without friction, is not: the
+        forces grow without bound, or the free normal acceleration vanishes with it and no step leads past.
+        Source: Genot and Brogliato, New results on Painleve paradoxes, 1999.
+        """
+        if not self._slips or self._general:
+            return None
+        terms = self._terms(t, x)
+        delassus = (terms.rows @ solve_mass(terms.mass, terms.rows.T))[self._constrained]
+        rubbing = delassus @ self._equations(t, x, terms).combine.T
+        smooth = delassus[:, self._constrained]
+        least, usual = (float(np.linalg.svd(matrix, compute_uv=False)[-1]) for matrix in (rubbing, smooth))
+        if least > JAM * usual:
+            return None
+        names = ", ".join(self._mechanism.all_names[i] for i, _ in self._slips)
+        applied = self._system.applied_force(t, x)
+        force = terms.force if applied is None else terms.force + applied
+        problem, _ = contact_problem(self._system, terms, force, self._closed, self._sliding(terms))
+        return NoAdmissibleModeError(
+            f"friction makes the forces of the sliding contacts {names} singular at t = {t:.12g} s (dynamic jam,"
+            " Painleve); lower the friction or give the contact compliance",
+            contact_problem=problem,
+            t=t,
+        )
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
+from ..callbacks import Asking, real
 from ..differences import derivative
-from ..errors import InputError, SimulationError, SingularError
+from ..errors import CallbackError, InputError, SimulationError, SingularError
 from .surface import Array, Surface, Terrain, Third, finite, unknown_parameter
 
 REACH = 0.4  # height above ground, in radii of curvature less that of the sphere, up to which gaps are distances
@@ -36,6 +37,7 @@ CONVERGED = 1e-9  # step of Newton's method after which the next would be roundi
 RELATIVE = 1e-13  # step that is rounding, relative to the place
 LONGEST = 0.5  # step of Newton's method, in radii of curvature
 ASIDE = 1e-9  # slope across a plane that counts as none: a robot's plane is known to rounding
+NAMES = ("height", "gradient", "hessian")  # of the functions of a ground, by order
 CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
 
 
@@ -489,7 +491,9 @@ class Function(Hills):
     def _at(self, order: int, place: tuple[float, ...], level: int = 0) -> Array:
         """Derivatives of one order at (t, x, y): given, or differences of those of one order less."""
         if order < len(self._given) and (function := self._given[order]) is not None:
-            return self._full(function(*place), order)
+            with Asking("the function", NAMES[order], place[0]):
+                values = function(*place)
+            return self._full(values, order, place[0])
         columns = []
         depth = sum(self._given[k] is None for k in range(min(order, 3))) + max(order - 3, 0)
         step = self.STEPS[min(depth, len(self.STEPS) - 1)]
@@ -506,19 +510,24 @@ class Function(Hills):
             columns.append(derivative(at, step))
         return np.stack(columns, axis=-1)
 
-    def _full(self, values: Any, order: int) -> Array:
+    def _full(self, values: Any, order: int, t: float) -> Array:
         """Derivatives by (t, x, y) of what was given by (x, y) or by (t, x, y)."""
-        name = ("height", "gradient", "hessian")[order]
-        array = np.asarray(values, dtype=float)
+        name = NAMES[order]
+        with Asking("the function", name, t):
+            array = real(values)
         if array.shape == (2,) * order and order and not self.moving:
             full = np.zeros((3,) * order)
             full[(slice(1, None),) * order] = array
             array = full
         if array.shape != (3,) * order:
             wanted = "(t, x, y)" if self.moving else "(x, y) or (t, x, y)"
-            raise InputError(f"the {name} of the ground returns shape {array.shape}; return derivatives by {wanted}")
+            raise CallbackError(
+                f"the {name} of the ground returns shape {array.shape} at t = {t:.6g} s; return derivatives by {wanted}"
+            )
         if not np.isfinite(array).all():
-            raise SimulationError(f"the {name} of the ground returns numbers that are not finite; mend the function")
+            raise CallbackError(
+                f"the {name} of the ground returns nan or infinity at t = {t:.6g} s; return finite numbers"
+            )
         return array
 
     def _check(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..callbacks import Asking, answer, margin
 from ..differences import derivative, tangent_derivative
 from ..errors import InputError
 from ..hybrid import Array, Euclidean, Manifold
@@ -266,7 +267,7 @@ class Mechanism(ContactMechanism):
         self.friction = np.array([gap.friction for gap in contacts])
         self.static_friction = np.array([static_of(gap) for gap in contacts])
         self.restitution = np.array([gap.restitution for gap in contacts])
-        self.enabled = tuple(gap.enabled for gap in contacts)
+        self.enabled = tuple(margin(name, gap.enabled) for name, gap in zip(self.names, contacts, strict=True))
         self._check_mass()
 
     def _tangent_rows(self, gap: Gap) -> int:
@@ -289,37 +290,51 @@ class Mechanism(ContactMechanism):
 
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) by the given functions."""
-        return np.array([float(gap.gap(t, q)) for gap in self.contacts])
+        return np.array([self._gap(i, t, q) for i in range(len(self.contacts))])
+
+    def _ask(
+        self, whom: str, function: Callable[..., Any], arguments: tuple, shape: tuple[int, ...], t: float
+    ) -> Array:
+        """Value of one of the given functions, checked; `arguments` end with the state it is asked at."""
+        with Asking("the mechanism's function", whom, t):
+            given = function(*arguments)
+        return answer("the mechanism's function", whom, "an array", given, shape, t, arguments[-1])
+
+    def _gap(self, i: int, t: float, q: Array) -> float:
+        return float(self._ask(f"gap of {self.names[i]}", self.contacts[i].gap, (t, q), (), t))
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """Equations of motion by the given functions; rates of the rows include those of a moving gap."""
-        mass = np.asarray(self._mass(q), dtype=float)
-        force = np.asarray(self._force(t, q, v), dtype=float)
+        mass = self._ask("mass", self._mass, (q,), (self.nv, self.nv), t)
+        force = self._ask("force", self._force, (t, q, v), (self.nv,), t)
         if not contacts:
             return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
-        rows = np.vstack([self._rows(self.contacts[i], t, q) for i in contacts])
-        drift = np.concatenate([self._drift(self.contacts[i], t, q) for i in contacts])
-        bias = np.concatenate([self._bias(self.contacts[i], t, q, v) for i in contacts])
+        rows = np.vstack([self._rows(i, t, q) for i in contacts])
+        drift = np.concatenate([self._drift(i, t, q) for i in contacts])
+        bias = np.concatenate([self._bias(i, t, q, v) for i in contacts])
         return Terms(mass, force, rows, rows @ v + drift, bias)
 
-    def _rows(self, gap: Gap, t: float, q: Array) -> Array:
-        normal = np.atleast_2d(np.asarray(gap.normal(t, q), dtype=float))
-        return (
-            normal if gap.tangent is None else np.vstack([normal, np.atleast_2d(np.asarray(gap.tangent(t, q), float))])
-        )
+    def _rows(self, i: int, t: float, q: Array) -> Array:
+        gap, name = self.contacts[i], self.names[i]
+        normal = self._ask(f"normal of {name}", gap.normal, (t, q), (1, self.nv), t)
+        if gap.tangent is None:
+            return normal
+        tangents = self._ask(f"tangent of {name}", gap.tangent, (t, q), (self.dims[i] - 1, self.nv), t)
+        return np.vstack([normal, tangents])
 
-    def _drift(self, gap: Gap, t: float, q: Array) -> Array:
+    def _drift(self, i: int, t: float, q: Array) -> Array:
         """Partial time derivative of the gap, in the normal row."""
-        result = np.zeros(self.dims[self.contacts.index(gap)])
-        result[0] = derivative(lambda h: gap.gap(t + h, q), 1e-4)
+        result = np.zeros(self.dims[i])
+        result[0] = derivative(lambda h: self._gap(i, t + h, q), 1e-4)
         return result
 
-    def _bias(self, gap: Gap, t: float, q: Array, v: Array) -> Array:
-        if gap.bias is not None:
-            return np.atleast_1d(np.asarray(gap.bias(t, q, v), dtype=float))
+    def _bias(self, i: int, t: float, q: Array, v: Array) -> Array:
+        given = self.contacts[i].bias
+        if given is not None:
+            return self._ask(f"bias of {self.names[i]}", given, (t, q, v), (self.dims[i],), t)
 
         def rates(h: float) -> Array:
-            return self._rows(gap, t + h, q + h * v) @ v + self._drift(gap, t + h, q + h * v)
+            return self._rows(i, t + h, q + h * v) @ v + self._drift(i, t + h, q + h * v)
 
         return derivative(rates, 1e-3 / max(1.0, float(np.abs(v).max(initial=0.0))))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..callbacks import Asking
 from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid import Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
@@ -420,7 +421,8 @@ class RigidContacts:
             sliding=(None,) * len(touching),
             names=tuple(system.mechanism.all_names[i] for i in touching),
         )
-        solution = jammed(problem) if jam else self._law.impact(problem, system.restitution[chosen])
+        with Asking("the contact law", type(self._law).__name__, t):
+            solution = jammed(problem) if jam else self._law.impact(problem, system.restitution[chosen])
         if solution is None:
             raise NoAdmissibleModeError(
                 "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
@@ -462,7 +464,8 @@ class RigidContacts:
         before = self.forces(t, x, mode) if {"force", "cone"} & set(kinds.values()) else {}
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
-        solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
+        with Asking("the contact law", type(self._law).__name__, t):
+            solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]

@@ -6,15 +6,15 @@ import copy
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import registry
+from ..callbacks import Asking, answer
 from ..contracts import CompliantLaw, ContactLaw, RigidLaw
 from ..differences import tangent_derivative
-from ..errors import InputError, SimulationError
+from ..errors import InputError
 from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Transition
 from ..tolerances import Tolerances
 from . import parameters
@@ -323,33 +323,26 @@ class ContactSystem(HybridSystem):
         total = self._still
         if self.controller is not None:
             z = x[self.nq + self.nv : self.nq + self.nv + self._controller_memory]
-            total = self._checked("tau", self.controller.torque(t, q, v, z), self.nv, t)
+            with Asking("the controller", self.controller, t):
+                torque = self.controller.torque(t, q, v, z)
+            total = self._checked("tau", torque, self.nv, t, x)
         for push in self.pushes:
             total = total + self.mechanism.generalised_force(q, push.frame, push.force, push.point)
         return total
 
-    def _checked(self, what: str, given: Any, size: int, t: float) -> Array:
+    def _checked(self, what: str, given: Any, size: int, t: float, x: Array) -> Array:
         """What the controller returned, as an array of finite numbers."""
-        values = np.asarray(given, dtype=float)
-        if values.shape != (size,):
-            raise InputError(
-                f"the controller {self.controller!r} returns {what} of shape {values.shape} at t = {t:.6g} s; return"
-                f" ({size},)"
-            )
-        if not isfinite(values.sum()) and not np.isfinite(values).all():
-            place = int(np.argmin(np.isfinite(values)))
-            raise SimulationError(
-                f"the controller {self.controller!r} returns {what} with {values[place]} at index {place}, at"
-                f" t = {t:.6g} s; return finite numbers"
-            )
-        return values
+        return answer("the controller", self.controller, what, given, (size,), t, x)
 
     def memory_rate(self, t: float, x: Array) -> Array:
         """Rate (memory,) of the controller's memory, with the law's at rest."""
         rate = np.zeros(self.memory)
         if self.controller is not None and self._controller_memory:
             q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
-            rate[: self._controller_memory] = self.controller.rate(t, q, v, z[: self._controller_memory])
+            own = self._controller_memory
+            with Asking("the controller", self.controller, t):
+                given = self.controller.rate(t, q, v, z[:own])
+            rate[:own] = self._checked("a rate", given, own, t, x)
         return rate
 
     def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
@@ -412,7 +405,9 @@ class ContactSystem(HybridSystem):
             return x
         q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
         own = self._controller_memory
-        new = self._checked("a sample", self.controller.sample(t, q, v, z[:own]), own, t)
+        with Asking("the controller", self.controller, t):
+            given = self.controller.sample(t, q, v, z[:own])
+        new = self._checked("a sample", given, own, t, x[: self.nq + self.nv])
         return np.concatenate([q, v, new, z[own:]])
 
     # --- what users and trajectories ask for ------------------------------------------------------------------

@@ -1,0 +1,66 @@
+"""Impacts from random scenes in which plain pivoting and the convex proposals end in no modes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tolerances as tol
+from contact_oracle import law_violation
+
+from contactsim.errors import NoAdmissibleModeError
+from contactsim.multibody.complementarity import ContactProblem, solve
+from contactsim.multibody.modes import Mode
+from contactsim.multibody.sweeps import swept
+
+DATA = json.loads((Path(__file__).parents[1] / "data" / "hard_impacts.json").read_text())
+
+
+def impact(seed: str) -> ContactProblem:
+    data = DATA[seed]
+    friction = np.array(data["friction"])
+    none = (None,) * len(friction)
+    dims = tuple(data["dims"])
+    return ContactProblem(np.array(data["delassus"]), np.array(data["free"]), dims, friction, friction, none)
+
+
+@pytest.mark.parametrize("seed", DATA)
+def test_an_impact_without_restitution_has_a_solution_that_is_found(seed: str) -> None:
+    problem = impact(seed)
+    assert law_violation(problem, solve(problem).forces) < tol.PROBLEM_LAW
+
+
+@pytest.mark.parametrize("seed", ["11", "16"])
+def test_sweeps_converge_to_the_forces_that_are_found(seed: str) -> None:
+    problem = impact(seed)
+    expected = solve(problem).forces
+    np.testing.assert_allclose(swept(problem, 5000), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_a_single_contact_is_solved_at_once() -> None:
+    """A point on the ground: held, slipping, or thrown up."""
+    for mu, free, forces in (
+        (0.5, [-1.0, 0.3, 0.0], [1.0, -0.3, 0.0]),
+        (0.5, [-1.0, 3.0, 0.0], [1.0, -0.5, 0.0]),
+        (0.5, [1.0, 3.0, 0.0], [0.0, 0.0, 0.0]),
+    ):
+        friction = np.array([mu])
+        problem = ContactProblem(np.eye(3), np.array(free), (3,), friction, friction, (None,))
+        np.testing.assert_allclose(swept(problem, 200), forces, rtol=0, atol=1e-12)
+
+
+def test_contacts_that_are_held_against_each_other_are_not_called_sticking() -> None:
+    """Two coincident points whose free motions along the ground differ cannot both stick."""
+    rows = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    friction = np.array([5.0, 5.0])
+    free = np.array([-1.0, 0.1, -1.0, -0.1])
+    problem = ContactProblem(rows @ rows.T, free, (2, 2), friction, friction, (None, None))
+    try:
+        solution = solve(problem, (Mode.STICK, Mode.STICK))
+    except NoAdmissibleModeError:
+        return
+    for i, mode in enumerate(solution.modes):
+        if mode is Mode.STICK:
+            assert abs(solution.motion[2 * i + 1]) < tol.PROBLEM_LAW
