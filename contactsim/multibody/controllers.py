@@ -101,7 +101,7 @@ class FunctionController(Controller):
 
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The function's value."""
-        return np.asarray(self._function(t, q, v), dtype=float)
+        return self._function(t, q, v)
 
 
 class PD(Controller):
@@ -230,7 +230,7 @@ class Sampled(Controller):
 
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The function's value, to be held."""
-        return np.asarray(self._function(t, q, v), dtype=float)
+        return self._function(t, q, v)
 
 
 def _plain_joints(robot: Any) -> Array:
@@ -264,7 +264,10 @@ def as_controller(given: Any) -> Controller | None:
 
 
 def _gain(name: str, value: Any, nv: int) -> Array:
-    gain = np.asarray(value, dtype=float)
+    try:
+        gain = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"the gain {name} is {value!r}; give a finite number or an array ({nv},)") from None
     if gain.shape not in ((), (nv,)) or not np.all(np.isfinite(gain)):
         raise InputError(f"the gain {name} has shape {gain.shape}; give a finite number or an array ({nv},)")
     return np.broadcast_to(gain, (nv,))

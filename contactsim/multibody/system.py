@@ -330,7 +330,13 @@ class ContactSystem(HybridSystem):
 
     def _checked(self, what: str, given: Any, size: int, t: float) -> Array:
         """What the controller returned, as an array of finite numbers."""
-        values = np.asarray(given, dtype=float)
+        try:
+            values = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"the controller {self.controller!r} returns {what} that is a {type(given).__name__} at t = {t:.6g} s;"
+                f" return ({size},) numbers"
+            ) from None
         if values.shape != (size,):
             raise InputError(
                 f"the controller {self.controller!r} returns {what} of shape {values.shape} at t = {t:.6g} s; return"
@@ -590,7 +596,10 @@ def _law(given: str | ContactLaw) -> ContactLaw:
 
 
 def _vector(name: str, value: Any, size: int) -> Array:
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.shape != (size,) or not np.all(np.isfinite(array)):
         raise InputError(f"{name} is {value!r}; give {size} finite numbers")
     return array
