@@ -43,7 +43,8 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
     path, found = _walk(schema, item["loc"])
     if kind in ("extra_forbidden", "model_type"):
         known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
-        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else f"give a table (of {known}), or mend the key"
+        table = f"give a table (of {known}), or mend the key"
+        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else table
     message = message.removeprefix("Value error, ")
     if path and message.startswith(ADVICE):
         given = repr(item["input"])

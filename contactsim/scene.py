@@ -380,7 +380,8 @@ def build(scene: Scene) -> Built:
     law, left_over = _law(scene.law)
     controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
-    given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol), ("max_step", run.max_step)) if value is not None}
+    wanted = {"rtol": run.rtol, "atol": run.atol, "max_step": run.max_step}
+    given = {name: value for name, value in wanted.items() if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
     gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
     start = None

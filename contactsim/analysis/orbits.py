@@ -464,7 +464,7 @@ class _Shooting:
             return _section_values(self._section(self.system.state(x)))
         normal = np.asarray(self._section[0], dtype=float)
         if normal.shape != x.shape:
-            raise InputError(f"the normal of the section has shape {normal.shape}; give {x.shape}, that of the plain state")
+            raise InputError(f"the normal of the section has shape {normal.shape}; give {x.shape}, as of the state")
         return np.array([normal @ x - float(self._section[1])])
 
     def _gradient(self, shot: _Shot) -> Array:
