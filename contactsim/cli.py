@@ -51,7 +51,7 @@ def run(
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
     mp4: Annotated[bool, typer.Option("--mp4", help="Write run.mp4, a film; needs Chromium and ffmpeg.")] = False,
-    plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model, by matplotlib.")] = False,
+    plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model; needs matplotlib.")] = False,
     view: Annotated[
         bool | None,
         typer.Option(
@@ -247,7 +247,7 @@ def scene_of(target: str, settings: Sequence[str]) -> Scene:
     if suffix == ".toml":
         return scene.read(target, settings)
     robot = {"file": str(Path(target).expanduser().resolve())} if suffix else {"name": target}
-    return scene.assemble({"robot": robot}, settings, where="--set" if settings else target)
+    return scene.assemble({"robot": robot}, settings, where="the options" if settings else target)
 
 
 @app.callback(invoke_without_command=True)

@@ -13,6 +13,9 @@ from .errors import InputError
 Schema = TypeVar("Schema", bound=BaseModel)
 Place = tuple[int | str, ...]
 
+ADVICE = "Input should be "  # how pydantic begins a sentence that says what may stand there
+LONGEST_VALUE = 40  # characters of a value that is repeated
+
 
 def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schema:
     """An instance of `schema` with `values`; every mistake is reported at once, with its path.
@@ -23,7 +26,7 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
     try:
         return schema(**values)
     except ValidationError as error:
-        mistakes = "; ".join(_mistake(schema, item["loc"], item["type"], item["msg"]) for item in error.errors())
+        mistakes = "; ".join(_mistake(schema, item) for item in error.errors())
         raise InputError(f"{where}: {mistakes}") from None
 
 
@@ -34,12 +37,22 @@ def unknown_robot(name: str, known: Collection[str]) -> InputError:
     return InputError(f"no robot '{name}'; similar names are {close}, `contactsim robots` lists all {len(known)}{more}")
 
 
-def _mistake(schema: type[BaseModel], place: Place, kind: str, message: str) -> str:
-    path, found = _walk(schema, place)
+def _mistake(schema: type[BaseModel], item: Any) -> str:
+    """One mistake: its path, the value that was given where that is short, and what may stand there."""
+    kind, message = item["type"], item["msg"]
+    path, found = _walk(schema, item["loc"])
     if kind in ("extra_forbidden", "model_type"):
         known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
-        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else f"give a table (of {known})"
-    return f"{path or 'value'}: {message.removeprefix('Value error, ')}"
+        table = f"give a table (of {known}), or mend the key"
+        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else table
+    message = message.removeprefix("Value error, ")
+    if path and message.startswith(ADVICE):
+        given = repr(item["input"])
+        value = f" is {given}" if len(given) <= LONGEST_VALUE else " cannot be used"
+        wanted = message.removeprefix(ADVICE)
+        wanted = f"a number {wanted}" if wanted.startswith(("greater", "less")) else wanted
+        return f"{path}{value}; give {wanted}"
+    return f"{path}: {message}" if path else message
 
 
 def _walk(schema: type[BaseModel], place: Place) -> tuple[str, list[type[BaseModel]]]:

@@ -41,6 +41,7 @@ def findings() -> Iterator[Finding]:
     yield _robots()
     yield _meshcat()
     yield _browser()
+    yield _matplotlib()
 
 
 def _package(package: str, module: str) -> Finding:
@@ -88,6 +89,13 @@ def _meshcat() -> Finding:
 def _browser() -> Finding:
     found = next((path for path in map(shutil.which, BROWSERS) if path), None)
     return Finding("browser", found or "none", bool(found), "install Chromium, for --png", False)
+
+
+def _matplotlib() -> Finding:
+    try:
+        return Finding("matplotlib", version("matplotlib"))
+    except PackageNotFoundError:
+        return Finding("matplotlib", "not installed", False, "pip install matplotlib, for --plots", False)
 
 
 def examine() -> int:

@@ -72,6 +72,9 @@ class Hermite(DenseOutput):
         return self._y_old + rise if s.ndim == 0 else self._y_old[:, None] + rise
 
 
+NO_STEP = "the integrator RK4 has a fixed step; give it as Tolerances(max_step=...), or in a scene as run.max_step"
+
+
 class RK4(OdeSolver):
     """The classical method of Runge and Kutta, of fourth order, with the fixed step `max_step`.
 
@@ -100,7 +103,7 @@ class RK4(OdeSolver):
         vectorized: bool = False,
     ) -> None:
         if not math.isfinite(max_step):
-            raise InputError("the integrator RK4 has a fixed step; give it as Tolerances(max_step=...)")
+            raise InputError(NO_STEP)
         super().__init__(fun, t0, y0, t_bound, vectorized)
         self.max_step = max_step
         self.h_abs = min(first_step or max_step, max_step)
@@ -158,7 +161,7 @@ def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
     if name not in METHODS:
         raise InputError(f"no integrator '{name}'; choose one of {', '.join([*METHODS, *plugins])}")
     if name == "RK4" and tolerances is not None and math.isinf(tolerances.max_step):
-        raise InputError("the integrator RK4 has a fixed step; give it as Tolerances(max_step=...)")
+        raise InputError(NO_STEP)
     return METHODS[name]
 
 
@@ -215,12 +218,15 @@ class Stepper:
 
     def _flat_rate(self, t: float, dx: Array) -> Array:
         """What `_rate` is in R^n."""
-        self.evaluations += 1
-        return self.flow.field(t, self._base + dx)
+        return self._field(t, self._base + dx)
 
     def _rate(self, t: float, dx: Array) -> Array:
+        return self.space.chart_rate(dx, self._field(t, self.space.integrate(self._base, dx)))
+
+    def _field(self, t: float, x: Array) -> Array:
+        """The rate (dim,); NaN where a trial step has left the finite numbers, so that a shorter one is tried."""
         self.evaluations += 1
-        return self.space.chart_rate(dx, self.flow.field(t, self.space.integrate(self._base, dx)))
+        return self.flow.field(t, x) if math.isfinite(x.sum()) else np.full(self.space.dim, math.nan)
 
     def _jacobian(self, t: float, dx: Array) -> Array:
         """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""

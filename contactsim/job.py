@@ -222,7 +222,7 @@ def demand_plots(system: HybridSystem) -> None:
     if not isinstance(system, Model) or type(system).figures is Model.figures:
         raise InputError(f"a {type(system).__name__} has no plots of its own; leave --plots out")
     if find_spec("matplotlib") is None:
-        raise InputError("--plots needs matplotlib; pip install 'contactsim[plot]'")
+        raise InputError("--plots needs matplotlib; pip install matplotlib")
 
 
 def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
@@ -295,10 +295,10 @@ def report(trajectory: Trajectory, title: str, all_events: bool) -> None:
 def event_table(events: list[Event], title: str, everything: bool) -> Table:
     """Time, contacts, what they changed from and to, and the impulse; shortened in the middle where it is long."""
     table = Table(title=f"{escape(title)}: {len(events)} event{'s' * (len(events) != 1)}", title_justify="left")
-    table.add_column("time [s]", justify="right", no_wrap=True)
+    table.add_column(escape("time [s]"), justify="right", no_wrap=True)
     table.add_column("contacts")
     table.add_column("from -> to", no_wrap=True)
-    table.add_column("impulse [N s]", justify="right", no_wrap=True)
+    table.add_column(escape("impulse [N s]"), justify="right", no_wrap=True)
     _fill(table, [list(_rows(event)) for event in events], everything)
     return table
 
@@ -344,7 +344,7 @@ def report_linearization(
     if summaries:
         table = Table(title="saltation matrices", title_justify="left")
         for heading, justify in (("time [s]", "right"), ("contacts", "left"), ("from -> to", "left")):
-            table.add_column(heading, justify=justify, no_wrap=heading != "contacts")  # type: ignore[arg-type]
+            table.add_column(escape(heading), justify=justify, no_wrap=heading != "contacts")  # type: ignore[arg-type]
         for heading in ("norm", "|eigenvalues|", "pieces"):
             table.add_column(heading, justify="right", no_wrap=True)
         _fill(table, [[_saltation_row(event, found)] for event, found in summaries.items()], all_events)

@@ -16,6 +16,7 @@ from .crossings import LATER, Node, Parameters
 from .differences import map_derivative
 from .errors import InputError, NonDifferentiableError
 from .hybrid import CLOCK, Array, Euclidean, HybridSystem
+from .integrators import method
 from .threads import one_thread
 from .tolerances import Tolerances
 from .trajectory import Event, Trajectory
@@ -201,6 +202,9 @@ class Linearization:
         tolerances: Tolerances | None = None,
         integrator: str = "DOP853",
     ) -> None:
+        if not isinstance(trajectory, Trajectory):
+            raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
+        method(integrator, tolerances or Tolerances())
         self.trajectory = trajectory
         self._parameters = Parameters(parameters)
         self._tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
@@ -264,6 +268,11 @@ class Linearization:
     def all_events(self) -> list[EventLinearization]:
         """Every event, also those that changed nothing a user can see."""
         return [piece for piece in self.pieces if isinstance(piece, EventLinearization)]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that are carried with the state; those of `linearize` carry none."""
+        return self._parameters.names
 
     @property
     def events(self) -> list[EventLinearization]:
@@ -382,6 +391,8 @@ class Linearization:
         Raises:
             InputError: the system has no such parameter.
         """
+        if not isinstance(name, str):
+            raise InputError(f"the parameter is {name!r}; give its name, such as 'gravity'")
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)
@@ -430,12 +441,10 @@ def linearize(
         The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
 
     Raises:
-        InputError: `trajectory` is not one.
+        InputError: `trajectory` is not one, or there is no such integrator.
     """
     if tolerances is not None and not isinstance(tolerances, Tolerances):
         raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
-    if not isinstance(trajectory, Trajectory):
-        raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
     return Linearization(trajectory, (), tolerances, integrator)
 
 

@@ -185,6 +185,7 @@ class RunTable(Table):
     rtol: float | None = Field(default=None, gt=0.0)
     atol: float | None = Field(default=None, gt=0.0)
     integrator: str | None = None
+    max_step: float | None = Field(default=None, gt=0.0)
     record_period: float | None = Field(default=None, gt=0.0)
     max_events: int = Field(default=100_000, gt=0)
     accumulation: Literal["pass", "stop"] = "pass"
@@ -227,9 +228,9 @@ class Scene(Table):
     @classmethod
     def _downward(cls, value: Any) -> Any:
         """One number is the magnitude of gravity that points down."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, (list, tuple)):
             return value
-        if not value > 0.0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0.0:
             raise ValueError("give a positive magnitude [m/s^2], or three numbers")
         return (0.0, 0.0, -value)
 
@@ -385,7 +386,8 @@ def build(scene: Scene) -> Built:
     law, left_over = _law(scene.law)
     controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
-    given = {name: value for name, value in (("rtol", run.rtol), ("atol", run.atol)) if value is not None}
+    wanted = {"rtol": run.rtol, "atol": run.atol, "max_step": run.max_step}
+    given = {name: value for name, value in wanted.items() if value is not None}
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
     gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
     start = None

@@ -22,6 +22,7 @@ EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
 NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
+LONGEST_CHART = 60  # characters of a mode that a note repeats
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
 
@@ -342,7 +343,9 @@ class Simulation:
     def _is_valid(self) -> bool:
         """Whether the run may go on from the present state; what its mode only warns of is noted once."""
         for finding in self._flow.validate(self.t, self._x):
-            place = f"{finding.reason} (chart {self._mode}, t = {self.t:.9g} s)"
+            text = str(self._mode)
+            chart = f"chart {text}, " if len(text) <= LONGEST_CHART else ""
+            place = f"{finding.reason} ({chart}t = {self.t:.9g} s)"
             if finding.fatal:
                 self._stop(Status.INVALID_STATE, f"{place}. {Status.INVALID_STATE.value}")
                 return False

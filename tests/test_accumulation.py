@@ -8,6 +8,7 @@ from test_hybrid_systems import Ball
 
 import contactsim as cs
 from contactsim import scene
+from contactsim.multibody import bounces
 
 G = 9.81
 LIMIT = 1e-8  # s, of the time at which the last bounce comes
@@ -192,3 +193,45 @@ def test_a_model_that_bounces_without_end_says_so() -> None:
     assert traj.status is cs.Status.EVENTS_WITHOUT_END
     assert "ever smaller events in 'air' accumulate" in traj.message
     assert traj.t[-1] == pytest.approx(3.0 * np.sqrt(2.0 / G), abs=1e-5)
+
+
+# --- hops that are followed one by one -----------------------------------------------------------------------------
+class Hops:
+    """Hops with given durations [s], each at half the speed of the one before until the speed stays."""
+
+    def __init__(self, durations: list[float], speeds: list[float]) -> None:
+        self.durations, self.speeds, self.count = durations, speeds, 0
+
+    def speed(self) -> float:
+        return self.speeds[min(self.count, len(self.speeds) - 1)]
+
+    def next(self) -> float:
+        self.count += 1
+        return self.durations[min(self.count, len(self.durations)) - 1]
+
+
+class Rest:
+    smallest_speed = 1e-10
+
+
+def followed(monkeypatch: pytest.MonkeyPatch, durations: list[float], speeds: list[float]) -> tuple[float | None, int]:
+    """Time to rest by these hops, and how many of them were looked at."""
+    hops = Hops([np.float64(duration) for duration in durations], speeds)
+    monkeypatch.setattr(bounces, "_Hops", lambda *_: hops)
+    found = bounces.time_to_rest(Rest(), 0.0, np.zeros(0), None, set())  # type: ignore[arg-type]
+    return found, hops.count
+
+
+def test_an_impact_that_goes_to_and_fro_without_time_is_not_followed_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    rest, count = followed(monkeypatch, [1e-5, 0.0], [5e-6, 3e-7])
+    assert rest == 1e-5
+    assert count <= bounces.STALLED + 1
+
+
+def test_hops_that_never_become_slower_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert followed(monkeypatch, [0.0], [5e-6])[0] is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_hops_that_take_time_only_later_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert followed(monkeypatch, [0.0, 1e-5], [5e-6, 3e-7, 1e-10])[0] is None

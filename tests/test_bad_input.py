@@ -339,3 +339,77 @@ def test_plugin_that_is_not_a_law(foreign: Callable[[str, str, str], None]) -> N
     foreign("odd-laws", "odd", "class Law: ...\n")
     with one_sentence("law", error=cs.ContactSimError):
         cs.ContactSystem(point_mass(), law="odd")
+
+
+# --- controllers, and analyses of a run ------------------------------------------------------------------------------
+def test_values_that_are_no_numbers() -> None:
+    robot = sphere()
+    with one_sentence("tau", "str", "t = 0 s", "numbers"):
+        cs.simulate(cs.ContactSystem(robot, controller=lambda t, q, v: "full speed"), falling(robot), (0.0, 0.1))
+    with one_sentence("kp", "stiff", "finite number"):
+        cs.PD(robot, robot.nominal, kp="stiff")
+    with one_sentence("gravity", "up", "3 finite numbers"):
+        cs.ContactSystem(robot, gravity="up")
+    with one_sentence("mass", "heavy", "positive"):
+        robot.with_body_parameter(next(iter(robot.bodies)), "mass", "heavy")  # type: ignore[arg-type]
+
+
+def falling(robot: cs.Robot) -> cs.State:
+    q = robot.nominal.copy()
+    q[2] += 1.0
+    return cs.State(q, np.zeros(robot.nv))
+
+
+@pytest.fixture(scope="module")
+def fall() -> cs.Trajectory:
+    robot = sphere()
+    return cs.simulate(cs.ContactSystem(robot), falling(robot), (0.0, 0.1))
+
+
+@pytest.mark.parametrize("late", [np.eye(3), np.ones(12), np.full((12, 12), np.nan)])
+def test_noise_that_changes_its_shape(fall: cs.Trajectory, late: np.ndarray) -> None:
+    lin = cs.linearize(fall)
+    with one_sentence(r"noise\(0\.0", r"12, 12|finite"):
+        lin.covariance(np.eye(12), lambda t: np.eye(12) if t < 0.05 else late)
+
+
+def test_a_linearization_that_carries_parameters_has_no_covariance(fall: cs.Trajectory) -> None:
+    with one_sentence("gravity", "linearize"):
+        cs.Linearization(fall, ("gravity",)).covariance(np.eye(12))
+    with one_sentence("int", "simulate"):
+        cs.Linearization(3)  # type: ignore[arg-type]
+    with one_sentence("3", "name"):
+        cs.linearize(fall).parameter(3)  # type: ignore[arg-type]
+
+
+def test_linearize_by_a_fixed_step_needs_its_length(fall: cs.Trajectory) -> None:
+    with one_sentence("RK4", "max_step"):
+        cs.linearize(fall, integrator="RK4")
+    with one_sentence("Euler", "DOP853"):
+        cs.linearize(fall, integrator="Euler")
+    noise, steps = 0.1 * np.eye(12), cs.Tolerances(max_step=1e-3)
+    fixed = cs.linearize(fall, integrator="RK4", tolerances=steps).covariance(np.eye(12), noise)
+    assert np.allclose(fixed.final, cs.linearize(fall).covariance(np.eye(12), noise).final, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"system": 3}, ["system", "ContactSystem"]),
+        ({"section": 3}, ["section", "offset"]),
+        ({"section": lambda state: "here"}, ["section", "str", "number"]),
+        ({"section": (np.ones(3), 0.0)}, ["normal", "13"]),
+        ({"symmetry": 3}, ["symmetry", "function"]),
+        ({"max_iterations": 0}, ["max_iterations", "one or more"]),
+        ({"max_iterations": "many"}, ["max_iterations", "many"]),
+    ],
+)
+def test_odd_arguments_of_a_search_for_orbits(fall: cs.Trajectory, change: dict, words: list[str]) -> None:
+    given = {"system": fall.system, "x_guess": falling(sphere()), "period_guess": 0.1} | change
+    with one_sentence(*words):
+        cs.find_periodic_orbit(**given)
+
+
+def test_gains_for_tracking() -> None:
+    with one_sentence("gains", "riccati"):
+        cs.Tracking(3)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from builders import point_mass
 from scipy.optimize import brentq
 
 import contactsim as cs
+from contactsim.integrators import Stepper
 
 G = 9.81
 
@@ -288,3 +289,20 @@ def test_singular_field_stops_with_a_status() -> None:
     traj = cs.simulate(Exploding(0.5), [1.0, 0.0], (0.0, 2.0))
     assert traj.status in (cs.Status.STEP_TOO_SMALL, cs.Status.FAILED)
     assert traj.t[-1] == pytest.approx(1.0, abs=1e-3)
+
+
+# --- trial steps ---------------------------------------------------------------------------------------------------
+class Drag(cs.Flow):
+    """Speed under cubic drag, x' = -x^3; a field that says so where it is asked beyond the finite numbers."""
+
+    def field(self, t: float, x: np.ndarray) -> np.ndarray:
+        if not np.isfinite(x).all():
+            raise cs.SimulationError("the drag is not finite")
+        return -(x**3)
+
+
+def test_a_trial_step_that_leaves_the_finite_numbers_is_taken_again_shorter() -> None:
+    stepper = Stepper(Drag(), cs.Euclidean(1), 0.0, np.array([1e3]), "DOP853", cs.Tolerances(), first_step=1.0)
+    while stepper.t < 1.0:
+        stepper.step(1.0)
+    assert stepper.x[0] == pytest.approx(1e3 / np.sqrt(1.0 + 2e6), rel=1e-7)

@@ -27,14 +27,7 @@ def symmetric(name: str, given: Any, size: int, definite: bool = False) -> Array
     Raises:
         InputError: it has another shape, is not finite, not symmetric, or has a negative eigenvalue.
     """
-    try:
-        matrix = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is a {type(given).__name__}; give a matrix of shape ({size}, {size})") from None
-    if matrix.shape != (size, size):
-        raise InputError(f"{name} has shape {matrix.shape}; here it needs ({size}, {size})")
-    if not np.all(np.isfinite(matrix)):
-        raise InputError(f"{name} holds NaN or infinity; give finite numbers")
+    matrix = _finite(name, given, size)
     scale = float(np.abs(matrix).max(initial=0.0))
     if np.abs(matrix - matrix.T).max(initial=0.0) > ROUNDING * scale:
         raise InputError(f"{name} is not symmetric; give a matrix that equals its transpose")
@@ -47,8 +40,23 @@ def symmetric(name: str, given: Any, size: int, definite: bool = False) -> Array
     return matrix
 
 
+def _finite(name: str, given: Any, size: int) -> Array:
+    """A matrix (size, size) of finite numbers from what a user gave."""
+    try:
+        matrix = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is a {type(given).__name__}; give a matrix of shape ({size}, {size})") from None
+    if matrix.shape != (size, size):
+        raise InputError(f"{name} has shape {matrix.shape}; here it needs ({size}, {size})")
+    if not np.all(np.isfinite(matrix)):
+        raise InputError(f"{name} holds NaN or infinity; give finite numbers")
+    return matrix
+
+
 def weight(name: str, given: Any, size: int, t: float) -> Weight:
-    """t -> matrix (size, size) from a matrix or a function of time, which is checked at `t`.
+    """t -> matrix (size, size) from a matrix or a function of time.
+
+    A function is checked in full at `t`; later values for their shape, and that they are finite.
 
     Raises:
         InputError: it is not a symmetric positive semi-definite matrix of that size.
@@ -57,4 +65,8 @@ def weight(name: str, given: Any, size: int, t: float) -> Weight:
         fixed = symmetric(name, given, size)
         return lambda _: fixed
     symmetric(f"{name}({t:.6g} s)", given(t), size)
-    return lambda at: np.asarray(given(at), dtype=float)
+
+    def checked(at: float) -> Array:
+        return _finite(f"{name}({at:.6g} s)", given(at), size)
+
+    return checked

@@ -160,6 +160,7 @@ def find_periodic_orbit(
     """
     period = _positive("period_guess", period_guess)
     _positive("accuracy", accuracy)
+    _demand_kinds(system, section, symmetry, max_iterations)
     shooting = _Shooting(
         system, symmetry, section, fixed_period, tolerances or Tolerances(rtol=1e-11, atol=1e-12), integrator
     )
@@ -460,9 +461,11 @@ class _Shooting:
         if self._section is None:
             return np.empty(0)
         if callable(self._section):
-            return np.atleast_1d(np.asarray(self._section(self.system.state(x)), dtype=float))
-        normal, offset = self._section
-        return np.array([np.asarray(normal, dtype=float) @ x - float(offset)])
+            return _section_values(self._section(self.system.state(x)))
+        normal = np.asarray(self._section[0], dtype=float)
+        if normal.shape != x.shape:
+            raise InputError(f"the normal of the section has shape {normal.shape}; give {x.shape}, as of the state")
+        return np.array([normal @ x - float(self._section[1])])
 
     def _gradient(self, shot: _Shot) -> Array:
         space = self._space(shot.mode, shot.x)
@@ -567,6 +570,27 @@ def _complement(normal: Array) -> Array:
 def _eigenvalues(matrix: Array) -> Array:
     values = np.linalg.eigvals(matrix)
     return values[np.lexsort((-values.imag, -np.abs(values)))]
+
+
+def _section_values(given: Any) -> Array:
+    """What a section function returned, as an array of numbers."""
+    try:
+        return np.atleast_1d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError):
+        raise InputError(f"the section returns a {type(given).__name__}; return a number, or several") from None
+
+
+def _demand_kinds(system: Any, section: Any, symmetry: Any, max_iterations: Any) -> None:
+    """Raise InputError where an argument of `find_periodic_orbit` is of the wrong kind."""
+    if not isinstance(system, HybridSystem):
+        raise InputError(f"the system is a {type(system).__name__}; give a ContactSystem or another HybridSystem")
+    pair = isinstance(section, tuple) and len(section) == 2
+    if section is not None and not callable(section) and not pair:
+        raise InputError(f"section is {section!r}; give a function of the state, or (normal, offset)")
+    if symmetry is not None and not callable(symmetry):
+        raise InputError(f"symmetry is a {type(symmetry).__name__}; give a function of the state")
+    if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
+        raise InputError(f"max_iterations is {max_iterations!r}; give a whole number, one or more")
 
 
 def _positive(name: str, value: Any) -> float:

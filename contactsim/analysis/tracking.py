@@ -72,6 +72,8 @@ class Tracking(Controller):
     """
 
     def __init__(self, gains: Riccati, reach: float | None = None) -> None:
+        if not isinstance(gains, Riccati):
+            raise InputError(f"gains is a {type(gains).__name__}; give what lin.riccati(...) returns")
         run = gains.trajectory
         system: Any = run.system
         if not hasattr(system, "actuated"):

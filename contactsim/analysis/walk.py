@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ..errors import SimulationError
+from ..errors import InputError, SimulationError
 from ..hybrid import Array
 from ..integrators import method
 from ..trajectory import Arc
@@ -51,7 +51,16 @@ class Leg:
 
 
 def legs(lin: Linearization) -> Iterator[Leg]:
-    """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory."""
+    """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory.
+
+    Raises:
+        InputError: the linearization carries parameters.
+    """
+    if lin.parameters:
+        raise InputError(
+            f"this linearization carries the parameters {', '.join(lin.parameters)} with its state; take that of"
+            " cs.linearize(trajectory), and lin.parameter(name) for a parameter"
+        )
     trajectory = lin.trajectory
     variations = iter([piece for piece in lin.pieces if isinstance(piece, ArcVariation)])
     first = {id(event.events[0]): event for event in lin.all_events}
@@ -83,6 +92,7 @@ def along(
         dense_output=True,
         rtol=lin.tolerances.rtol,
         atol=lin.tolerances.atol,
+        max_step=lin.tolerances.max_step,
     )
     if not solution.success:
         raise SimulationError(

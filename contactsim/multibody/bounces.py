@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .rigid import RigidContacts
 
 HOPS = 60  # hops that are followed one by one; what comes behind is summed as a geometric series
+STALLED = 40  # hops in succession that take no time: contacts that pass an impact to and fro; what follows takes none
 SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
 
 
@@ -39,13 +40,16 @@ def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, 
         if duration is None:
             return None
         durations.append(duration)
+        if len(durations) >= STALLED and not any(durations[-STALLED:]):
+            return float(sum(durations)) if follow.speed() < first else None
     half = len(durations) // 2
     if half == 0 or follow.speed() >= first:
         return None if half else 0.0
-    ratio = sum(durations[-half:]) / sum(durations[-2 * half : -half])
-    if not (isfinite(ratio) and ratio < 1.0):
+    before, after = sum(durations[-2 * half : -half]), sum(durations[-half:])
+    if not after < before:
         return None
-    return float(sum(durations) + sum(durations[-half:]) * ratio / (1.0 - ratio))
+    ratio = after / before
+    return float(sum(durations) + after * ratio / (1.0 - ratio))
 
 
 class _Hops:

@@ -265,7 +265,10 @@ def as_controller(given: Any) -> Controller | None:
 
 
 def _gain(name: str, value: Any, nv: int) -> Array:
-    gain = np.asarray(value, dtype=float)
+    try:
+        gain = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"the gain {name} is {value!r}; give a finite number or an array ({nv},)") from None
     if gain.shape not in ((), (nv,)) or not np.all(np.isfinite(gain)):
         raise InputError(f"the gain {name} has shape {gain.shape}; give a finite number or an array ({nv},)")
     return np.broadcast_to(gain, (nv,))

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -427,8 +428,8 @@ class Robot:
         """
         joint = self._body(body)
         before = self.body_parameter(body, kind)
-        if not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"body.{body}.{kind} is {value}; give a positive number")
+        if not (isinstance(value, Real) and np.isfinite(value) and value > 0.0):
+            raise InputError(f"body.{body}.{kind} is {value!r}; give a positive number")
         if not before > 0.0:
             raise InputError(f"body '{body}' has no mass that could be changed; give it one in the robot's file")
         changed = self._remodelled(pin.Model(self.model))

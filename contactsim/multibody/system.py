@@ -589,7 +589,10 @@ def _law(given: str | ContactLaw) -> ContactLaw:
 
 
 def _vector(name: str, value: Any, size: int) -> Array:
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.shape != (size,) or not np.all(np.isfinite(array)):
         raise InputError(f"{name} is {value!r}; give {size} finite numbers")
     return array

@@ -313,6 +313,9 @@ def test_an_interrupted_derivative_keeps_the_run(
         (["run", "hexapod", "--time", "-1"], ["time", "0"]),
         (["run", "hexapod", "--time", "nan"], ["time", "finite"]),
         (["run", "hexapod", "--time", "soon"], ["--time"]),
+        (["run", "hexapod", "--time", "0"], ["run.time is 0", "greater than 0"]),
+        (["run", "hexapod", "--set", "gravity=up"], ["gravity", "three numbers"]),
+        (["run", "hexapod", "--integrator", "RK4"], ["RK4", "run.max_step"]),
         (["run", "hexapod", "--law", "glue"], ["glue", "coulomb"]),
         (["run", "hexapod", "--integrator", "Euler"], ["Euler", "DOP853"]),
         (["run", "hexapod", "--speed", "3"], ["--speed"]),
@@ -330,6 +333,14 @@ def test_mistakes_are_one_sentence(capsys: pytest.CaptureFixture[str], arguments
         assert word.lower() in sentence.lower(), sentence
     assert not list(Path.cwd().rglob("*.nc"))
     assert not Path("runs").exists()
+
+
+def test_units_of_the_table_and_fixed_steps(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    steps = ("--integrator", "RK4", "--set", "run.max_step=0.002")
+    code, out, _ = command(capsys, "run", "biped", "--time", "0.8", *steps, "--out", "o", "--linearize")
+    assert code == 0
+    assert out.count("time [s]") == 2
+    assert "impulse [N s]" in out
 
 
 def test_negative_mass_and_broken_xml(capsys: pytest.CaptureFixture[str], box: Path) -> None:

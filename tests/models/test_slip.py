@@ -351,7 +351,7 @@ def test_starts_that_are_refused(values: dict, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"body_mass": 0.0}, "body_mass: Input should be greater than 0"),
+        ({"body_mass": 0.0}, "body_mass is 0.0; give a number greater than 0"),
         ({"stiffness": 1.0}, "stiffness: unknown key"),
         ({"sprj": 0.0}, "sprj is 0"),
         ({"spri": 1.5}, "spri is no whole number"),
