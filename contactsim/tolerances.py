@@ -23,7 +23,8 @@ class Tolerances:
         gap: contacts closer than this are touching [m].
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
-        hop: a contact that would leave the ground for less than this height stays on it [m].
+        hop: a contact that would leave the ground for less than this height stays on it [m]. Where bounces are followed
+            down to rounding, as by default, the time at which they end is found as well.
         force: rounding of a contact force, relative to the largest of its mode: what force guards may miss.
         slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
             of the slip acceleration while the contact starts to slip [m/s].

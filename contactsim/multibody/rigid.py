@@ -284,7 +284,7 @@ class RigidContacts:
             hopping = set() if follow else self._hopping(t, settled, after, set(touching) - staying)
             if not stopped and not hopping:
                 break
-            if hopping and not bouncing:
+            if hopping and not bouncing and self._system.tolerances.hop <= self._lowest_hop(t, x):
                 rest = time_to_rest(self, t, settled, after, hopping)
             at_rest |= stopped
             staying |= hopping
@@ -362,14 +362,17 @@ class RigidContacts:
             return set()
         contacts = tuple(sorted(leaving))
         _, rates, bend = self.gap_motion(t, x, mode, contacts)
-        place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
-        rounding = max(10.0 * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
-        height = max(self._system.tolerances.hop, rounding)
+        height = max(self._system.tolerances.hop, self._lowest_hop(t, x))
         return {
             i
             for i, rate, back in zip(contacts, rates, -bend, strict=True)
             if back > 0.0 and rate**2 <= 2 * height * back
         }
+
+    def _lowest_hop(self, t: float, x: Array) -> float:
+        """Height [m] below which a hop is a matter of rounding."""
+        place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
+        return max(10.0 * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
 
     @property
     def smallest_speed(self) -> float:
