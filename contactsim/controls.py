@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from .errors import InputError
 from .hybrid import HybridSystem
+from .multibody import is_contact_system
 
 REACH = 4.0  # a number without an upper limit can be turned up to this many times its value
 STEPS = 200  # of a slider
@@ -45,10 +46,10 @@ class Control:
 
 def controls(system: HybridSystem) -> tuple[Control, ...]:
     """The numbers of a system that can be turned: of a ContactSystem or a Model; none of any other system."""
-    if hasattr(system, "mechanism"):
-        return tuple(_of_contacts(system))
     schema = getattr(system, "parameters", None)
-    return tuple(_of_schema(schema)) if isinstance(schema, BaseModel) else ()
+    if isinstance(schema, BaseModel):
+        return tuple(_of_schema(schema))
+    return tuple(_of_contacts(system)) if is_contact_system(system) else ()
 
 
 def current(shown: tuple[Control, ...], system: HybridSystem) -> tuple[Control, ...]:

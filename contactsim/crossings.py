@@ -333,7 +333,7 @@ class Node:
 
     def _outcome(self, transition: Transition, node: Node) -> Array:
         """The state after a varied reset, which must lead to the same kind of state."""
-        named = getattr(self._behind, "named_modes", lambda mode: mode)
+        named = self._behind.named_modes
         if len(transition.x) != len(node.x) or named(transition.mode) != named(node.mode):
             raise NonDifferentiableError(
                 f"the event at t = {self.t:.9g} s ends in another mode, {transition.mode} instead of {node.mode}, for"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .differences import derivative, tangent_derivative
 from .errors import SimulationError
 from .hybrid import Array, Euclidean, Finding, Flow, HybridSystem, Manifold, Transition, one_by_one
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
 
 ON_SURFACE = 1e-9  # a guard this close to zero, in its unit, lies on the surface where the other mode begins
 CORRECTIONS = 3  # Newton steps back onto the surface; it is followed to rounding, so one is the rule
@@ -56,6 +59,8 @@ class Filippov(HybridSystem):
 
     def __init__(self, system: HybridSystem) -> None:
         self.system = system
+        self.preferred_integrator, self.preferred_tolerances = system.preferred_integrator, system.preferred_tolerances
+        self.tolerances, self.nv, self.pushes = system.tolerances, system.nv, system.pushes
 
     def __getattr__(self, name: str) -> Any:
         if name == "system":  # while a copy is being made
@@ -147,6 +152,34 @@ class Filippov(HybridSystem):
     def state(self, x: Array) -> Any:
         """The state as the user sees it."""
         return self.system.state(x)
+
+    def named_modes(self, mode: Any) -> Any:
+        """A mode as the system names it; that of sliding is its own name."""
+        return mode if isinstance(mode, Sliding) else self.system.named_modes(mode)
+
+    def forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
+        """Contact forces of the system."""
+        return self.system.forces(t, x, mode)
+
+    def loop_forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
+        """Forces of the system's loops."""
+        return self.system.loop_forces(t, x, mode)
+
+    def energy(self, x: Array, mode: Any) -> float | None:
+        """Energy of the system; while sliding that of the first mode."""
+        return self.system.energy(x, mode.first if isinstance(mode, Sliding) else mode)
+
+    def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """What the system says of a run."""
+        return self.system.audit(trajectory)
+
+    def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> Filippov:
+        """A copy whose system is pushed."""
+        return Filippov(self.system.with_push(frame, force, end, point))
+
+    def without_pushes(self, t: float) -> Filippov:
+        """A copy without the pushes that end at `t` or before."""
+        return Filippov(self.system.without_pushes(t))
 
     def pack(self, state: Any) -> Array:
         """A user's state as the plain array."""

@@ -6,11 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import InputError, SimulationError
+from .tolerances import Tolerances
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
 
 Array = np.ndarray
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -168,6 +172,24 @@ class Transition:
 
 
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
+LIMIT, LOOP = "limit:", "loop:"  # begin the names of joint limits and loops in transitions; they are no contacts
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force on a frame that lasts until a time; a Simulation takes it away then.
+
+    Attributes:
+        frame: name of the frame.
+        force: (3,) [N] in world axes.
+        point: (3,) [m] in the frame.
+        end: when it ends [s].
+    """
+
+    frame: str
+    force: Array
+    point: Array
+    end: float
 
 
 def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
@@ -176,7 +198,23 @@ def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
 
 
 class HybridSystem(ABC):
-    """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more."""
+    """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more.
+
+    Three methods say what it is; everything else has a default, which stands for a system that has no such thing.
+
+    Attributes:
+        preferred_integrator: the integrator for runs whose user names none; None: that of `simulate`.
+        preferred_tolerances: the accuracy for runs whose user gives none; None: that of `simulate`.
+        tolerances: what counts as zero at its events, for their derivatives; None: what `linearize` is given.
+        nv: numbers of a velocity where tangent vectors are (dq, dv, ...) with as many dq; None: it is half of them.
+        pushes: what pushes it for a while.
+    """
+
+    preferred_integrator: str | None = None
+    preferred_tolerances: Tolerances | None = None
+    tolerances: Tolerances | None = None
+    nv: int | None = None
+    pushes: tuple[Push, ...] = ()
 
     @abstractmethod
     def flow(self, mode: Hashable) -> Flow:
@@ -245,3 +283,37 @@ class HybridSystem(ABC):
     def pack(self, state: Any) -> Array:
         """A user's state as the plain array that flows work on; the inverse of `state`."""
         return np.array(state, dtype=float)
+
+    # --- what a run asks where its user does ------------------------------------------------------------------
+
+    def named_modes(self, mode: Any) -> Any:
+        """A mode as the user sees it: {contact: Mode} of a system with contacts, here the mode itself."""
+        return mode
+
+    def forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
+        """{contact: force} at a state; None: the system has no contacts."""
+        return None
+
+    def loop_forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
+        """{loop: force} at a state; None: the system has no bodies whose loops could be closed."""
+        return None
+
+    def energy(self, x: Array, mode: Any) -> float | None:
+        """Energy of a state [J]; None: the system does not know it."""
+        return None
+
+    def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Residuals {law: largest violation} along a run of this system, and the limit of each; here there are none."""
+        return NOTHING, NOTHING
+
+    def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> HybridSystem:
+        """A copy with one more of `pushes`.
+
+        Raises:
+            InputError: there is nothing to push, or no such frame.
+        """
+        raise InputError(f"a {type(self).__name__} cannot be pushed; only a ContactSystem can")
+
+    def without_pushes(self, t: float) -> HybridSystem:
+        """A copy without the pushes that end at `t` or before."""
+        return self

@@ -250,10 +250,9 @@ class WithoutForces(Trajectory):
 
 def drawable(trajectory: Trajectory) -> Trajectory:
     """The run itself, or without its forces where they need a controller that the file names only."""
-    if not hasattr(trajectory.system, "forces"):
-        return trajectory
+    first = trajectory.arcs[0]
     try:
-        trajectory.forces(float(trajectory.t[0]))
+        first.system.forces(first.t0, first(first.t0), first.mode)
     except InputError as error:
         terminal(error=True).print(f"drawn without forces: {escape(str(error))}", soft_wrap=True)
         return WithoutForces(**{item.name: getattr(trajectory, item.name) for item in fields(trajectory)})

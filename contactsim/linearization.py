@@ -154,8 +154,9 @@ class EventLinearization:
             InputError: the state is not made of positions and velocities, or changes its dimension.
         """
         s = self._square("blocks of positions and velocities")
-        n = getattr(self.data.root.system, "nv", len(s) // 2)
-        if len(s) < 2 * n or (len(s) % 2 and not hasattr(self.data.root.system, "nv")):
+        own = self.data.root.system.nv
+        n = len(s) // 2 if own is None else own
+        if len(s) < 2 * n or (own is None and len(s) % 2):
             raise InputError(f"a state of {len(s)} numbers has no blocks of positions and velocities; use 'saltation'")
         return {"qq": s[:n, :n], "qv": s[:n, n : 2 * n], "vq": s[n : 2 * n, :n], "vv": s[n : 2 * n, n : 2 * n]}
 
@@ -238,7 +239,7 @@ class Linearization:
 
     def _event(self, events: tuple[Event, ...], behind: Any) -> EventLinearization:
         first = events[0]
-        tolerances = getattr(first.system, "tolerances", self._tolerances)
+        tolerances = first.system.tolerances or self._tolerances
         data = _event_data(events, behind, tolerances, self._parameters)
         plugin = next((plugin for plugin in self._plugins if plugin.accepts(data)), None)
         if plugin is None:

@@ -174,8 +174,6 @@ class Model(HybridSystem):
     Parameters: ClassVar[type[ModelParameters]] = ModelParameters
     State: ClassVar[type[ModelState]] = ModelState
     bookkeeping: ClassVar[tuple[str, ...]] = ()
-    preferred_integrator: ClassVar[str | None] = None
-    preferred_tolerances: ClassVar[Tolerances | None] = None
 
     def __init__(self, **parameters: Any) -> None:
         self.parameters: Any = validated(self.Parameters, parameters, f"parameters of {type(self).__name__}")

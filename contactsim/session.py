@@ -84,14 +84,7 @@ class Moment:
     @property
     def energy(self) -> float | None:
         """Energy of the state [J]; None where the system does not know it."""
-        return energy(self.arc.system, self.time, self.x, self.arc.mode)
-
-
-def energy(system: Any, t: float, x: Array, mode: Any) -> float | None:
-    """Energy of a state [J]: of a ContactSystem, or of a system with a method energy(x, mode); else None."""
-    if hasattr(system, "mechanism"):
-        return float(system.mechanism.energy(x[: system.nq], x[system.nq : system.nq + system.nv]))
-    return float(system.energy(x, mode)) if hasattr(system, "energy") else None
+        return self.arc.system.energy(self.x, self.arc.mode)
 
 
 class _Clock:

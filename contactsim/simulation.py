@@ -71,8 +71,8 @@ class Simulation:
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
         if accumulation not in ("pass", "stop"):
             raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
-        tolerances = tolerances or getattr(system, "preferred_tolerances", None) or Tolerances()
-        integrator = integrator or getattr(system, "preferred_integrator", None) or DEFAULT_INTEGRATOR
+        tolerances = tolerances or system.preferred_tolerances or Tolerances()
+        integrator = integrator or system.preferred_integrator or DEFAULT_INTEGRATOR
         method(integrator, tolerances)
         self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
         self._begin(system, t0, system.pack(state))
@@ -130,8 +130,7 @@ class Simulation:
     @property
     def mode(self) -> Any:
         """The present mode; for contacts {name: Mode}."""
-        named = getattr(self.system, "named_modes", None)
-        return named(self._mode) if named else self._mode
+        return self.system.named_modes(self._mode)
 
     @property
     def trajectory(self) -> Trajectory:
@@ -251,8 +250,6 @@ class Simulation:
     def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:
         """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s]."""
         _demand_positive("the push's duration", duration)
-        if not hasattr(self.system, "with_push"):
-            raise InputError(f"a {type(self.system).__name__} cannot be pushed; only a ContactSystem can")
         self._replace_system(self.system.with_push(frame, force, self.t + duration, point))
 
     # --- the loop ---------------------------------------------------------------------------------------------
@@ -260,7 +257,7 @@ class Simulation:
     def _step(self, t_end: float) -> None:
         """One step of the integrator, ended early by the first guard that fires in it."""
         if self.t >= self._push_end():
-            self._replace_system(self.system.without_pushes(self.t))  # type: ignore[attr-defined]
+            self._replace_system(self.system.without_pushes(self.t))
             return
         fired = self._watch.fired_at_start() if not self._segments else frozenset()
         if fired:
@@ -396,7 +393,7 @@ class Simulation:
 
     def _push_end(self) -> float:
         """When the first of the present pushes ends; infinity if there is none."""
-        return min((push.end for push in getattr(self.system, "pushes", ())), default=math.inf)
+        return min((push.end for push in self.system.pushes), default=math.inf)
 
     def _space(self) -> Manifold:
         return self.system.space(self._mode) or Euclidean(len(self._x))

@@ -30,6 +30,7 @@ from .hybrid import Array, Euclidean, HybridSystem, Manifold, Transition
 from .integrators import Chain, Segment
 from .linearization import EventLinearization, Linearization
 from .model import Model, load_model, registered_name
+from .multibody import is_contact_system
 from .multibody.modes import ContactState, Mode, Phase, SystemMode
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Status, Trajectory
@@ -54,7 +55,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
     """
     path = Path(path)
     systems = _systems(trajectory)
-    if len(systems) > 1 and not all(hasattr(system, "mechanism") for system in systems):
+    if len(systems) > 1 and not all(map(is_contact_system, systems)):
         warnings.warn(
             f"the parameters of the {type(trajectory.system).__name__} were changed in this run; the file keeps the"
             " last ones, and derivatives of the loaded run take them",
@@ -222,13 +223,14 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
 
 
 def _describe(system: HybridSystem) -> dict[str, Any]:
-    if hasattr(system, "mechanism"):
+    description: dict[str, Any] = {"class": type(system).__name__}
+    if isinstance(system, Model):
+        name = registered_name(type(system))
+        return description | ({"model": name, "parameters": system.parameters.model_dump(mode="json")} if name else {})
+    if is_contact_system(system):
         from .multibody.describe import describe
 
-        return {"class": "ContactSystem"} | describe(system)  # type: ignore[arg-type]
-    description: dict[str, Any] = {"class": type(system).__name__}
-    if isinstance(system, Model) and (name := registered_name(type(system))):
-        description |= {"model": name, "parameters": system.parameters.model_dump(mode="json")}
+        return {"class": "ContactSystem"} | describe(system)
     return description
 
 
@@ -288,9 +290,10 @@ def _systems(trajectory: Trajectory) -> list[HybridSystem]:
 
 def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
     """For each system the parameters that are not the same in all of them, and its pushes; empty for a single one."""
-    if len(systems) == 1 or not all(hasattr(system, "mechanism") for system in systems):
+    in_contact = [system for system in systems if len(systems) > 1 and is_contact_system(system)]
+    if len(in_contact) < len(systems):
         return []
-    values: list[dict[str, float]] = [system.parameters() for system in systems]  # type: ignore[attr-defined]
+    values = [system.parameters() for system in in_contact]
     names = dict.fromkeys(name for own in values for name in own)
     varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in values)}
     for name in list(varying):  # friction takes the static coefficient along: both are set
@@ -299,12 +302,9 @@ def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
     return [
         {
             "parameters": {name: own[name] for name in names if name in varying and name in own},
-            "pushes": [
-                [push.frame, push.force.tolist(), push.end, push.point.tolist()]
-                for push in system.pushes  # type: ignore[attr-defined]
-            ],
+            "pushes": [[push.frame, push.force.tolist(), push.end, push.point.tolist()] for push in system.pushes],
         }
-        for system, own in zip(systems, values, strict=True)
+        for system, own in zip(in_contact, values, strict=True)
     ]
 
 
@@ -328,8 +328,8 @@ def _samples(trajectory: Trajectory) -> dict[str, Any]:
     origin, period = trajectory.arcs[0].t0, trajectory.record_period
     owners = [k for k, arc in enumerate(trajectory.arcs) for _ in arc.sample(period, origin)]
     group: dict[str, Any] = {"time": ("sample", trajectory.t, {"units": "s"})}
-    named = getattr(trajectory.system, "named_modes", None)
-    if named is None:
+    named = trajectory.system.named_modes
+    if not isinstance(named(trajectory.arcs[0].mode), Mapping):
         modes = [str(arc.mode) for arc in trajectory.arcs]
         return group | {"x": (("sample", "state"), trajectory.x), "mode": ("sample", _text(modes[k] for k in owners))}
     rows = [[mode.value for mode in named(arc.mode).values()] for arc in trajectory.arcs]

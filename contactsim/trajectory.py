@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .errors import CheckError, InputError
-from .hybrid import Array, HybridSystem, Transition
+from .hybrid import LIMIT, LOOP, Array, HybridSystem, Transition
 from .integrators import Segment
 from .tolerances import Tolerances
-
-CONSTRAINTS = ("limit:", "loop:")  # how the names of what is no contact begin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,13 +102,13 @@ class Event:
     @property
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts that changed or fired."""
-        return tuple(name for name in self.transition.changes if not name.startswith(CONSTRAINTS))
+        return tuple(name for name in self.transition.changes if not name.startswith((LIMIT, LOOP)))
 
     @property
     def constraints(self) -> tuple[str, ...]:
         """Names of the joint limits that changed or fired, and of the loops that took an impulse."""
-        limits = (name for name in self.transition.changes if name.startswith(CONSTRAINTS))
-        loops = (name for name in self.transition.impulses if name.startswith("loop:"))
+        limits = (name for name in self.transition.changes if name.startswith((LIMIT, LOOP)))
+        loops = (name for name in self.transition.impulses if name.startswith(LOOP))
         return tuple(dict.fromkeys((*limits, *loops)))
 
     @property
@@ -294,9 +292,7 @@ class Trajectory:
 
     def mode_at(self, t: float, side: str = "+") -> Any:
         """Mode at `t`; for contacts {name: Mode}."""
-        mode = self.arc_at(t, side).mode
-        named = getattr(self.system, "named_modes", None)
-        return named(mode) if named else mode
+        return self.system.named_modes(self.arc_at(t, side).mode)
 
     def forces(self, t: float, side: str = "+") -> dict[str, Array]:
         """Contact forces at `t`: {contact: (3,) newton in world axes} ((1 + d_t,) along the rows of a Mechanism).
@@ -305,10 +301,10 @@ class Trajectory:
             InputError: the system has no contacts.
         """
         arc = self.arc_at(t, side)
-        forces = getattr(arc.system, "forces", None)
+        forces = arc.system.forces(t, arc(t), arc.mode)
         if forces is None:
             raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
-        return forces(t, arc(t), arc.mode)
+        return forces
 
     def energy(self, t: float, side: str = "+") -> float:
         """Mechanical energy at `t` [J], without that stored in the ground.
@@ -317,13 +313,13 @@ class Trajectory:
             InputError: the system does not know its energy.
         """
         arc = self.arc_at(t, side)
-        energy = getattr(arc.system, "energy", None)
+        energy = arc.system.energy(arc(t), arc.mode)
         if energy is None:
             raise InputError(
                 f"{type(self.system).__name__} does not know its energy; give it a method energy(x, mode) that returns"
                 " joule"
             )
-        return float(energy(arc(t), arc.mode))
+        return energy
 
     def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
         """Draw the run over time with matplotlib: modes, gaps, forces, energy, events; see `contactsim.plots`."""
@@ -338,10 +334,10 @@ class Trajectory:
             InputError: the system has no bodies.
         """
         arc = self.arc_at(t, side)
-        forces = getattr(arc.system, "loop_forces", None)
+        forces = arc.system.loop_forces(t, arc(t), arc.mode)
         if forces is None:
             raise InputError(f"{type(self.system).__name__} has no closed loops; ask a ContactSystem's trajectory")
-        return forces(t, arc(t), arc.mode)
+        return forces
 
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:
         """Residuals of every law along the run: {law: largest violation}.
@@ -349,10 +345,7 @@ class Trajectory:
         Raises:
             CheckError: a residual is above the limit that the system names for it.
         """
-        audit = getattr(self.system, "audit", None)
-        if audit is None:
-            return {}
-        report, limits = audit(self)
+        report, limits = self.system.audit(self)
         broken = [f"{law} {value:.3g} > {limits[law]:.3g}" for law, value in report.items() if not value <= limits[law]]
         if broken and raise_errors:
             raise CheckError(f"the run violates {'; '.join(broken)}; tighten rtol and atol", report=report)

@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from ..callbacks import Asking, answer, margin
 from ..errors import InputError
-from ..hybrid import Array
+from ..hybrid import LIMIT, Array
 from .curved import CurvedDerivatives, Motion, axes, rows, tangents_of
 from .derivatives import PlaneDerivatives, simple_model, skew
 from .mechanism import ContactMechanism, Shortcut, TermDerivatives, Terms, static_of
@@ -414,5 +414,5 @@ def joint_limit_rows(model: pin.Model) -> tuple[JointLimit, ...]:
             continue
         for side, sign, bound in (("lower", 1.0, low), ("upper", -1.0, high)):
             if abs(bound) < UNLIMITED:
-                limits.append(JointLimit(f"limit:{name}/{side}", joint.idx_q, joint.idx_v, sign, bound))
+                limits.append(JointLimit(f"{LIMIT}{name}/{side}", joint.idx_q, joint.idx_v, sign, bound))
     return tuple(limits)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg.lapack import dsyev
 
 from ..errors import InputError, SingularError
-from ..hybrid import Array
+from ..hybrid import LOOP, Array
 from .algebra import RANK, solve_mass
 from .loops import LoopRows
 from .mechanism import ContactMechanism, TermDerivatives, Terms
@@ -332,7 +332,7 @@ class ClosedMechanism(ContactMechanism):
         """{loop:NAME: impulse on its first body} under contact impulses (m,) along the rows of `contacts`."""
         terms = self._open.terms(t, q, self._still, contacts)
         pull = -self.hold(q).lift.T @ (terms.rows.T @ impulses)
-        return {f"loop:{name}": wrench for name, wrench in self.loops.wrenches(q, pull).items()}
+        return {f"{LOOP}{name}": wrench for name, wrench in self.loops.wrenches(q, pull).items()}
 
     # --- what the open mechanism knows ------------------------------------------------------------------------
 

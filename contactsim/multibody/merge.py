@@ -11,8 +11,9 @@ import numpy as np
 import pinocchio as pin
 
 from ..errors import InputError
-from ..hybrid import Array, Manifold
+from ..hybrid import LIMIT, LOOP, Array, Manifold
 from .controllers import Controller, as_controller, name_of, no_parameter
+from .loops import WORLD
 from .pairs import ContactPair, automatic, warn_of_other_shapes
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .robot import Robot
 
 FORBIDDEN = "/+."  # these join names
-WORLD = "universe"  # pinocchio's name of the frame that stands still
 
 
 @dataclass(frozen=True)
@@ -295,8 +295,9 @@ def part_names(robots: Sequence[Robot], names: Sequence[str] | None) -> list[str
     for name in chosen:
         if chosen.count(name) > 1:
             raise InputError(f"two parts are called '{name}'; give names=[...] that differ")
-        if not name or any(sign in name for sign in FORBIDDEN) or name.startswith("limit:"):
-            raise InputError(f"'{name}' cannot be the name of a part; leave out the signs {FORBIDDEN}")
+        if not name or any(sign in name for sign in FORBIDDEN) or name.startswith((LIMIT, LOOP)):
+            signs = f"leave out the signs {FORBIDDEN}, and '{LIMIT}' or '{LOOP}' at the beginning"
+            raise InputError(f"'{name}' cannot be the name of a part; {signs}")
     return chosen
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..contracts import RigidLaw
 from ..errors import InputError
-from ..hybrid import Array
+from ..hybrid import LIMIT, Array
 
 if TYPE_CHECKING:
     from .system import ContactSystem
@@ -138,7 +138,7 @@ def _body(system: ContactSystem, name: str) -> tuple[str, str]:
 
 def _limits(system: ContactSystem) -> list[str]:
     """Joint limits, as JOINT/SIDE."""
-    return [name.removeprefix("limit:") for name in system.mechanism.constraint_names]
+    return [name.removeprefix(LIMIT) for name in system.mechanism.constraint_names]
 
 
 def _coefficient(system: ContactSystem, name: str) -> tuple[Array, str]:

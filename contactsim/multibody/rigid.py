@@ -11,7 +11,7 @@ import numpy as np
 
 from ..callbacks import Asking
 from ..errors import InputError, NoAdmissibleModeError
-from ..hybrid import Array, Flow, Transition
+from ..hybrid import LIMIT, Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .closed import ClosedMechanism
@@ -700,7 +700,7 @@ def _overlap(name: str, depth: float) -> str:
 
 
 def _too_deep(name: str, depth: float) -> str:
-    if name.startswith("limit:"):
-        joint, _, side = name.removeprefix("limit:").rpartition("/")
+    if name.startswith(LIMIT):
+        joint, _, side = name.removeprefix(LIMIT).rpartition("/")
         return f"joint '{joint}' starts {depth:.3g} beyond its {side} limit; move it inside, or set joint_limits=False"
     return f"contact '{name}' starts {depth:.3g} m inside the ground; raise the robot by as much"

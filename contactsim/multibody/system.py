@@ -15,7 +15,7 @@ from ..callbacks import Asking, answer
 from ..contracts import CompliantLaw, ContactLaw, RigidLaw
 from ..differences import tangent_derivative
 from ..errors import InputError
-from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Transition
+from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Push, Transition
 from ..tolerances import Tolerances
 from . import parameters
 from .closed import ClosedMechanism
@@ -105,16 +105,6 @@ class AppliedJacobian(NamedTuple):
     memory_x: Array
 
 
-@dataclass(frozen=True)
-class Push:
-    """A force on a frame that lasts until a time; a Simulation takes it away then."""
-
-    frame: str
-    force: Array
-    point: Array
-    end: float
-
-
 class ContactSystem(HybridSystem):
     """A robot (or textbook mechanism) with ground, contact law and controller.
 
@@ -128,6 +118,9 @@ class ContactSystem(HybridSystem):
         loops: LoopClosure objects that close loops of a Robot, besides its own ones.
         tolerances: what counts as zero in contact.
     """
+
+    nv: int
+    tolerances: Tolerances
 
     def __init__(
         self,
@@ -152,7 +145,6 @@ class ContactSystem(HybridSystem):
         self.mechanism: ContactMechanism = self._bound()
         self.law = _law(law)
         self.controller = as_controller(controller)
-        self.pushes: tuple[Push, ...] = ()
         self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
         count = len(self.mechanism.all_names)
         self._controller_memory = self.controller.memory if self.controller else 0
@@ -186,6 +178,7 @@ class ContactSystem(HybridSystem):
         if isinstance(self.law, RigidLaw):
             friction, static = self.law.friction(friction, static)
         self.friction, self.static_friction = friction, static
+        self.preferred_integrator = self.law.integrator if isinstance(self.law, CompliantLaw) else None
         self._contacts = RigidContacts(self) if isinstance(self.law, RigidLaw) else CompliantContacts(self)
 
     # --- the contract of a hybrid system ----------------------------------------------------------------------
@@ -370,11 +363,6 @@ class ContactSystem(HybridSystem):
         return AppliedJacobian(force, memory)
 
     @property
-    def preferred_integrator(self) -> str | None:
-        """The integrator for runs whose user names none: that which a compliant law asks for."""
-        return self.law.integrator if isinstance(self.law, CompliantLaw) else None
-
-    @property
     def actuated(self) -> Array:
         """Which velocities (nv,) a controller drives: the inputs of the system."""
         return np.asarray(getattr(self.robot, "actuated", np.ones(self.nv, dtype=bool)))
@@ -445,6 +433,10 @@ class ContactSystem(HybridSystem):
         given = self._given_force(t, x)
         return self.mechanism.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
 
+    def energy(self, x: Array, mode: SystemMode) -> float:
+        """Energy [J] of a state; see `ContactMechanism.energy`."""
+        return self.mechanism.energy(x[: self.nq], x[self.nq : self.nq + self.nv])
+
     def close(self, q: Any, v: Any = None) -> State:
         """The nearest state whose loops are closed, in the metric of the mass matrix; velocities are zero by default.
 
@@ -509,8 +501,6 @@ class ContactSystem(HybridSystem):
         body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and ground declare
         them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
         `Robot.with_body_parameter`.
-        body.NAME.(mass|inertia_scale), controller.PARAMETER as the controller declares them, and gravity [m/s^2], a
-        magnitude. The inertia of a body grows with its mass; see `Robot.with_body_parameter`.
 
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.

@@ -130,8 +130,7 @@ def _demand_outcome_of_run(event: EventData, ends: Iterable[Node]) -> None:
 
 
 def _outcome(node: Node) -> Outcome:
-    named = getattr(node.system, "named_modes", lambda mode: mode)
-    return Outcome(node.system.state(node.x), named(node.mode))
+    return Outcome(node.system.state(node.x), node.system.named_modes(node.mode))
 
 
 def _text(word: tuple[Any, ...]) -> str:

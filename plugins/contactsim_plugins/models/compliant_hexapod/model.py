@@ -234,8 +234,8 @@ class CompliantHexapod(Model):
 
     Parameters: ClassVar[type[HexapodParameters]] = HexapodParameters
     State: ClassVar[Any] = HexapodState
-    preferred_integrator: ClassVar[str | None] = "DOP853"
-    preferred_tolerances: ClassVar[Tolerances | None] = Tolerances(rtol=1e-6, atol=1e-6)
+    preferred_integrator = "DOP853"
+    preferred_tolerances = Tolerances(rtol=1e-6, atol=1e-6)
     parameters: HexapodParameters
 
     def __init__(self, **parameters: Any) -> None:
