@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from .errors import InputError
+from .grounds import Table
 from .hybrid import Array
 from .multibody.pairs import ContactPair
 from .multibody.robot import Robot
 
-COEFFICIENTS = ("friction", "static_friction", "restitution")
+UP = 2  # the vertical axis of the world
+STRAIGHT = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]
 
 
-class Entry(BaseModel):
-    """A table of a scene file: unknown keys, NaN and infinity are mistakes."""
+class Coefficients(Table):
+    """Coefficients of a contact; what is not given stays as it is."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    friction: float | None = Field(default=None, ge=0.0)
+    static_friction: float | None = Field(default=None, ge=0.0)
+    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
+
+    def given(self) -> dict[str, float]:
+        """The coefficients that are set."""
+        return {name: value for name in Coefficients.model_fields if (value := getattr(self, name)) is not None}
 
 
-class BallTable(Entry):
+class BallTable(Table):
     """sphere = {mass [kg], radius [m], inertia [m r^2]}."""
 
     mass: float = Field(gt=0.0)
@@ -30,14 +38,14 @@ class BallTable(Entry):
     inertia: float = Field(default=0.4, gt=0.0)
 
 
-class BoxTable(Entry):
+class BoxTable(Table):
     """box = {mass [kg], size [m]}."""
 
     mass: float = Field(gt=0.0)
     size: tuple[float, float, float]
 
 
-class BodiesTable(Entry):
+class BodiesTable(Coefficients):
     """[[bodies]]: a ball or a box, where it starts, and its coefficients.
 
     The velocity is of the centre in world axes [m/s], the spin about world axes [rad/s]; the orientation is a
@@ -52,9 +60,6 @@ class BodiesTable(Entry):
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
     spin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     fixed: bool = False
-    friction: float | None = Field(default=None, ge=0.0)
-    static_friction: float | None = Field(default=None, ge=0.0)
-    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
 
     @model_validator(mode="after")
     def _one_shape(self) -> BodiesTable:
@@ -68,9 +73,8 @@ class BodiesTable(Entry):
 
     def build(self, shared: Mapping[str, float]) -> Member:
         """The body with its start; what it does not say of friction and restitution is `shared`."""
-        own = {name: value for name in COEFFICIENTS if (value := getattr(self, name)) is not None}
         root = "fixed" if self.fixed else "free_flyer"
-        coefficients = {**shared, **own}
+        coefficients = {**shared, **self.given()}
         if self.sphere is not None:
             shape = self.sphere
             robot = Robot.sphere(shape.mass, shape.radius, self.name, root, shape.inertia, **coefficients)
@@ -89,14 +93,11 @@ class BodiesTable(Entry):
         return np.array(vector) + turned
 
 
-class PairTable(Entry):
+class PairTable(Coefficients):
     """[[pairs]]: coefficients of the contacts between two parts, bodies, or a contact point and a body."""
 
     first: str
     second: str
-    friction: float | None = Field(default=None, ge=0.0)
-    static_friction: float | None = Field(default=None, ge=0.0)
-    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
 
     def build(self) -> ContactPair:
         """The pair."""
@@ -136,7 +137,7 @@ def start_of(world: Robot, members: Sequence[Member]) -> tuple[Array, Array]:
     return world.pack({member.name: (member.q, member.v) for member in members if member.robot.nq})
 
 
-def shifted(robot: Robot, q: Array, shift: Sequence[float], positions: Callable[[Array], Array]) -> Array:
+def shifted(robot: Robot, q: Array, shift: Sequence[float]) -> Array:
     """A configuration moved along x and y by the root's own coordinates.
 
     Raises:
@@ -144,19 +145,29 @@ def shifted(robot: Robot, q: Array, shift: Sequence[float], positions: Callable[
     """
     moved = q.copy()
     for axis, distance in enumerate(shift):
-        index = _along(robot, q, axis, positions) if distance else None
+        index = _along(robot, q, axis) if distance else None
         if distance and index is None:
-            raise InputError(f"the robot '{robot.name}' cannot be moved along {'xy'[axis]}: its root is not free there")
+            raise InputError(
+                f"the robot '{robot.name}' cannot be moved along {'xy'[axis]}: no coordinate of its root does that"
+            )
         if index is not None:
             moved[index] += distance
     return moved
 
 
-def _along(robot: Robot, q: Array, axis: int, positions: Callable[[Array], Array]) -> int | None:
-    """Index of the coordinate that moves all contacts along a world axis."""
+def lifting(robot: Robot, q: Array) -> int | None:
+    """Index of the coordinate that lifts every contact of the robot straight up; None where there is none."""
+    return _along(robot, q, UP)
+
+
+def _along(robot: Robot, q: Array, axis: int) -> int | None:
+    """Index of the coordinate that moves every contact along a world axis; None where there is none."""
+    if not robot.contacts:
+        return None
+    here = robot.contact_positions(q)
     for index in range(min(3, robot.nq)):
         there = q.copy()
         there[index] += 1.0
-        if np.allclose(positions(there) - positions(q), np.eye(3)[axis], atol=1e-9):
+        if np.allclose(robot.contact_positions(there) - here, np.eye(3)[axis], atol=STRAIGHT):
             return index
     return None

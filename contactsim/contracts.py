@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from .hybrid import Array
+
 if TYPE_CHECKING:
     from .multibody.complementarity import ContactProblem, ContactSolution
     from .multibody.impacts import ImpactSolution
     from .words import EventData
 
-Array = np.ndarray
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
 
 

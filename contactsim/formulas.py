@@ -19,8 +19,8 @@ from typing import final
 import numpy as np
 
 from .errors import InputError, TransversalityError
+from .hybrid import Array
 
-Array = np.ndarray
 Field = Callable[[Array], Array]  # b (n,) of -1 and +1 -> F_b (d,)
 Sample = Callable[[Array], tuple[Array, Array]]  # codes (u,) -> fields (u, d), rates (u, n)
 Order = tuple[int, ...]

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .errors import InputError
+from .hybrid import Array
 from .multibody.terrain import Flat, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
-Array = np.ndarray
 Pair = tuple[float, float]
 
 

@@ -342,17 +342,6 @@ def model_class(name: str) -> type[Model]:
     return found
 
 
-def registered_name(kind: type[Model]) -> str:
-    """The name under which a model's class is registered; empty where it is not."""
-    for name in registry.names("models"):
-        try:
-            if registry.load("models", name) is kind:
-                return name
-        except PluginError:  # another plugin is broken
-            continue
-    return ""
-
-
 def check_jacobians(
     model: HybridSystem, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
 ) -> dict[str, float]:

@@ -84,6 +84,17 @@ def load_all(group: str) -> Iterator[tuple[str, Any]]:
             warnings.warn(str(error), stacklevel=3)
 
 
+def name_of(group: str, plugin: Any) -> str:
+    """The name under which a plugin of a group is registered; empty where it is not."""
+    for name in names(group):
+        try:
+            if load(group, name) is plugin:
+                return name
+        except PluginError:  # another plugin is broken
+            continue
+    return ""
+
+
 def homes(group: str) -> list[Path]:
     """Folders in which the modules of a group's plugins lie; of a package, the folder it lies in.
 

@@ -15,11 +15,12 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from scipy.optimize import brentq
 
 from . import registry
-from .cast import BodiesTable, Member, PairTable, shifted, start_of, world_of
+from .cast import BodiesTable, Coefficients, Member, PairTable, lifting, shifted, start_of, world_of
 from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
 from .grounds import GROUNDS, Ground, Table
+from .hybrid import Array
 from .multibody.controllers import PD, Controller, Sampled, as_controller
 from .multibody.loops import LoopClosure
 from .multibody.merge import JointControllers
@@ -28,24 +29,11 @@ from .multibody.system import ContactSystem, State
 from .multibody.terrain import Flat, Slope, Terrain
 from .tolerances import Tolerances
 
-Array = np.ndarray
 Gain = float | list[float] | dict[str, float]
 
 DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
 PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 TIME = 2.0  # duration of a run without a demonstration [s]
-
-
-class Coefficients(Table):
-    """Coefficients of a contact; what is not given stays as it is."""
-
-    friction: float | None = Field(default=None, ge=0.0)
-    static_friction: float | None = Field(default=None, ge=0.0)
-    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
-
-    def given(self) -> dict[str, float]:
-        """The coefficients that are set."""
-        return {name: value for name in Coefficients.model_fields if (value := getattr(self, name)) is not None}
 
 
 class ContactTable(Coefficients):
@@ -444,9 +432,9 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
     q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
     _demand_size(f"robots.{name}.q", q, robot.nq)
-    shift = shifted(robot, q, table.shift, robot.contact_positions)
+    shift = shifted(robot, q, table.shift)
     start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
-    height = DROP if table.height is None and table.q is None and _vertical(robot, q) is not None else None
+    height = DROP if table.height is None and table.q is None and lifting(robot, q) is not None else None
     return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
 
 
@@ -610,7 +598,7 @@ def _gains(robot: Robot) -> tuple[Array, Array]:
     """
     q = robot.nominal
     mass = robot.bind(Flat(), np.array([0.0, 0.0, -9.81])).terms(0.0, q, np.zeros(robot.nv), ()).mass
-    inertia, index = np.diag(mass), _vertical(robot, q)
+    inertia, index = np.diag(mass), lifting(robot, q)
     if index is None or not q[index] > 0.0:
         return 400.0 * inertia, 40.0 * inertia
     kp = np.full(robot.nv, 3.0 * mass[0, 0] * 9.81 * q[index])
@@ -628,7 +616,7 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     _demand_size("start.v", v, robot.nv)
     _demand_size("start.q", q, robot.nq)
     height = table.height
-    if height is None and demo is None and table.q is None and table.pose is None and _vertical(robot, q) is not None:
+    if height is None and demo is None and table.q is None and table.pose is None and lifting(robot, q) is not None:
         height = DROP
     closing = bool(system.loops) and (table.close or table.q is None)
     q = system.close(q).q if closing else q
@@ -648,7 +636,7 @@ def _demand_size(name: str, values: Array, size: int) -> None:
 
 def lifted(system: ContactSystem, q: Array, height: float) -> Array:
     """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
-    index = _vertical(system.robot, q)
+    index = lifting(system.robot, q)
     if index is None:
         name = system.robot.name
         raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
@@ -685,16 +673,3 @@ def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Arr
 def clearance(system: ContactSystem, q: Array) -> float:
     """Distance of the lowest contact from the ground [m]."""
     return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())
-
-
-def _vertical(robot: Robot, q: Array) -> int | None:
-    """Index of the coordinate that lifts every contact of the robot straight up; None where there is none."""
-    if not robot.contacts:
-        return None
-    here = robot.contact_positions(q)
-    for index in range(min(3, robot.nq)):
-        there = q.copy()
-        there[index] += 1.0
-        if np.allclose(robot.contact_positions(there) - here, [0.0, 0.0, 1.0], atol=1e-9):
-            return index
-    return None

@@ -200,13 +200,7 @@ class Session:
     def law(self) -> str:
         """Name of the present law; that of its class where it is not registered."""
         kind = type(getattr(self.system, "law", None))
-        for name in self.laws:
-            try:
-                if registry.load("contact_laws", name) is kind:
-                    return name
-            except ContactSimError:
-                continue
-        return kind.__name__
+        return registry.name_of("contact_laws", kind) or kind.__name__
 
     @property
     def weight(self) -> float:

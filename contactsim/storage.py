@@ -24,12 +24,12 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.integrate import DenseOutput
 
-from . import __version__
+from . import __version__, registry
 from .errors import ContactSimError, InputError, NonDifferentiableError
 from .hybrid import Array, Euclidean, HybridSystem, Manifold, Transition
 from .integrators import Chain, Segment
 from .linearization import EventLinearization, Linearization
-from .model import Model, load_model, registered_name
+from .model import Model, load_model
 from .multibody import is_contact_system
 from .multibody.modes import ContactState, Mode, Phase, SystemMode
 from .tolerances import Tolerances
@@ -225,7 +225,7 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
 def _describe(system: HybridSystem) -> dict[str, Any]:
     description: dict[str, Any] = {"class": type(system).__name__}
     if isinstance(system, Model):
-        name = registered_name(type(system))
+        name = registry.name_of("models", type(system))
         return description | ({"model": name, "parameters": system.parameters.model_dump(mode="json")} if name else {})
     if is_contact_system(system):
         from .multibody.describe import describe

@@ -11,12 +11,12 @@ import numpy as np
 
 from ..contracts import CompliantLaw, CompliantPoint
 from ..differences import derivative
+from ..hybrid import Array
 from ..multibody.compliant import SMALLEST_GAP, SMALLEST_MEMORY, SMALLEST_SPEED, law_jacobian
 from .domain import Property
 from .probe import ANYTHING, DEPTHS, HEIGHTS, SLIPS, SPEEDS, Probe, remember, spelled
 from .report import Outcome, State
 
-Array = np.ndarray
 Build = Callable[[Probe], Property]
 
 ROUNDING = 1e-9  # of a force or power, relative to the largest

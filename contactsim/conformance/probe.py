@@ -9,10 +9,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..contracts import CompliantLaw, CompliantPoint
+from ..hybrid import Array
 from .domain import Domain
 from .report import State
-
-Array = np.ndarray
 
 # The simplest value of each number comes first; lengths in m, speeds in m/s, times in s, angles in degrees.
 DEPTHS = (-1e-6, -1e-5, -1e-4, -1e-3, -3e-3, -1e-2)

@@ -11,13 +11,13 @@ import numpy as np
 
 from ..contracts import RigidLaw
 from ..errors import NoAdmissibleModeError
+from ..hybrid import Array
 from ..multibody.complementarity import ContactProblem
 from ..multibody.modes import Mode
 from .domain import SEED, Domain, Property
 from .probe import ANGLES, ANYTHING, heading, spelled
 from .report import Outcome, State
 
-Array = np.ndarray
 Build = Callable[[RigidLaw], Property]
 
 MOST = 3  # contacts of a problem

@@ -14,11 +14,12 @@ import numpy as np
 import pinocchio as pin
 
 from .. import registry
-from ..contracts import ContactLaw
-from ..errors import InputError, PluginError
+from ..errors import InputError
+from ..hybrid import Array
 from ..tolerances import Tolerances
-from .controllers import Array, Controller
+from .controllers import Controller, name_of
 from .loops import LoopClosure
+from .mechanism import COEFFICIENTS
 from .merge import MergedGeometry, Part
 from .moving import Given
 from .pairs import ContactPair
@@ -44,7 +45,6 @@ GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
         },
     ),
 }
-COEFFICIENTS = ("friction", "static_friction", "restitution")
 
 
 def describe(system: ContactSystem) -> Description:
@@ -54,7 +54,10 @@ def describe(system: ContactSystem) -> Description:
         "robot": _describe_robot(system.robot) if isinstance(system.robot, Robot) else None,
         "mechanism": type(system.robot).__name__,
         "terrain": _describe_terrain(system.terrain),
-        "law": {"name": _law_name(system.law), "parameters": system.law.parameters.model_dump()},
+        "law": {
+            "name": registry.name_of("contact_laws", type(system.law)) or None,
+            "parameters": system.law.parameters.model_dump(),
+        },
         "controller": controller and _describe_controller(controller),
         "gravity": system.gravity.tolist(),
         "joint_limits": system.joint_limits,
@@ -131,7 +134,7 @@ def _not_stored(kind: str, name: str) -> InputError:
 def _describe_robot(robot: Robot) -> Description:
     contacts = []
     for point in robot.contacts:
-        enabled = point.enabled and _name_of(point.enabled)
+        enabled = point.enabled and name_of(point.enabled)
         values = {name: getattr(point, name) for name in ContactPoint.__dataclass_fields__}
         contacts.append(values | {"offset": [float(c) for c in point.offset], "enabled": enabled})
     return {
@@ -150,7 +153,7 @@ def _describe_world(robot: Robot) -> Description:
         "solids": [asdict(solid) for solid in robot.solids],
         "pairs": [
             {name: getattr(pair, name) for name in ContactPair.__dataclass_fields__}
-            | {"enabled": pair.enabled and _name_of(pair.enabled)}
+            | {"enabled": pair.enabled and name_of(pair.enabled)}
             for pair in robot.pairs
         ],
         "parts": [
@@ -239,9 +242,9 @@ def _describe_terrain(terrain: Terrain) -> Description:
             motion = asdict(terrain.motion) | {"amplitude": list(terrain.motion.amplitude)}
             return {"kind": "moving", "ground": _describe_terrain(terrain.ground), "motion": motion}
         given = terrain.motion.functions[0] if isinstance(terrain.motion, Given) else terrain.motion
-        return {"kind": None, "class": "Moving", "function": _name_of(given)}
+        return {"kind": None, "class": "Moving", "function": name_of(given)}
     if type(terrain) is Function:
-        return {"kind": None, "class": "Function", "function": _name_of(terrain.height)}
+        return {"kind": None, "class": "Function", "function": name_of(terrain.height)}
     if type(terrain) not in GROUNDS:
         return {"kind": None, "class": type(terrain).__name__}
     kind, parameters = GROUNDS[type(terrain)]
@@ -259,22 +262,5 @@ def _rebuild_terrain(data: Description) -> Terrain:
 
 
 def _describe_controller(controller: Controller) -> Description:
-    name = controller.name if isinstance(controller, StoredController) else _name_of(controller)
+    name = controller.name if isinstance(controller, StoredController) else name_of(controller)
     return {"name": name, "memory": controller.memory, "period": controller.period}
-
-
-def _law_name(law: ContactLaw) -> str | None:
-    """Name under which the class of the law is registered; None where it is not."""
-    for name in registry.names("contact_laws"):
-        try:
-            if registry.load("contact_laws", name) is type(law):
-                return name
-        except PluginError:
-            continue
-    return None
-
-
-def _name_of(function: Any) -> str:
-    """How a person calls a function or an object: no addresses in it."""
-    text = repr(function)
-    return getattr(function, "__qualname__", type(function).__qualname__) if " at 0x" in text else text

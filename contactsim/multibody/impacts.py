@@ -18,10 +18,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ..hybrid import Array
 from .complementarity import ContactProblem, ContactSolution, Direction, solve
 from .modes import Mode
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import pinocchio as pin
 from ..errors import InputError
 from ..hybrid import Array
 from .derivatives import PlaneDerivatives, simple_model
+from .mechanism import unique_names
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -97,7 +98,7 @@ class LoopRows:
     def __init__(self, robot: Robot, closures: Sequence[LoopClosure]) -> None:
         self._model, self.nv = pin.Model(robot.model), robot.nv
         self._model.gravity = pin.Motion.Zero()
-        self.names = _unique([closure.name for closure in closures])
+        self.names = unique_names([closure.name for closure in closures], "loop")
         sizes = [3 * len(POINTS[closure.kind]) for closure in closures]
         ends = np.cumsum([0, *sizes])
         self.parts = tuple(slice(int(i), int(k)) for i, k in pairwise(ends))
@@ -219,13 +220,6 @@ def _derivatives(model: Any, ends: Sequence[_End]) -> PlaneDerivatives | None:
     joints, places = [index[end.joint] for end in ends], np.array([end.point for end in ends])
     axes = np.eye(3)
     return PlaneDerivatives(plain, joints, places, np.zeros(len(ends)), axes[2], axes)
-
-
-def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    twice = sorted({name for name in names if list(names).count(name) > 1})
-    if twice:
-        raise InputError(f"loop name '{twice[0]}' is used twice; give each loop a name of its own")
-    return tuple(names)
 
 
 def checked(loops: Any) -> tuple[LoopClosure, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -18,6 +19,7 @@ from .modes import SystemMode
 
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 
+COEFFICIENTS = ("friction", "static_friction", "restitution")  # of a contact
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 SPREAD = 1e-3  # step of those of fourth order, about the fifth root
 
@@ -363,13 +365,13 @@ def static_of(point: Any) -> float:
     return point.friction if point.static_friction is None else point.static_friction
 
 
-def unique_names(names: list[str]) -> tuple[str, ...]:
-    """The names, if no two are equal.
+def unique_names(names: Sequence[str], what: str = "contact") -> tuple[str, ...]:
+    """The names of contacts, or of `what` else, if no two are equal.
 
     Raises:
         InputError: a name appears twice.
     """
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise InputError(f"contact name '{twice[0]}' is used twice; give each contact a name of its own")
+        raise InputError(f"{what} name '{twice[0]}' is used twice; give each {what} a name of its own")
     return tuple(names)

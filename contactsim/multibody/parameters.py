@@ -20,11 +20,11 @@ import numpy as np
 from ..contracts import RigidLaw
 from ..errors import InputError
 from ..hybrid import LIMIT, Array
+from .mechanism import COEFFICIENTS
 
 if TYPE_CHECKING:
     from .system import ContactSystem
 
-COEFFICIENTS = ("friction", "static_friction", "restitution")
 BODY = ("mass", "inertia_scale")
 LISTED = 12  # parameters of a controller that an error names
 

@@ -13,11 +13,11 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
+from .mechanism import COEFFICIENTS
 
 if TYPE_CHECKING:
     from .robot import ContactPoint, Robot
 
-COEFFICIENTS = ("friction", "static_friction", "restitution")
 COLOUR = (0.85, 0.45, 0.2, 1.0)  # red, green, blue, opacity
 
 

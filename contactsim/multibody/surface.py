@@ -10,8 +10,7 @@ import numpy as np
 
 from ..differences import derivative
 from ..errors import InputError
-
-Array = np.ndarray
+from ..hybrid import Array
 
 STEP = 1e-3  # of differences of fourth order of a surface, in m and s
 

@@ -19,9 +19,8 @@ from contactsim import (
     ModelState,
     Transition,
 )
+from contactsim.hybrid import Array
 from contactsim.look import BLUE, DARK, GREEN, RED, Drawing, Sphere, Spring, level
-
-Array = np.ndarray
 
 ASCENT, DESCENT, COMPRESSION, DECOMPRESSION = CHARTS = ("ascent", "descent", "compression", "decompression")
 STANCE = (COMPRESSION, DECOMPRESSION)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from contactsim.hybrid import Array
+
 from .parameters import LEGS, HexapodParameters
 
-Array = np.ndarray
 PHASES = 4
 SLOW = (True, False, False, True)
 HALF_CYCLE = (1, 3)  # phases at whose end the parameters of the controller may change

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from contactsim.hybrid import Array
 from contactsim.look import BLUE, DARK, GREEN, RED, Box, Drawing, Part, Rod, Sphere, Spring
 
 from .parameters import LEGS
 from .state import FEET, PLACE, ROTATION
 from .terrain import Ground
 
-Array = np.ndarray
 BODY_HEIGHT, COIL, TOE, HIP = 0.05, 0.012, 0.014, 0.018  # of the body, and radii [m]
 OVERHANG = 0.04  # of the body over the hips at both ends [m]
 

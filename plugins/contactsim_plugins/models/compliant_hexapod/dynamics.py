@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from contactsim.hybrid import Array
+
 from .controller import HipControl
 from .geometry import Spherical, axial, skew, spherical
 from .legs import SlippingLeg, Springs, body_forces, damping, lever
@@ -16,7 +18,6 @@ from .parameters import HexapodParameters
 from .state import DIM, FEET, FEET_RATE, PLACE, REFERENCE, ROTATION, SPEED, SPIN
 from .terrain import Ground
 
-Array = np.ndarray
 BODY = np.ones((1, 6))  # sums over the legs
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from contactsim import InputError
+from contactsim.hybrid import Array
 
 from .motor import armature_current
 from .parameters import LEGS
@@ -17,7 +18,6 @@ from .parameters import LEGS
 if TYPE_CHECKING:
     from contactsim import Trajectory
 
-Array = np.ndarray
 Interval = tuple[float, float]
 WHOLE = 1e-9  # relative, a run this much shorter than whole cycles has them
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray
+from contactsim.hybrid import Array
 
 
 class Spherical(NamedTuple):

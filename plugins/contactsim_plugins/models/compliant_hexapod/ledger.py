@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contactsim.hybrid import Array
+
 from .dynamics import Dynamics, Setting
 from .state import FEET, FEET_RATE, PLACE, SPEED, SPIN
 
 if TYPE_CHECKING:
     from contactsim import Trajectory
 
-Array = np.ndarray
 # Gauss-Legendre nodes on [0, 1] of each half of a step: torque limits put kinks into the powers.
 _ROOTS, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 NODES = np.concatenate([0.25 * (_ROOTS + 1.0), 0.5 + 0.25 * (_ROOTS + 1.0)])

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from contactsim.hybrid import Array
+
 from .controller import HipControl
 from .geometry import Spherical
 from .parameters import HexapodParameters
 
-Array = np.ndarray
 # Slips are looked for where mu N / |u| lies between these multiples of the damping of the leg.
 STIFFEST, SOFTEST = 1e9, 1e-3
 

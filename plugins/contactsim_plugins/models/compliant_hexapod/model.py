@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from contactsim import Boundary, Finding, Flow, InputError, Model, Tolerances, Transition
 from contactsim.config import validated
 from contactsim.differences import STEP
+from contactsim.hybrid import Array
 
 from .controller import HALF_CYCLE, PHASES, TRIPODS, Command
 from .dynamics import Dynamics, Evaluation, Setting
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from contactsim import Trajectory
     from contactsim.look import Drawing
 
-Array = np.ndarray
 LONGEST_STEP = 5e-3  # across it the guards are known by a few samples [s]; a toe swings through 0.07 rad in it
 ON_GROUND = 1e-9  # a toe that starts within this height of the ground may stand [m]; deeper is an error
 HEIGHT_ROUNDING, FORCE_ROUNDING = 1e-15, 1e-11  # of the guards [m, N]

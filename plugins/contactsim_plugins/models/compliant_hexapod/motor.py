@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .parameters import HexapodParameters
+from contactsim.hybrid import Array
 
-Array = np.ndarray
+from .parameters import HexapodParameters
 
 # Hours to exhaustion against constant current of Panasonic's valve-regulated lead-acid batteries, series LC-R, at
 # 25 degrees C to 1.6 V a cell, as tabulated in the data sheet of the LC-R061R3P (1.3 Ah at the 20 hour rate):

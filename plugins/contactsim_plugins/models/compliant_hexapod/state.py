@@ -16,11 +16,11 @@ import numpy as np
 from pydantic import Field, create_model
 
 from contactsim import Manifold, ModelState
+from contactsim.hybrid import Array
 
 from .geometry import rotation, skew
 from .parameters import LEGS
 
-Array = np.ndarray
 ROTATION, SPIN, PLACE, SPEED = slice(0, 9), slice(9, 12), slice(12, 15), slice(15, 18)
 FEET, FEET_RATE, REFERENCE = slice(18, 36), slice(36, 54), slice(54, 60)
 SIZE, DIM = 60, 54

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray
+from contactsim.hybrid import Array
 
 
 class Ground(NamedTuple):
