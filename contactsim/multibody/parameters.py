@@ -64,7 +64,7 @@ def scale(system: ContactSystem, name: str) -> float:
         InputError: a coefficient of friction is zero under a rigid law, whose modes are others than with friction.
     """
     group, _, rest = name.partition(".")
-    value, fields = abs(read(system, name)), type(system.law.parameters).model_fields
+    value, fields = abs(system.parameter(name)), type(system.law.parameters).model_fields
     if group != "law" or rest not in fields:
         if isinstance(system.law, RigidLaw) and name.endswith("friction") and value == 0.0:
             raise InputError(f"'{name}' is zero, and runs with friction have other modes; give it a positive value")

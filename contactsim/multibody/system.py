@@ -146,14 +146,9 @@ class ContactSystem(HybridSystem):
         self.law = _law(law)
         self.controller = as_controller(controller)
         self.nq, self.nv = self.mechanism.nq, self.mechanism.nv
-        count = len(self.mechanism.all_names)
-        self._controller_memory = self.controller.memory if self.controller else 0
-        self._law_memory = self.law.memory * count if isinstance(self.law, CompliantLaw) else 0
-        self.memory = self._controller_memory + self._law_memory
-        self.tangent_size = 2 * self.nv + self.memory
-        self._space = StateSpace(self.mechanism.space, self.nv, self.memory)
         self._still = np.zeros(self.nv)
         self._varied: dict[tuple[str, float], ContactSystem] = {}
+        self._lay_out()
         self._set_coefficients(self.mechanism.friction, self.mechanism.static_friction, self.mechanism.restitution)
 
     def _bound(self) -> ContactMechanism:
@@ -171,6 +166,15 @@ class ContactSystem(HybridSystem):
                 " that close them"
             )
         return ClosedMechanism(mechanism, self.robot, self.loops)
+
+    def _lay_out(self) -> None:
+        """Where a state keeps the memory of the controller and of the law."""
+        self._controller_memory = self.controller.memory if self.controller else 0
+        count = len(self.mechanism.all_names)
+        self._law_memory = self.law.memory * count if isinstance(self.law, CompliantLaw) else 0
+        self.memory = self._controller_memory + self._law_memory
+        self.tangent_size = 2 * self.nv + self.memory
+        self._space = StateSpace(self.mechanism.space, self.nv, self.memory)
 
     def _set_coefficients(self, friction: Array, static: Array, restitution: Array) -> None:
         self.restitution = restitution
@@ -517,16 +521,7 @@ class ContactSystem(HybridSystem):
         Raises:
             PluginError: there is no law of this name.
         """
-        other = ContactSystem(
-            self.robot,
-            self.terrain,
-            law,
-            self.controller,
-            self.gravity,
-            self.joint_limits,
-            tolerances=self.tolerances,
-        )
-        return other._changed(_own_coefficients=(*self._own_friction, self.restitution), pushes=self.pushes)
+        return self._changed(law=_law(law))
 
     def carried(self, state: State) -> State:
         """A state of this robot under another law as one of this system: the memory of the law starts at zero."""
@@ -543,6 +538,7 @@ class ContactSystem(HybridSystem):
         if not attributes.keys().isdisjoint({"robot", "terrain", "gravity"}):
             bound = changed._bound()
             changed.mechanism = bound.with_rank_of(self.mechanism) if isinstance(bound, ClosedMechanism) else bound
+        changed._lay_out()
         changed._set_coefficients(*coefficients)
         return changed
 

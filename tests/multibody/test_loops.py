@@ -492,6 +492,15 @@ def test_loops_that_cannot_be_are_refused() -> None:
         cs.ContactSystem(pendulum, loops=[PIN])
 
 
+def test_another_law_leaves_the_loops_closed() -> None:
+    system = five_bar_leg()
+    other = system.with_law("spring-damper")
+    assert other.loops == system.loops
+    start = other.carried(above_ground(system))
+    traj = cs.simulate(other, start, (0.0, 0.02))
+    assert max(other.mechanism.loops.openings(traj.final.q).values()) < 1e-9
+
+
 def test_a_stored_run_has_its_loops(tmp_path: Path) -> None:
     system = five_bar_leg()
     traj = cs.simulate(system, above_ground(system), (0.0, 0.1))
