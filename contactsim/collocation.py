@@ -9,12 +9,12 @@ from numpy.polynomial import Polynomial, legendre
 
 from .errors import StepSizeError
 from .hybrid import Array
+from .tolerances import TINY
 
 STAGES = 5  # of a step; the method's order is 2 STAGES - 1
 GROWTH, SHRINKAGE = 4.0, 0.1  # a step is at most, and at least, this many times as long as the last one
 SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance
 START = 1.0 / STAGES**2  # weight of what is missed at the start of a step
-TINY = 1e-300
 SMALLEST = 1e-14  # shortest step, relative to the time or, near zero, to one second
 
 

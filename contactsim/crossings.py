@@ -18,7 +18,7 @@ from .errors import InputError, NonDifferentiableError, TransversalityError
 from .events import Watch
 from .formulas import saltation_matrix
 from .hybrid import CLOCK, Array, Euclidean, Flow, HybridSystem, Manifold, Transition
-from .tolerances import Tolerances
+from .tolerances import TINY, Tolerances
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
 AT_ONCE = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
@@ -215,7 +215,7 @@ class Node:
 
     def _falls(self, name: Hashable) -> bool:
         scale = float(np.linalg.norm(self.gradient(name)[: self.space.dim]) * np.linalg.norm(self.field))
-        return self.rate(name) < -GRAZING * max(scale, 1e-300)
+        return self.rate(name) < -GRAZING * max(scale, TINY)
 
     # --- what lies behind -------------------------------------------------------------------------------------
 

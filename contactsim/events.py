@@ -23,7 +23,14 @@ TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 DIP = 1e-2
+FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
 QUIET = 2.0  # a step in which every guard stays this many times its own change above zero is not looked at closer
+UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
+BOTTOM = 1e-9  # to which the time is found where a guard is least [s]
+SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
+GUESS = 0.25  # share of `Tolerances.event_time` to which the zero of an interpolant is found
+LANDED = 0.1  # share of it to which an event is then met on true steps
+ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
 AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
@@ -59,8 +66,7 @@ class Watch:
         self.values = np.asarray(flow.guards(t, x), dtype=float)
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
-        # A guard is known no better than the time of the event that started the flow: some units a second.
-        self.rounding = np.maximum(rounding, 10.0 * np.spacing(abs(t)))
+        self.rounding = np.maximum(rounding, UNITS_A_SECOND * np.spacing(abs(t)))
         bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
         self.band = np.maximum(bands, self.rounding)
         self._level = np.minimum(self.values, 0.0) - self.rounding  # where a guard fires that was never armed
@@ -93,7 +99,7 @@ class Watch:
         rough = series[4] + series[5] > UNRESOLVED * swing
         if self._flow.guard_smooth is not None:
             rough &= self._flow.guard_smooth
-        return bool(np.any(rough & (samples.min(axis=0) <= 2.0 * swing) & (swing > 1e-9)))
+        return bool(np.any(rough & (samples.min(axis=0) <= 2.0 * swing) & (swing > FLAT)))
 
     def accept(self, segment: Segment) -> None:
         """Go on from the end of a step in which nothing fired."""
@@ -150,7 +156,7 @@ class Watch:
             lambda t: self._at(segment, t)[guard],
             bounds=(times[k - 1], times[k]),
             method="bounded",
-            options={"xatol": 1e-9},
+            options={"xatol": BOTTOM},
         )
         return float(best.x) if best.fun <= 0.0 else None
 
@@ -210,7 +216,7 @@ class Watch:
             values = self._at(landed, time) if landed.guards is None else landed.guards
             error = values[guard] - leader.level
             correction = -error / slope if slope else 0.0
-            if abs(correction) <= 0.1 * self._window or abs(error) <= self.rounding[guard]:
+            if abs(correction) <= LANDED * self._window or abs(error) <= self.rounding[guard]:
                 return landed, values
             if not segment.t0 < time + correction <= segment.t1:
                 break
@@ -229,10 +235,10 @@ class Watch:
             return hit.before
         if guard(hit.after) > 0.0:
             raise LandingError
-        return float(brentq(guard, hit.before, hit.after, xtol=self._window / 4, rtol=1e-15))
+        return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
 
     def _slopes(self, segment: Segment, time: float) -> Array:
-        h = 1e-4 * (segment.t1 - segment.t0)
+        h = SLOPE * (segment.t1 - segment.t0)
         early, late = max(segment.t0, time - h), min(segment.t1, time + h)
         return (self._at(segment, late) - self._at(segment, early)) / (late - early)
 

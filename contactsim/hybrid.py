@@ -105,6 +105,17 @@ class Flow(ABC):
         """Guard values (ng,), positive inside the mode."""
         return np.empty(0)
 
+    def places(self, names: Sequence[Hashable]) -> list[int]:
+        """Where the named guards stand among `guard_names`.
+
+        Raises:
+            InputError: there is no such guard.
+        """
+        if unknown := [name for name in names if name not in self.guard_names]:
+            known = ", ".join(map(repr, self.guard_names)) or "none"
+            raise InputError(f"the flow has no guard {unknown[0]!r}; there are {known}")
+        return [self.guard_names.index(name) for name in names]
+
     def next_time(self, t: float) -> float:
         """First instant after `t` at which something happens by the clock alone; infinity if nothing does."""
         return float("inf")
@@ -133,7 +144,7 @@ class Flow(ABC):
         return None
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
-        """D_x g (len(names), dim) of the named guards; None: to be differenced."""
+        """D_x g (len(names), dim) of the named guards, one row for each; None: to be differenced."""
         return None
 
     def input_matrix(self, t: float, x: Array) -> Array | None:

@@ -138,8 +138,7 @@ class Chart(Flow):
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim), where each of the boundaries gives its gradient."""
         rows = []
-        for name in names:
-            boundary = self.boundaries[self.guard_names.index(name)]
+        for boundary in (self.boundaries[k] for k in self.places(names)):
             if boundary.gradient is None:
                 return None
             rows.append(SIDES[boundary.side] * np.asarray(boundary.gradient(t, x), dtype=float))

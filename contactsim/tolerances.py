@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 from .errors import InputError
 
+TINY = 1e-300  # keeps quotients of two zeros finite; no quantity is as small
+
 
 @dataclass(frozen=True)
 class Tolerances:

@@ -154,3 +154,18 @@ def test_what_the_wrapper_does_not_say_the_system_does() -> None:
         system.guard_label(("first", "slower")) == "slower"
         and system.guard_label(("into", "first")) == "end of sliding"
     )
+
+
+def test_the_wrapper_hands_on_what_a_run_asks() -> None:
+    """Preferences, energy and pushes of the system inside; one that is pushed stays wrapped."""
+    inner = cs.load_model("slip")
+    system, x = cs.Filippov(inner), inner.initial_state()
+    mode = inner.start(0.0, x).mode
+    assert (system.preferred_integrator, system.nv, system.pushes) == (inner.preferred_integrator, inner.nv, ())
+    assert system.energy(x, mode) == inner.energy(x, mode) and system.named_modes(mode) == mode
+    with pytest.raises(cs.InputError, match="cannot be pushed"):
+        system.with_push("body", (1.0, 0.0, 0.0), 0.1)
+    ball = cs.Filippov(cs.ContactSystem(cs.Robot.sphere(1.0, 0.1, "ball")))
+    pushed = ball.with_push("ball", (1.0, 0.0, 0.0), 0.1)
+    assert isinstance(pushed, cs.Filippov) and len(pushed.pushes) == 1
+    assert isinstance(pushed.without_pushes(0.1), cs.Filippov) and not pushed.without_pushes(0.1).pushes

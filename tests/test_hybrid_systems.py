@@ -291,6 +291,17 @@ def test_singular_field_stops_with_a_status() -> None:
     assert traj.t[-1] == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.parametrize("law", ["coulomb", "spring-damper"])
+def test_a_flow_knows_its_guards_by_name(law: str) -> None:
+    """A name that no guard has is refused: a row that is left out would shift all others."""
+    system = cs.ContactSystem(cs.Robot.sphere(1.0, 0.1, "ball"), law=law)
+    x = system.pack(cs.State([0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0], np.zeros(6)))
+    flow = system.flow(system.start(0.0, x).mode)
+    assert flow.guard_jacobian(0.0, x, flow.guard_names).shape == (len(flow.guard_names), 12)
+    with pytest.raises(cs.InputError, match=r"no guard \('gap', 7\); there are"):
+        flow.guard_jacobian(0.0, x, (("gap", 7),))
+
+
 # --- trial steps ---------------------------------------------------------------------------------------------------
 class Drag(cs.Flow):
     """Speed under cubic drag, x' = -x^3; a field that says so where it is asked beyond the finite numbers."""

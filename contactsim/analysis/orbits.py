@@ -14,7 +14,7 @@ from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferent
 from ..hybrid import Array, Euclidean, Flow, HybridSystem, Manifold
 from ..linearization import Linearization, linearize
 from ..simulation import simulate
-from ..tolerances import Tolerances
+from ..tolerances import TINY, Tolerances
 from ..trajectory import Trajectory
 
 ACCURACY = 1e-9  # largest residual of an orbit, in the units of the state
@@ -220,7 +220,7 @@ class _Newton:
         step = self.V.T @ (weights * along)
         left = self.target - self.U @ (self.values * weights * along)
         width = self.directions.shape[1]
-        share = float(np.linalg.norm(left) / max(float(np.linalg.norm(self.target)), 1e-300))
+        share = float(np.linalg.norm(left) / max(float(np.linalg.norm(self.target)), TINY))
         return self.directions @ step[:width], float(step[width]) if len(step) > width else 0.0, share
 
 
@@ -376,7 +376,7 @@ class _Shooting:
         if not self.fixed_period:
             matrix = np.column_stack([matrix, np.append(d.end, np.zeros(shot.extra))])
             if _crosses(d.rows, d.field) is None:
-                phase = d.field @ directions / max(float(np.linalg.norm(d.field)), 1e-300)
+                phase = d.field @ directions / max(float(np.linalg.norm(d.field)), TINY)
                 matrix = np.vstack([matrix, np.append(phase, 0.0)])
                 target = np.append(target, 0.0)
         return _Newton(directions, *np.linalg.svd(matrix, full_matrices=False), target)

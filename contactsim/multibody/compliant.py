@@ -16,7 +16,7 @@ from ..differences import derivative, tangent_derivative
 from ..errors import PluginError, SingularError
 from ..hybrid import Array, Flow, Transition
 from .algebra import solve_mass
-from .mechanism import Terms
+from .mechanism import ULPS, Terms
 from .modes import ContactState, Mode, Phase, SystemMode
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
 STEP, SMALLEST_GAP, SMALLEST_SPEED, SMALLEST_MEMORY = 1e-3, 1e-5, 1e-3, 1e-5
-ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded
 FORCE_GUARDS = ("release", "return")
 
 
@@ -184,7 +183,7 @@ class CompliantFlow(Flow):
         """D_x g (len(names), dim) of the named guards: rows of gaps, derivatives of margins and of `enabled`."""
         nq, nv = self._system.nq, self._system.nv
         q, v = x[:nq], x[nq : nq + nv]
-        chosen = [guard for name in names for guard in self._guards if guard == name]
+        chosen = [self._guards[k] for k in self.places(names)]
         seen: dict[int, Array] = {}
         if any(kind in FORCE_GUARDS for kind, _ in chosen):
             found = self._evaluate(t, x)

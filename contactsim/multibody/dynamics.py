@@ -15,7 +15,7 @@ from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .complementarity import ContactProblem, cone_margins, solve_modes
-from .mechanism import Terms
+from .mechanism import ULPS, Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
 from .sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
 
@@ -30,6 +30,11 @@ STRAIGHT = 1e-12
 LEAVE = 2.0
 # Contacts jam where friction makes the least singular value of their equations this small, relative to that without.
 JAM = 1e-3
+# What a guard counts as zero, besides `Tolerances`:
+LEAST_FORCE = 1e-3  # forces are known relative to the largest of them, but no better than for this one [N]
+OF_FORCE = 4.0  # `Tolerances.force` that a margin of forces may be off: it is made of several
+AT_STOP = 0.01  # a stop is as exact as this share of the speed that counts as zero
+OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction is let go or held does not matter
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 
 
@@ -154,7 +159,7 @@ class RigidFlow(Flow):
                 }[state.phase]
         if self._mode.redundant and self._closed:
             names.append(("forces", -1))
-        self.guard_names = tuple(names)
+        self.guard_names = self._guards = tuple(names)
         self._kinds = kinds = [kind for kind, _ in names]
         self.guard_smooth = np.array([kind != "forces" for kind in kinds], dtype=bool)  # that margin has kinks
         self.guards_follow = "slow" in kinds
@@ -302,7 +307,7 @@ class RigidFlow(Flow):
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim); None where one of them is known by its value only."""
         rows = []
-        for kind, i in (name for name in names if isinstance(name, tuple)):
+        for kind, i in (self._guards[k] for k in self.places(names)):
             if kind in ("enable", "forces"):
                 return None
             if kind == "gap":
@@ -578,17 +583,17 @@ class RigidFlow(Flow):
         force = tolerances.rearm
         if self._needs_motion:
             largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
-            force = 4.0 * tolerances.force * max(largest, 1e-3)
-        place = 8.0 * float(np.spacing(np.abs(x[: self._system.nq]).max(initial=1.0)))
+            force = OF_FORCE * tolerances.force * max(largest, LEAST_FORCE)
+        place = ULPS * float(np.spacing(np.abs(x[: self._system.nq]).max(initial=1.0)))
         rounding = {
             "gap": max(tolerances.rearm, place),
             "force": force,
             "cone": force,
             "forces": force,
-            "stop": 0.01 * tolerances.speed,
+            "stop": AT_STOP * tolerances.speed,
         }
         rounding |= {kind: rounding["gap"] for kind in self._kinds if kind.startswith(SIDE)}
-        rounding |= dict.fromkeys(("slow", "fast"), 0.05 * tolerances.slip_speed)  # where exactly does not matter
+        rounding |= dict.fromkeys(("slow", "fast"), OF_SLIP_SPEED * tolerances.slip_speed)
         bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
         bands |= {kind: tolerances.start_depth for kind in self._kinds if kind.startswith(SIDE)}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .closed import ClosedMechanism
 from .complementarity import ContactProblem
-from .dynamics import SIDE, RigidFlow, contact_problem
+from .dynamics import LEAVE, SIDE, RigidFlow, contact_problem
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import ImpactSolution
 from .mechanism import Terms
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
+SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
@@ -41,6 +42,28 @@ class Impact:
 
     contacts: tuple[int, ...]
     solution: ImpactSolution
+
+
+class Encounter(NamedTuple):
+    """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
+
+    With `follow`, a contact leaves the ground however low its hop will be.
+    """
+
+    t: float
+    mode: SystemMode
+    touching: tuple[int, ...]
+    kinds: Mapping[int, str]
+    follow: bool = False
+
+
+class Settled(NamedTuple):
+    """State and mode in which an event ends, impulses {contact: along its rows} on the way there, and notes."""
+
+    x: Array
+    mode: SystemMode
+    impulses: dict[int, Array]
+    notes: tuple[str, ...]
 
 
 class RigidContacts:
@@ -81,7 +104,7 @@ class RigidContacts:
                 raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
-        transition = self._resolve(t, x, before, touching, {})
+        transition = self._resolve(x, Encounter(t, before, touching, {}))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
     def transition(
@@ -103,7 +126,7 @@ class RigidContacts:
         arriving = {i for i, kind in kinds.items() if kind == "gap"}
         near = set() if alone else self._near(t, x, mode)
         touching = tuple(sorted((set(mode.closed) | near | arriving) - beyond))
-        return self._resolve(t, x, mode, touching, kinds)
+        return self._resolve(x, Encounter(t, mode, touching, kinds))
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
         """The mode without the bounces that have come to their end, and the contacts which did."""
@@ -209,7 +232,7 @@ class RigidContacts:
             if kind == "enable":
                 continue
             z = terms.rates[where[i]][1:]
-            slow = kind == "slow" and np.linalg.norm(z) < 2.0 * self._system.tolerances.slip_speed
+            slow = kind == "slow" and np.linalg.norm(z) < LEAVE * self._system.tolerances.slip_speed
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
         identity = partial(np.eye, self._system.tangent_size)
@@ -226,82 +249,71 @@ class RigidContacts:
 
     # --- impact, then selection -------------------------------------------------------------------------------
 
-    def _resolve(
-        self,
-        t: float,
-        x: Array,
-        mode: SystemMode,
-        touching: tuple[int, ...],
-        kinds: Mapping[int, str],
-        follow: bool = False,
-    ) -> Transition:
+    def _resolve(self, x: Array, event: Encounter) -> Transition:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
 
-        With `follow`, a contact leaves the ground however low its hop will be. Where no mode is admissible, a law that
-        jams goes on with an impact without collision.
+        Where no mode is admissible, a law that jams goes on with an impact without collision.
         """
         try:
-            return self._outcome(t, x, mode, touching, kinds, follow)
+            return self._outcome(x, event)
         except NoAdmissibleModeError:
             if not self._law.jams:
                 raise
-            return self._outcome(t, x, mode, touching, kinds, follow, jam=True)
+            return self._outcome(x, event, jam=True)
 
-    def _outcome(
-        self,
-        t: float,
-        x: Array,
-        mode: SystemMode,
-        touching: tuple[int, ...],
-        kinds: Mapping[int, str],
-        follow: bool,
-        jam: bool = False,
-    ) -> Transition:
+    def _outcome(self, x: Array, event: Encounter, jam: bool = False) -> Transition:
         """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
-        mechanism = self._system.mechanism
-        terms, where = self._closed_terms(t, x, touching)
-        speed = self._system.tolerances.speed
+        t, before, speed = event.t, x, self._system.tolerances.speed
+        terms, where = self._closed_terms(t, x, event.touching)
+        impact: Impact | None = None
         impulses: dict[str, Array] = {}
         residuals: dict[str, float] = {}
-        approaching = [i for i in touching if terms.rates[where[i]][0] < -speed]
-        at_rest = self._stopping(mode, kinds)
-        gain: tuple[str, ...] = ()
-        before, impact = x, None
-        if approaching or jam:
-            x, solution, impulses = self._impact(t, x, touching, terms, where, jam)
-            impact = Impact(touching, solution)
-            gain = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
+        notes: tuple[str, ...] = ()
+        at_rest = self._stopping(event.mode, event.kinds)
+        if jam or any(terms.rates[where[i]][0] < -speed for i in event.touching):
+            x, solution, impulses = self._impact(t, x, event.touching, terms, where, jam)
+            impact = Impact(event.touching, solution)
+            notes = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
-            terms, where = self._closed_terms(t, x, touching)
-            at_rest = {i for k, i in enumerate(touching) if solution.modes[k] is Mode.STICK}
-        staying = {i for i in touching if terms.rates[where[i]][0] <= speed}
-        bouncing: set[int] = set()
-        rest: float | None = None
+            terms, where = self._closed_terms(t, x, event.touching)
+            at_rest = {i for k, i in enumerate(event.touching) if solution.modes[k] is Mode.STICK}
+        staying = {i for i in event.touching if terms.rates[where[i]][0] <= speed}
+        then = self._settled(x, event, staying, at_rest, residuals)
+        if impulses:
+            impulses = self._with_settling(t, then.x, impact, impulses, then.impulses)
+        changes = self._changes(event.mode, then.mode, event.kinds, impulses)
+        derivative = partial(self._derivative, t, before, impact, then.x, event.mode, then.mode)
+        still, notes = self._system.mechanism.autonomous, notes + then.notes
+        return Transition(then.x, then.mode, changes, impulses, residuals, notes, derivative, still, impact is None)
+
+    def _settled(
+        self, x: Array, event: Encounter, staying: set[int], at_rest: set[int], residuals: dict[str, float]
+    ) -> Settled:
+        """Modes of what stays in touch: found anew while others come to rest by them, or hop too low to be followed."""
+        t, bouncing, rest = event.t, set[int](), None
         while True:
-            after, notes = self._select(t, x, mode, tuple(sorted(staying)), kinds, at_rest, residuals)
+            after, notes = self._select(t, x, event.mode, tuple(sorted(staying)), event.kinds, at_rest, residuals)
             settled, left = self._settle(t, x, after)
             stopped = self._stopped_by_others(t, settled, after) - at_rest
-            hopping = set() if follow else self._hopping(t, settled, after, set(touching) - staying)
+            hopping = set[int]() if event.follow else self._hopping(t, settled, after, {*event.touching} - staying)
             if not stopped and not hopping:
                 break
             if hopping and not bouncing and self._system.tolerances.hop <= self._lowest_hop(t, x):
                 rest = time_to_rest(self, t, settled, after, hopping)
-            at_rest |= stopped
-            staying |= hopping
-            bouncing |= hopping
-        x = settled
+            at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
         if rest is not None:
             after = _bouncing_until(float(t + rest), after, bouncing)
-        if impulses:
-            names = self._system.mechanism.all_names
-            for i, force in left.items():
-                along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
-                impulses[names[i]] = impulses.get(names[i], 0.0) + along
-            impulses |= self._loop_impulses(t, x, impact, left)
-        changes = self._changes(mode, after, kinds, impulses)
-        derivative = partial(self._derivative, t, before, impact, x, mode, after)
-        still, notes = mechanism.autonomous, gain + notes
-        return Transition(x, after, changes, impulses, residuals, notes, derivative, still, unmoved=impact is None)
+        return Settled(settled, after, left, notes)
+
+    def _with_settling(
+        self, t: float, x: Array, impact: Impact | None, impulses: dict[str, Array], left: Mapping[int, Array]
+    ) -> dict[str, Array]:
+        """Impulses of an impact with those `left` when it settles, and those of closed loops under both."""
+        names, total = self._system.mechanism.all_names, dict(impulses)
+        for i, force in left.items():
+            along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
+            total[names[i]] = total.get(names[i], 0.0) + along
+        return total | self._loop_impulses(t, x, impact, left)
 
     def _loop_impulses(self, t: float, x: Array, impact: Impact | None, left: Mapping[int, Array]) -> dict[str, Array]:
         """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
@@ -372,7 +384,7 @@ class RigidContacts:
     def _lowest_hop(self, t: float, x: Array) -> float:
         """Height [m] below which a hop is a matter of rounding."""
         place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
-        return max(10.0 * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
+        return max(SPACING * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
 
     @property
     def smallest_speed(self) -> float:
@@ -397,7 +409,7 @@ class RigidContacts:
     def land(self, t: float, x: Array, mode: SystemMode, contact: int) -> tuple[Array, SystemMode]:
         """State and mode behind the impact of one more contact, however low it will hop."""
         touching = tuple(sorted({*mode.closed, contact}))
-        transition = self._resolve(t, x, mode, touching, {contact: "gap"}, follow=True)
+        transition = self._resolve(x, Encounter(t, mode, touching, {contact: "gap"}, follow=True))
         assert isinstance(transition.mode, SystemMode)
         return transition.x, transition.mode
 
@@ -408,7 +420,13 @@ class RigidContacts:
         return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
 
     def _impact(
-        self, t: float, x: Array, touching: tuple[int, ...], terms: Terms, where: Mapping[int, slice], jam: bool
+        self,
+        t: float,
+        x: Array,
+        touching: tuple[int, ...],
+        terms: Terms,
+        where: Mapping[int, slice],
+        jam: bool = False,
     ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
         system, nq, nv = self._system, self._system.nq, self._system.nv

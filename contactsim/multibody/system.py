@@ -437,10 +437,6 @@ class ContactSystem(HybridSystem):
         given = self._given_force(t, x)
         return self.mechanism.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
 
-    def energy(self, x: Array, mode: SystemMode) -> float:
-        """Energy [J] of a state; see `ContactMechanism.energy`."""
-        return self.mechanism.energy(x[: self.nq], x[self.nq : self.nq + self.nv])
-
     def close(self, q: Any, v: Any = None) -> State:
         """The nearest state whose loops are closed, in the metric of the mass matrix; velocities are zero by default.
 
