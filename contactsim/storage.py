@@ -15,23 +15,20 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.integrate import DenseOutput
 
-from . import __version__, registry
+from . import __version__, dense, registry
+from .codes import coded, decoded, padded, stack, texts, trimmed, unstack
 from .errors import ContactSimError, InputError, NonDifferentiableError
-from .hybrid import Array, Euclidean, HybridSystem, Manifold, Transition
-from .integrators import Chain, Segment
+from .hybrid import Array, HybridSystem, Transition
 from .linearization import EventLinearization, Linearization
 from .model import Model, load_model
 from .multibody import is_contact_system
-from .multibody.modes import ContactState, Mode, Phase, SystemMode
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Status, Trajectory
 
@@ -39,7 +36,6 @@ FORMAT = "contactsim-run"
 VERSION = 1
 REMEDY = "load it with Trajectory.load(path, system=...)"
 SQUEEZE = {"zlib": True, "complevel": 4, "shuffle": True}
-MANY = 16  # degree that fits the smooth dense output of a method that does not tell its own
 
 
 def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
@@ -67,7 +63,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         "trajectory": _samples(trajectory),
         "events": _events(trajectory),
         "arcs": _arcs(trajectory),
-        "dense": _dense(trajectory),
+        "dense": dense.pieces(trajectory),
     }
     unfinished = path.with_name(path.name + ".part")
     try:
@@ -331,20 +327,16 @@ def _samples(trajectory: Trajectory) -> dict[str, Any]:
     named = trajectory.system.named_modes
     if not isinstance(named(trajectory.arcs[0].mode), Mapping):
         modes = [str(arc.mode) for arc in trajectory.arcs]
-        return group | {"x": (("sample", "state"), trajectory.x), "mode": ("sample", _text(modes[k] for k in owners))}
+        return group | {"x": (("sample", "state"), trajectory.x), "mode": ("sample", texts(modes[k] for k in owners))}
     rows = [[mode.value for mode in named(arc.mode).values()] for arc in trajectory.arcs]
     contacts = list(named(trajectory.arcs[0].mode))
     states = [trajectory.system.state(x) for x in trajectory.x]
     for name, about in (("q", "configuration"), ("v", "velocity"), ("z", "memory of controller and contact law")):
         values = np.array([getattr(state, name) for state in states])
         group[name] = (("sample", f"{name}_index"), values, {"long_name": about})
-    group["mode"] = (("sample", "contact"), _text(rows[k] for k in owners).reshape(len(owners), len(contacts)))
-    group["contact"] = ("contact", _text(contacts))
+    group["mode"] = (("sample", "contact"), texts(rows[k] for k in owners).reshape(len(owners), len(contacts)))
+    group["contact"] = ("contact", texts(contacts))
     return group
-
-
-def _text(values: Iterable[Any]) -> Array:
-    return np.array(list(values), dtype=str)
 
 
 # --- events -----------------------------------------------------------------------------------------------------
@@ -353,50 +345,23 @@ def _text(values: Iterable[Any]) -> Array:
 def _events(trajectory: Trajectory) -> dict[str, Any]:
     events, table = trajectory.all_events, _mode_table(trajectory)
     transitions = [event.transition for event in events]
-    impulses, contacts = _stack([t.impulses for t in transitions], 1)
-    residuals, laws = _stack([t.residuals for t in transitions], 0)
+    impulses, contacts = stack([t.impulses for t in transitions], 1)
+    residuals, laws = stack([t.residuals for t in transitions], 0)
     return {
         "time": ("event", np.array([event.time for event in events]), {"units": "s"}),
-        "fired": ("event", _text(_coded(tuple(sorted(event.fired, key=repr))) for event in events)),
-        "changes": ("event", _text(_coded(t.changes) for t in transitions)),
-        "notes": ("event", _text(json.dumps(t.notes) for t in transitions)),
-        "accumulated": ("event", _text(json.dumps(t.accumulated) for t in transitions)),
+        "fired": ("event", texts(coded(tuple(sorted(event.fired, key=repr))) for event in events)),
+        "changes": ("event", texts(coded(t.changes) for t in transitions)),
+        "notes": ("event", texts(json.dumps(t.notes) for t in transitions)),
+        "accumulated": ("event", texts(json.dumps(t.accumulated) for t in transitions)),
         "mode_pre": ("event", np.array([table[event.mode_pre] for event in events], dtype=int)),
         "mode_post": ("event", np.array([table[event.mode_post] for event in events], dtype=int)),
-        "x_pre": (("event", "state"), _padded([event.x_pre for event in events])),
-        "x_post": (("event", "state"), _padded([event.x_post for event in events])),
+        "x_pre": (("event", "state"), padded([event.x_pre for event in events])),
+        "x_post": (("event", "state"), padded([event.x_post for event in events])),
         "impulse": (("event", "impulse_contact", "axis"), impulses, {"units": "N s"}),
-        "impulse_contact": ("impulse_contact", _text(contacts)),
+        "impulse_contact": ("impulse_contact", texts(contacts)),
         "residual": (("event", "law"), residuals),
-        "law": ("law", _text(laws)),
+        "law": ("law", texts(laws)),
     }
-
-
-def _stack(mappings: Sequence[Mapping[str, Any]], rank: int) -> tuple[Array, list[str]]:
-    """Values of many mappings as (mapping, key[, number]), NaN where a mapping lacks a key; and the keys."""
-    keys = list(dict.fromkeys(key for mapping in mappings for key in mapping))
-    widest = max((np.size(value) for mapping in mappings for value in mapping.values()), default=1)
-    result = np.full((len(mappings), len(keys), widest)[: 2 + rank], np.nan)
-    for row, mapping in zip(result, mappings, strict=True):
-        for key, value in mapping.items():
-            if rank:
-                row[keys.index(key), : np.size(value)] = value
-            else:
-                row[keys.index(key)] = value
-    return result, keys
-
-
-def _unstack(values: Array, keys: Iterable[Any]) -> dict[str, Any]:
-    found = {str(key): np.atleast_1d(value) for key, value in zip(keys, values, strict=True)}
-    return {key: value[~np.isnan(value)] for key, value in found.items() if not np.all(np.isnan(value))}
-
-
-def _padded(rows: Sequence[Array]) -> Array:
-    width = max((len(row) for row in rows), default=0)
-    table = np.full((len(rows), width), np.nan)
-    for line, row in zip(table, rows, strict=True):
-        line[: len(row)] = row
-    return table
 
 
 # --- derivatives ------------------------------------------------------------------------------------------------
@@ -422,10 +387,10 @@ def _linearization(
     return {
         "matrix": (("end", "start"), whole, {"long_name": "D x(end) / D x(start)"}),
         "time": ("event", np.array([event.time for event in events], dtype=float), {"units": "s"}),
-        "contacts": ("event", _text(", ".join(event.contacts) for event in events)),
+        "contacts": ("event", texts(", ".join(event.contacts) for event in events)),
         "saltation": (("event", "after", "before"), stack),
         "pieces": ("event", np.array([-1 if s.pieces is None else s.pieces for s in summaries], dtype=int)),
-        "reason": ("event", _text(found.reason for found in summaries)),
+        "reason": ("event", texts(found.reason for found in summaries)),
     }
 
 
@@ -464,45 +429,7 @@ def _mode_table(trajectory: Trajectory) -> dict[Hashable, int]:
     return {mode: k for k, mode in enumerate(dict.fromkeys(modes))}
 
 
-def _coded(value: Any) -> str:
-    return json.dumps(_encode(value))
-
-
-def _encode(value: Any) -> Any:
-    """Modes, guard names and changes as JSON; tuples are lists there, and what JSON lacks carries a tag."""
-    if isinstance(value, SystemMode):
-        contacts = [
-            [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region)] for s in value.contacts
-        ]
-        return {"@mode": contacts, "redundant": value.redundant}
-    if isinstance(value, Mode):
-        return {"@": value.name}
-    if isinstance(value, Mapping):
-        return {str(key): _encode(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_encode(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
-
-
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_decode(item) for item in value)
-    if not isinstance(value, dict):
-        return value
-    if "@" in value:
-        return Mode[value["@"]]
-    if "@mode" in value:
-        states = (
-            ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region))
-            for m, p, d, e, until, region in (state + [None, []][len(state) - 4 :] for state in value["@mode"])
-        )
-        return SystemMode(tuple(states), value["redundant"])
-    return {key: _decode(item) for key, item in value.items()}
-
-
-# --- arcs and dense output --------------------------------------------------------------------------------------
+# --- arcs --------------------------------------------------------------------------------------------------------
 
 
 def _arcs(trajectory: Trajectory) -> dict[str, Any]:
@@ -510,90 +437,11 @@ def _arcs(trajectory: Trajectory) -> dict[str, Any]:
     numbers = {id(event): k for k, event in enumerate(trajectory.all_events)}
     systems = {id(system): k for k, system in enumerate(_systems(trajectory))}
     return {
-        "mode_text": ("mode_number", _text(_coded(mode) for mode in table)),
+        "mode_text": ("mode_number", texts(coded(mode) for mode in table)),
         "mode": ("arc", np.array([table[arc.mode] for arc in trajectory.arcs])),
         "event": ("arc", np.array([numbers[id(arc.event)] if arc.event else -1 for arc in trajectory.arcs])),
         "system": ("arc", np.array([systems[id(arc.system)] for arc in trajectory.arcs])),
     }
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    """A chart over one step: sum of c_k T_k(s) with s in [-1, 1] from `t0` to `t1`; coefficients (degree + 1, dim)."""
-
-    t0: float
-    t1: float
-    coefficients: Array
-
-    def __call__(self, t: float) -> Array:
-        """Chart coordinates (dim,) at `t`."""
-        if len(self.coefficients) == 1:
-            return self.coefficients[0].copy()
-        s = ((t - self.t0) - (self.t1 - t)) / (self.t1 - self.t0)
-        return chebyshev.chebval(s, self.coefficients)
-
-
-def polynomial(segment: Segment) -> Polynomial:
-    """The chart of a step as a polynomial: it is one, so its values at the Chebyshev nodes say it all."""
-    chart, t0, t1 = segment.chart, segment.t0, segment.t1
-    if isinstance(chart, Polynomial):
-        return chart
-    if t1 == t0:
-        return Polynomial(t0, t1, np.asarray(chart(t0))[None])
-    count = _degree(chart) + 1
-    angles = np.pi * (np.arange(count) + 0.5) / count
-    times = t0 + (t1 - t0) * 0.5 * (1.0 + np.cos(angles))
-    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(t) for t in times])
-    transform = 2.0 / count * np.cos(np.outer(np.arange(count), angles))
-    transform[0] *= 0.5
-    return Polynomial(t0, t1, transform @ values)
-
-
-def _degree(chart: Callable[[float], Array]) -> int:
-    """Degree of SciPy's dense outputs: DOP853, the Runge-Kutta methods and Radau, LSODA, BDF."""
-    if hasattr(chart, "F"):
-        return len(chart.F)
-    if hasattr(chart, "Q"):
-        return int(chart.Q.shape[1])
-    if hasattr(chart, "yh"):
-        return int(chart.yh.shape[1]) - 1
-    return int(getattr(chart, "order", MANY))
-
-
-def _dense(trajectory: Trajectory) -> dict[str, Any]:
-    pieces: list[Polynomial] = []
-    owners: list[tuple[int, int, int]] = []
-    bases: dict[int, int] = {}
-    states: list[Array] = []
-    for a, arc in enumerate(trajectory.arcs):
-        for s, segment in enumerate(arc.segments):
-            if id(segment.base) not in bases:
-                bases[id(segment.base)] = len(states)
-                states.append(segment.base)
-            parts = segment.chart.pieces if isinstance(segment.chart, Chain) else (segment,)
-            pieces += [polynomial(part) for part in parts]
-            owners += [(a, s, bases[id(segment.base)])] * len(parts)
-    arcs, segments, used = np.array(owners).T
-    return {
-        "t0": ("piece", np.array([piece.t0 for piece in pieces]), {"units": "s"}),
-        "t1": ("piece", np.array([piece.t1 for piece in pieces]), {"units": "s"}),
-        "arc": ("piece", arcs),
-        "segment": ("piece", segments, {"long_name": "number of the step in its arc"}),
-        "base": ("piece", used, {"long_name": "state around which the chart is"}),
-        "degree": ("piece", np.array([len(piece.coefficients) - 1 for piece in pieces])),
-        "tangent_size": ("piece", np.array([piece.coefficients.shape[1] for piece in pieces])),
-        "chebyshev": (("piece", "power", "tangent"), _table(pieces), {"long_name": "coefficients of the chart"}),
-        "state_size": ("base_state", np.array([len(state) for state in states])),
-        "states": (("base_state", "state"), _padded(states)),
-    }
-
-
-def _table(pieces: Sequence[Polynomial]) -> Array:
-    shapes = np.array([piece.coefficients.shape for piece in pieces])
-    table = np.zeros((len(pieces), *shapes.max(axis=0)))
-    for row, piece, (count, dim) in zip(table, pieces, shapes, strict=True):
-        row[:count, :dim] = piece.coefficients
-    return table
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -603,12 +451,12 @@ def _assemble(
     header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]], systems: Sequence[HybridSystem]
 ) -> Trajectory:
     table, system = groups["arcs"], systems[-1]
-    modes = [_decode(json.loads(str(text))) for text in table["mode_text"]]
+    modes = [decoded(text) for text in table["mode_text"]]
     # a run written before variants were, or one of a system that has none, has one system
     owners = [systems[k] for k in table["system"]] if len(systems) > 1 else [system] * len(table["mode"])
     before = {int(event): owner for event, owner in zip(table["event"], owners, strict=True)}
     events = _read_events(groups["events"], modes, before)
-    segments = _read_segments(groups["dense"], table, modes, system)
+    segments = dense.segments(groups["dense"], table, modes, system)
     arcs = tuple(
         Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None, owner)
         for mode, event, steps, owner in zip(table["mode"], table["event"], segments, owners, strict=True)
@@ -641,42 +489,15 @@ def _read_events(
     events = []
     for k, time in enumerate(group["time"]):
         transition = Transition(
-            _trimmed(group["x_post"][k]),
+            trimmed(group["x_post"][k]),
             modes[group["mode_post"][k]],
-            _decode(json.loads(str(group["changes"][k]))),
-            _unstack(group["impulse"][k], group["impulse_contact"]),
-            {law: float(value[0]) for law, value in _unstack(group["residual"][k], group["law"]).items()},
+            decoded(group["changes"][k]),
+            unstack(group["impulse"][k], group["impulse_contact"]),
+            {law: float(value[0]) for law, value in unstack(group["residual"][k], group["law"]).items()},
             tuple(json.loads(str(group["notes"][k]))),
             accumulated=tuple(json.loads(str(group["accumulated"][k]))) if "accumulated" in group else (),
         )
-        fired = frozenset(_decode(json.loads(str(group["fired"][k]))))
-        x_pre = _trimmed(group["x_pre"][k])
+        fired = frozenset(decoded(group["fired"][k]))
+        x_pre = trimmed(group["x_pre"][k])
         events.append(Event(float(time), fired, modes[group["mode_pre"][k]], x_pre, transition, systems[k]))
     return events
-
-
-def _trimmed(row: Array) -> Array:
-    """A state without the NaN that pads it."""
-    return row[: len(row) - int(np.argmin(np.isnan(row[::-1])))] if len(row) else row
-
-
-def _read_segments(
-    dense: Mapping[str, Array], arcs: Mapping[str, Array], modes: Sequence[Hashable], system: HybridSystem
-) -> list[list[Segment]]:
-    bases = [state[:size].copy() for state, size in zip(dense["states"], dense["state_size"], strict=True)]
-    spaces: dict[int, Manifold | None] = {int(mode): system.space(modes[mode]) for mode in np.unique(arcs["mode"])}
-    result: list[dict[int, list[Segment]]] = [{} for _ in arcs["mode"]]
-    for k, (arc, step) in enumerate(zip(dense["arc"], dense["segment"], strict=True)):
-        t0, t1, base = float(dense["t0"][k]), float(dense["t1"][k]), bases[dense["base"][k]]
-        space = spaces[int(arcs["mode"][arc])] or Euclidean(len(base))
-        dim = int(dense["tangent_size"][k])
-        if (space.size, space.dim) != (len(base), dim):
-            raise ValueError(f"its states have {len(base)} numbers, those of the system {space.size}")
-        chart = Polynomial(t0, t1, dense["chebyshev"][k][: int(dense["degree"][k]) + 1, :dim])
-        result[arc].setdefault(int(step), []).append(Segment(t0, t1, base, chart, space))
-    return [[_joined(parts) for _, parts in sorted(steps.items())] for steps in result]
-
-
-def _joined(parts: list[Segment]) -> Segment:
-    first, last = parts[0], parts[-1]
-    return first if len(parts) == 1 else Segment(first.t0, last.t1, first.base, Chain(tuple(parts)), first.space)

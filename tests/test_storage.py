@@ -13,7 +13,7 @@ from builders import G, planar_mechanism, point_mass, sphere
 from tolerances import DERIVATIVE, STORED
 
 import contactsim as cs
-from contactsim import scene, storage
+from contactsim import dense, scene, storage
 from contactsim.hybrid import Euclidean, Flow, HybridSystem, Manifold, Transition
 from contactsim.integrators import Chain, Segment
 
@@ -101,7 +101,7 @@ def test_steps_that_were_landed_in_pieces_come_back() -> None:
     space = Euclidean(1)
     halves = (Segment(0.0, 1.0, np.zeros(1), np.array, space), Segment(1.0, 2.0, np.zeros(1), np.array, space))
     assert Chain(halves)(1.0) == 1.0
-    polynomial = storage.polynomial(Segment(0.0, 2.0, np.zeros(1), lambda t: np.array([t**3 - t]), space))
+    polynomial = dense.polynomial(Segment(0.0, 2.0, np.zeros(1), lambda t: np.array([t**3 - t]), space))
     for t in np.linspace(0.0, 2.0, 7):
         assert polynomial(t) == pytest.approx([t**3 - t], abs=1e-13)
 
