@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import ContactSimError, InputError
+from .threads import start_with_one
 
 if TYPE_CHECKING:
     from .job import Job
-    from .scene import Scene
+    from .tables import Scene
 
 app = typer.Typer(
     name="contactsim",
@@ -67,7 +67,7 @@ def run(
     all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
 ) -> int:
     """Simulate a robot or a model and keep the run in DIR/run.nc."""
-    _one_thread()
+    start_with_one()
     given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
     options = {key: value for key, value in given.items() if value is not None}
     make = model_job if is_model(target) else robot_job
@@ -104,7 +104,7 @@ def view_run(
     mp4: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a film instead.")] = None,
 ) -> int:
     """Show a stored run in the browser."""
-    _one_thread()
+    start_with_one()
 
     from . import job
     from .storage import load
@@ -158,7 +158,7 @@ def check(
     ] = None,
 ) -> int:
     """Hold a contact law or a model to its contract, property by property."""
-    _one_thread()
+    start_with_one()
 
     from .conformance import show
 
@@ -277,12 +277,6 @@ def execute(arguments: Sequence[str] | None = None) -> int:
                 raise
             _say(error.format_message())
         return Code.MISTAKE
-
-
-def _one_thread() -> None:
-    """The matrices are small: a second thread of the linear algebra costs more than it brings."""
-    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
 
 
 def _say(what: object) -> None:

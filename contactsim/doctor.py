@@ -12,11 +12,11 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 from . import __version__, registry
+from .threads import VARIABLES
 
 NEEDED = {"pin": "pinocchio", "numpy": "numpy", "scipy": "scipy", "pydantic": "pydantic", "xarray": "xarray",
           "h5netcdf": "h5netcdf", "h5py": "h5py", "clarabel": "clarabel"}  # fmt: skip
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def _package(package: str, module: str) -> Finding:
 
 
 def _threads() -> Finding:
-    well = any(os.environ.get(name) == "1" for name in THREADS)
+    well = any(os.environ.get(name) == "1" for name in VARIABLES)
     found = "1" if well else f"not limited ({os.cpu_count()} cores)"
-    remedy = f"export {THREADS[0]}=1 for programs of your own, which are slower on many; this command does so itself"
+    remedy = f"export {VARIABLES[0]}=1 for programs of your own, which are slower on many; this command does so itself"
     return Finding("BLAS threads", found, well, remedy, needed=False)
 
 

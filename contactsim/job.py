@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -28,11 +27,12 @@ from .linearization import linearize as derivative_of
 from .listings import terminal
 from .model import Model
 from .progress import bar
-from .scene import Scene, build
-from .session import Session
+from .scene import build
+from .session import Session, interruptible
 from .simulation import Simulation
 from .storage import EventSummary, save_linearization, summary
 from .storage import save as save_run
+from .tables import Scene
 from .trajectory import Event, Status, Trajectory
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
@@ -83,7 +83,7 @@ def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:
     """The run up to `t1` [s]; Ctrl-C and failures keep what was computed, its status and message tell of them."""
 
     def go() -> Trajectory:
-        with bar(simulation.t, t1) as tick, _interruptible(tick) as told:
+        with bar(simulation.t, t1) as tick, _stoppable(tick) as told:
             simulation.advance_to(t1, told)
         return simulation.trajectory
 
@@ -136,25 +136,17 @@ def _ended(simulation: Simulation, status: Status, what: str, reason: str = ".")
 
 
 @contextmanager
-def _interruptible(tick: Callable[[float], None]) -> Iterator[Callable[[float], None]]:
-    """A Ctrl-C waits for the end of the step at work, so that the run stays whole; a second one does not wait."""
-    asked: list[int] = []
-
-    def ask(number: int, frame: Any) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
+def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None]]:
+    """A `tick` that ends the run after the step in which Ctrl-C was pressed."""
+    asked: list[bool] = []
 
     def told(t: float) -> None:
         tick(t)
         if asked:
             raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, ask)
-    try:
+    with interruptible(lambda: asked.append(True)):
         yield told
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 # --- files ------------------------------------------------------------------------------------------------------

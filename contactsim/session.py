@@ -291,7 +291,7 @@ class Session:
         """
         self.begun = True
         self._clock.set(self._shown)
-        with _interruptible(self.close):
+        with interruptible(self.close):
             while not self._closed:
                 self._show()
                 if not self._wishes.empty() or not self._playing:
@@ -484,7 +484,7 @@ def _positive(name: str, value: float) -> float:
 
 
 @contextmanager
-def _interruptible(close: Callable[[], None]) -> Iterator[None]:
+def interruptible(close: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C closes after the step at work, so that the run stays whole; a second one does not wait."""
     if threading.current_thread() is not threading.main_thread():
         yield

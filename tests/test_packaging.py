@@ -48,6 +48,7 @@ FLOORS = (
         "plots",
         "grounds",
         "cast",
+        "tables",
         "scene",
         "initfile",
         "examples",
