@@ -11,6 +11,7 @@ import numpy as np
 
 from .errors import InputError, NonDifferentiableError
 from .hybrid import Array
+from .multibody import is_contact_system
 from .variation import ArcVariation
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Panel:
 
 
 def _has_contacts(trajectory: Trajectory) -> bool:
-    return bool(getattr(getattr(trajectory.system, "mechanism", None), "names", ()))
+    system = trajectory.system
+    return is_contact_system(system) and bool(system.mechanism.names)
 
 
 def _names(trajectory: Trajectory) -> tuple[str, ...]:
@@ -199,7 +201,7 @@ def _draw_gaps(axes: Axes, trajectory: Trajectory) -> None:
 
 def _draw_forces(axes: Axes, trajectory: Trajectory) -> None:
     def sizes(arc: Arc, t: float) -> Array:
-        found = arc.system.forces(t, arc(t), arc.mode)  # type: ignore[attr-defined]
+        found = arc.system.forces(t, arc(t), arc.mode) or {}
         return np.array([np.linalg.norm(force) for force in found.values()])
 
     _curves(axes, *_along(trajectory, sizes), _names(trajectory), "force [N]")
@@ -226,8 +228,18 @@ def _draw_impulses(axes: Axes, trajectory: Trajectory) -> None:
         _legend(axes, len(found))
 
 
+def _energy(arc: Arc, t: float) -> Array:
+    """Energy (1,) [J]; NaN where the system does not know it."""
+    return np.array([arc.system.energy(arc(t), arc.mode)], dtype=float)
+
+
+def _has_energy(trajectory: Trajectory) -> bool:
+    first = trajectory.arcs[0]
+    return first.system.energy(first(first.t0), first.mode) is not None
+
+
 def _draw_energy(axes: Axes, trajectory: Trajectory) -> None:
-    times, values = _along(trajectory, lambda arc, t: arc.system.energy(arc(t), arc.mode))  # type: ignore[attr-defined]
+    times, values = _along(trajectory, _energy)
     axes.plot(times, values[:, 0], color=INK, lw=1.2)
     axes.set_ylabel("energy [J]")
     axes.ticklabel_format(axis="y", useOffset=False)
@@ -252,7 +264,7 @@ PANELS = {
     "forces": Panel(_has_contacts, _draw_forces),
     "impulses": Panel(lambda trajectory: bool(_impulses(trajectory)), _draw_impulses),
     "states": Panel(lambda trajectory: not _has_contacts(trajectory), _draw_states, lambda trajectory: 1.5 * LINE),
-    "energy": Panel(lambda trajectory: hasattr(trajectory.system, "energy"), _draw_energy),
+    "energy": Panel(_has_energy, _draw_energy),
 }
 
 
