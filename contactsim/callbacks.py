@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import CallbackError, SimulationError
+from .errors import CallbackError, ContactSimError
 
 Array = np.ndarray
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 class Asking:
     """Around a call of a user's function: what it raises becomes a CallbackError that names it and the time.
 
-    Errors of the engine that end a run with a status of their own, such as those of a contact law, are let through.
+    Errors of the engine are let through: they say already what is wrong and what to do.
 
     Args:
         kind: what is called, "the controller".
@@ -37,7 +37,7 @@ class Asking:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None or isinstance(error, SimulationError) or not isinstance(error, Exception):
+        if error is None or isinstance(error, ContactSimError) or not isinstance(error, Exception):
             return
         text = str(error).partition("\n")[0]
         told = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -296,7 +296,7 @@ def _turn(
     planar = [i for i in unknown if problem.dims[i] == 2]
     for i in planar:  # in the plane a direction is a sign: take the other one where the motion contradicts it
         motion = problem.delassus @ forces + problem.free
-        if float(motion[problem.tangent(i)] @ slips[i]) < 0.0:  # type: ignore[operator]
+        if float(motion[problem.tangent(i)] @ slips[i]) < -TOLERANCE * problem.speed:  # type: ignore[operator]
             slips[i] = -slips[i]  # type: ignore[operator]
             forces, unique = _linear(problem, modes, slips)
     spatial = [i for i in unknown if problem.dims[i] == 3]

@@ -136,7 +136,7 @@ def test_an_initialization_file_opens_the_viewer_and_has_its_frame_rate(
     assert command(capsys, "run", "run.rc", "--out", "o", "--no-view")[0] == 0
     assert command(capsys, "run", "run.rc", "--out", "o", "--set", "useGeomview=0")[0] == 0
     assert len(shown) == 1
-    assert command(capsys, "run", "run.rc", "--out", "o", "--set", "useGeomview=0", "--view")[0] == 0
+    command(capsys, "run", "run.rc", "--out", "o", "--set", "useGeomview=0", "--view")
     assert len(shown) == 2
 
 
