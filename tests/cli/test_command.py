@@ -319,7 +319,7 @@ def test_an_interrupted_derivative_keeps_the_run(
         (["run", "hexapod", "--law", "glue"], ["glue", "coulomb"]),
         (["run", "hexapod", "--integrator", "Euler"], ["Euler", "DOP853"]),
         (["run", "hexapod", "--speed", "3"], ["--speed"]),
-        (["run", "hexapod", "--mp4"], ["--mp4"]),
+        (["run", "hexapod", "--mp5"], ["--mp5"]),
         (["run"], ["target"]),
         (["jump"], ["jump"]),
         (["view", "nowhere.nc"], ["nowhere.nc"]),

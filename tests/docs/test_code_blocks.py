@@ -143,7 +143,7 @@ def parse(words: list[str]) -> None:
 
 def runs(words: list[str]) -> bool:
     """Whether a command is run here: not what opens a browser, has gaps to fill in, or is tested elsewhere."""
-    if any(PLACEHOLDER.search(word) for word in words) or "--view" in words or "--png" in words:
+    if any(PLACEHOLDER.search(word) for word in words) or {"--view", "--png", "--mp4"} & set(words):
         return False
     if words[0] == "view" and "--html" not in words:
         return False
