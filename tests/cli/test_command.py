@@ -418,13 +418,12 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ((), ("--help",)):
         code, out, _ = command(capsys, *arguments)
         assert code == 0
-        for word in ("run", "view", "robots", "plugins", "doctor"):
+        for word in ("run", "view", "robots", "plugins", "doctor", "check", "new-plugin"):
             assert f"  {word} " in out
     _, out, _ = command(capsys, "run", "--help")
     for option in ("--time", "--set", "--law", "--out", "--html", "--png", "--view", "--integrator", "--rtol"):
         assert option in out
-    assert "--linearize" in out
-    assert "--mp4" not in out
+    assert "--linearize" in out and "--mp4" in out and "--plots" in out
 
 
 def test_one_thread_unless_the_user_says_otherwise(
