@@ -13,6 +13,7 @@ import numpy as np
 from .errors import CallbackError, ContactSimError
 
 Array = np.ndarray
+FAR = 1e75  # no state of a run, but of a trial step; powers of it overflow
 
 
 class Asking:
@@ -42,9 +43,10 @@ class Asking:
         text = str(error).partition("\n")[0]
         told = f"{type(error).__name__}: {text}" if text else type(error).__name__
         last = extract_tb(trace)[-1]
-        place = f"{last.name}, line {last.lineno} of {last.filename}"
+        own = last.filename == __file__  # what it returned was looked at here
+        place = "" if own else f" (in {last.name}, line {last.lineno} of {last.filename})"
         raise CallbackError(
-            f"{self._kind} {self._whom!r} fails at t = {self._t:.6g} s with {told} (in {place}); mend the function",
+            f"{self._kind} {self._whom!r} fails at t = {self._t:.6g} s with {told}{place}; mend the function",
             t=self._t,
         ) from error
 
@@ -65,7 +67,7 @@ def real(given: Any) -> Array:
 def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...], t: float, at: Array) -> Array:
     """What a user's function returned, as an array of finite numbers of a shape (axes of length one are forgiven).
 
-    Where the state `at` which it was asked is not finite, no more is its value: a trial step went too far.
+    Where the state `at` which it was asked is beyond FAR, its value need not be finite: a trial step went too far.
 
     Raises:
         CallbackError: it is something else.
@@ -78,7 +80,7 @@ def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...
                 f"{kind} {whom!r} returns {what} of shape {values.shape} at t = {t:.6g} s; return {shape}", t=t
             )
         values = values.reshape(shape)
-    if not isfinite(values.sum()) and not np.isfinite(values).all() and np.isfinite(at).all():
+    if not isfinite(values.sum()) and not np.isfinite(values).all() and np.all(np.abs(at) < FAR):
         place = int(np.argmin(np.isfinite(values)))
         raise CallbackError(
             f"{kind} {whom!r} returns {what} with {values.flat[place]} at index {place}, at t = {t:.6g} s; return"

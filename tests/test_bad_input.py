@@ -344,7 +344,7 @@ def test_plugin_that_is_not_a_law(foreign: Callable[[str, str, str], None]) -> N
 # --- controllers, and analyses of a run ------------------------------------------------------------------------------
 def test_values_that_are_no_numbers() -> None:
     robot = sphere()
-    with one_sentence("tau", "str", "t = 0 s", "numbers"):
+    with one_sentence("controller", "str", "t = 0 s", "numbers"):
         cs.simulate(cs.ContactSystem(robot, controller=lambda t, q, v: "full speed"), falling(robot), (0.0, 0.1))
     with one_sentence("kp", "stiff", "finite number"):
         cs.PD(robot, robot.nominal, kp="stiff")

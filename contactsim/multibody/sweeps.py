@@ -63,7 +63,7 @@ def _alone(problem: ContactProblem, i: int, block: Array, rest: Array, now: Arra
         return direction * max(least, -rest[0] / lift) if lift > 0.0 else now
     if least == 0.0 and rest[0] >= 0.0:
         return np.zeros(len(rest))
-    stuck = np.linalg.solve(block, -rest)
+    stuck = _at_rest(block, rest)
     if stuck[0] >= least and np.linalg.norm(stuck[1:]) <= mu * stuck[0]:
         return stuck
     step = 1.0 / float(np.linalg.norm(block))
@@ -72,6 +72,14 @@ def _alone(problem: ContactProblem, i: int, block: Array, rest: Array, now: Arra
         motion[0] += mu * float(np.linalg.norm(motion[1:]))
         now = _into_cone(now - step * motion, mu, least)
     return now
+
+
+def _at_rest(block: Array, rest: Array) -> Array:
+    """Forces that bring a contact to rest; the smallest ones where it cannot move in every direction."""
+    try:
+        return np.linalg.solve(block, -rest)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(block, -rest, rcond=None)[0]
 
 
 def _into_cone(forces: Array, mu: float, least: float) -> Array:
