@@ -33,6 +33,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")  # DATE, NAME: what a reader fills in
 SHORT = "0.02"  # s, of a run whose line names no time
 GIVEN = {  # files that readers are thought to have
     "robot.urdf": ROOT / "robots/contactsim_robots/hexapod.urdf",
+    "arm.urdf": ROOT / "tests/data/slider_crank.urdf",
     "four_bar.urdf": ROOT / "tests/data/four_bar.urdf",
     "runner.rc": ROOT / "plugins/contactsim_plugins/models/examples/slip.rc",
 }
