@@ -23,8 +23,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
+from functools import cache, cached_property
+from math import hypot
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dgecon, dgesv, dgetrs
@@ -33,6 +34,9 @@ from ..errors import NoAdmissibleModeError
 from .algebra import RANK
 from .modes import Mode
 from .sweeps import FEW_ROUNDS, ROUNDS, swept
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 Array = np.ndarray
 Direction = Array | None
@@ -338,7 +342,7 @@ def _agreed(
             break
         for i in spatial:
             slip = motion[problem.tangent(i)]
-            size = float(np.linalg.norm(slip))
+            size = hypot(*slip)
             slips[i] = slip / size if size > 0.0 else slips[i]
         forces = _linear(problem, modes, slips)[0]
         if _least_margin(problem, modes, forces) < 0.0:
@@ -352,7 +356,7 @@ def _follow(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direct
         motion = problem.delassus @ _linear(problem, modes, slips)[0] + problem.free
         for i in spatial:
             slip = motion[problem.tangent(i)]
-            size = float(np.linalg.norm(slip))
+            size = hypot(*slip)
             if size > 0.0:
                 slips[i] = slip / size
 
@@ -419,7 +423,7 @@ def _asides(problem: ContactProblem, slips: list[Direction], spatial: list[int],
 
 def _free_direction(problem: ContactProblem, i: int) -> Array:
     tangential = problem.free[problem.tangent(i)]
-    length = float(np.linalg.norm(tangential))
+    length = hypot(*tangential)
     return tangential / length if length > 0.0 else np.eye(problem.dims[i] - 1)[0]
 
 
@@ -430,7 +434,7 @@ def _normal_to(direction: Direction) -> Array:
 
 def _rotate(direction: Array, angle: float) -> Array:
     turned = np.cos(angle) * direction + np.sin(angle) * _normal_to(direction)
-    return turned / np.linalg.norm(turned)
+    return turned / hypot(*turned)
 
 
 # --- forces that are not unique -----------------------------------------------------------------------------------
@@ -450,7 +454,7 @@ def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
         if i not in problem.lifted:
             margins.append(normal - problem.least(i))
         if mode is Mode.STICK and problem.dims[i] > 1:
-            margins.append(problem.static_friction[i] * normal - float(np.linalg.norm(forces[problem.tangent(i)])))
+            margins.append(problem.static_friction[i] * normal - hypot(*forces[problem.tangent(i)]))
     return margins
 
 
@@ -460,10 +464,13 @@ def _admissible(
     """Among all forces with the same motion, those whose least cone margin is largest.
 
     Where none of them is admissible, all forces that keep the constrained rows still: contacts that slip redundantly
-    leave the motion a choice, too.
+    leave the motion a choice, too (those that stick do not: where a symmetric form vanishes, so does its gradient).
     """
     best = None
-    for image in (problem.delassus @ basis, problem.delassus[rows] @ basis):
+    images = [problem.delassus @ basis]
+    if Mode.SLIP in modes:
+        images.append(problem.delassus[rows] @ basis)
+    for image in images:
         _, values, directions = np.linalg.svd(image)
         free = directions[np.sum(values > RANK * values[0]) :].T
         if free.shape[1]:
@@ -498,9 +505,8 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
             right.append(np.append(mu * forces[n], forces[t]))
             cones.append((True, problem.dims[i]))
     objective = np.append(np.zeros(width), -1.0)
-    nothing = np.zeros((width + 1, width + 1))
     matrix, limits = -np.vstack(blocks), np.concatenate(right) / scale
-    best = _clarabel(nothing, objective, matrix, limits, cones)
+    best = _clarabel(None, objective, matrix, limits, cones)
     if best is None:
         held = CLAMPED * np.diag(np.append(np.ones(width), 0.0))
         matrix, limits = np.vstack([matrix, -objective]), np.append(limits, 1.0)
@@ -509,24 +515,32 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
 
 
 def _clarabel(
-    quadratic: Array, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]
+    quadratic: Array | None, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]
 ) -> Array | None:
     """Minimiser of x^T P x / 2 + c^T x, right - matrix x in the cones: second-order (True) or non-negative (False).
 
     None where there is none, since x may grow for ever.
     """
     import clarabel
-    from scipy.sparse import csc_matrix, triu
+    from scipy.sparse import csc_matrix
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     kinds = [clarabel.SecondOrderConeT(n) if second else clarabel.NonnegativeConeT(n) for second, n in cones]
-    upper = csc_matrix(triu(quadratic))
+    upper = _nothing(len(linear)) if quadratic is None else csc_matrix(np.triu(quadratic))
     solver = clarabel.DefaultSolver(upper, linear, csc_matrix(matrix), right, kinds, settings)
     found = solver.solve()
     endless = found.status in (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
     return None if endless or not np.isfinite(found.x).all() else np.asarray(found.x)
+
+
+@cache
+def _nothing(n: int) -> csc_matrix:
+    """The empty sparse matrix (n, n)."""
+    from scipy.sparse import csc_matrix
+
+    return csc_matrix((n, n))
 
 
 # --- the search for modes -----------------------------------------------------------------------------------------
@@ -581,7 +595,7 @@ def _corrected(
         modes[i] = better.mode
         if begins and problem.sliding[i] is None:
             tangential = solution.forces[problem.tangent(i)]
-            length = float(np.linalg.norm(tangential))
+            length = hypot(*tangential)
             directions[i] = -tangential / length if length > 0.0 else None
     return tuple(modes), tuple(directions)
 
@@ -611,8 +625,8 @@ def broken(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Vio
         elif not lifted and solution.forces[n] - least < -tiny * force:
             found[i] = _Violation((least - solution.forces[n]) / force, *parts)
         elif mode is Mode.STICK and problem.dims[i] > 1:
-            excess = np.linalg.norm(solution.forces[t]) - problem.static_friction[i] * solution.forces[n]
-            creep = float(np.linalg.norm(solution.motion[t]))  # of a singular system that has no solution
+            excess = hypot(*solution.forces[t]) - problem.static_friction[i] * solution.forces[n]
+            creep = hypot(*solution.motion[t])  # of a singular system that has no solution
             if excess > tiny * force:
                 found[i] = _Violation(excess / force, Mode.SLIP, lifted)
             elif creep > 10.0 * tiny * free:
@@ -620,8 +634,8 @@ def broken(problem: ContactProblem, solution: ContactSolution) -> dict[int, _Vio
         elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
             motion, slip = solution.motion[t], solution.directions[i]
             along = float(motion @ slip)
-            if along < -tiny * free or np.linalg.norm(motion - along * slip) > 10.0 * tiny * free:  # type: ignore[operator]
-                found[i] = _Violation(float(np.linalg.norm(motion)) / free, Mode.STICK, lifted)
+            if along < -tiny * free or hypot(*(motion - along * slip)) > 10.0 * tiny * free:  # type: ignore[operator]
+                found[i] = _Violation(hypot(*motion) / free, Mode.STICK, lifted)
     return found
 
 
@@ -643,7 +657,7 @@ def _propose(problem: ContactProblem) -> tuple[ContactProblem, tuple[Mode, ...],
         motion = problem.delassus @ (forces + pushed) + problem.free
         for i, slip in enumerate(problem.sliding):
             if slip is None:
-                offset[problem.normal(i)] = problem.friction[i] * float(np.linalg.norm(motion[problem.tangent(i)]))
+                offset[problem.normal(i)] = problem.friction[i] * hypot(*motion[problem.tangent(i)])
         if np.abs(forces - previous).max() <= 1e-8 * np.abs(forces).max(initial=1e-300):
             break
     return _read_modes(problem, forces + pushed)
@@ -653,7 +667,8 @@ def _sweep(problem: ContactProblem, forces: Array) -> ContactSolution | None:
     """The solution in the modes that further sweeps over the contacts lead to; None where they lead to none."""
     for rounds in ROUNDS:
         forces = swept(problem, rounds, forces)
-        if (solution := _pivot(*_read_modes(problem, forces), quick=True)) is not None:
+        proposed = _read_modes(problem, forces)
+        if (solution := _pivot(*proposed, quick=True) or _pivot(*proposed)) is not None:
             return solution
     return None
 
@@ -693,7 +708,7 @@ def _read_modes(
     largest = float(np.abs(forces).max(initial=1e-300))
     for i, slip in enumerate(problem.sliding):
         normal, tangential = forces[problem.normal(i)], forces[problem.tangent(i)]
-        size, least = float(np.linalg.norm(tangential)), problem.least(i)
+        size, least = hypot(*tangential), problem.least(i)
         inside = size < problem.friction[i] * normal * (1.0 - 1e-6)
         barely = normal - least <= 1e-7 * largest
         if barely and least > 0.0:
@@ -740,12 +755,12 @@ def _residuals(
         if problem.dims[i] == 1:
             continue
         mu = problem.static_friction[i] if mode is Mode.STICK else problem.friction[i]
-        cone = max(cone, float(np.linalg.norm(forces[t])) - mu * forces[n])
+        cone = max(cone, hypot(*forces[t]) - mu * forces[n])
         if mode is Mode.STICK:
-            friction = max(friction, float(np.linalg.norm(motion[t])))
+            friction = max(friction, hypot(*motion[t]))
         elif mode is Mode.SLIP:
             slip = np.asarray(slips[i])
-            friction = max(friction, float(np.linalg.norm(forces[t] + mu * forces[n] * slip)))
+            friction = max(friction, hypot(*(forces[t] + mu * forces[n] * slip)))
             if problem.sliding[i] is None:
-                friction = max(friction, float(np.linalg.norm(motion[t] - np.linalg.norm(motion[t]) * slip)))
+                friction = max(friction, hypot(*(motion[t] - hypot(*motion[t]) * slip)))
     return {"signorini": float(signorini), "cone": max(cone, 0.0), "friction": friction}

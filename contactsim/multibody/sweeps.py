@@ -14,6 +14,7 @@ Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve friction
 
 from __future__ import annotations
 
+from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 FEW_ROUNDS = 12  # over all contacts: mostly the modes are clear then
-ROUNDS = (50, 600)  # those that follow where they are not
+ROUNDS = (50, 600, 600)  # those that follow where they are not
 STILL = 1e-13  # change of forces in a round, relative to the largest, that is rounding
 RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
@@ -64,12 +65,12 @@ def _alone(problem: ContactProblem, i: int, block: Array, rest: Array, now: Arra
     if least == 0.0 and rest[0] >= 0.0:
         return np.zeros(len(rest))
     stuck = _at_rest(block, rest)
-    if stuck[0] >= least and np.linalg.norm(stuck[1:]) <= mu * stuck[0]:
+    if stuck[0] >= least and hypot(*stuck[1:]) <= mu * stuck[0]:
         return stuck
     step = 1.0 / float(np.linalg.norm(block))
     for _ in range(INNER):
         motion = block @ now + rest
-        motion[0] += mu * float(np.linalg.norm(motion[1:]))
+        motion[0] += mu * hypot(*motion[1:])
         now = _into_cone(now - step * motion, mu, least)
     return now
 
@@ -84,7 +85,7 @@ def _at_rest(block: Array, rest: Array) -> Array:
 
 def _into_cone(forces: Array, mu: float, least: float) -> Array:
     """The point of the cone |lam_t| <= mu lam_n nearest to `forces`, its normal part no less than `least`."""
-    normal, size = float(forces[0]), float(np.linalg.norm(forces[1:]))
+    normal, size = float(forces[0]), hypot(*forces[1:])
     if size > mu * normal:
         normal = max((normal + mu * size) / (1.0 + mu * mu), 0.0)
     normal = max(normal, least)
