@@ -14,9 +14,11 @@ from scipy.linalg.lapack import dgesv
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
-from .complementarity import ContactProblem, cone_margins, solve_modes
+from .contact_problem import ContactProblem
+from .given_modes import solve_modes
 from .mechanism import ULPS, Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
+from .redundant import cone_margins
 from .sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .complementarity import ContactProblem, broken, solve, solve_modes
+from .complementarity import ContactProblem, broken, solve
+from .given_modes import solve_modes
 from .impacts import ImpactSolution, ImpactStage
 from .modes import Mode
 

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .complementarity import ContactProblem
+from ..hybrid import Array
 
-Array = np.ndarray
+if TYPE_CHECKING:
+    from .contact_problem import ContactProblem
+
 FEW_ROUNDS = 12  # over all contacts: mostly the modes are clear then
 ROUNDS = (50, 600, 600)  # those that follow where they are not
 STILL = 1e-13  # change of forces in a round, relative to the largest, that is rounding
