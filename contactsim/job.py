@@ -26,6 +26,7 @@ from .linearization import EventLinearization, Linearization
 from .linearization import linearize as derivative_of
 from .listings import terminal
 from .model import Model
+from .multibody.modes import Mode
 from .progress import bar
 from .scene import build
 from .session import Session, interruptible
@@ -311,16 +312,22 @@ def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
     An impulse has three numbers at a contact and one at a joint limit (or as many as a Mechanism has rows): those of
     different length are not added up.
     """
-    groups: dict[tuple[str, str, int], list[str]] = {}
+    groups: dict[tuple[str, int], list[str]] = {}
     for name, (before, after) in event.transitions.items():
         length = np.size(event.impulses.get(name, ()))
-        groups.setdefault((_word(before), _word(after), length), []).append(name)
+        groups.setdefault((_change(before, after), length), []).append(name)
     moment = f"{event.time:.9f}"
-    for (before, after, _), names in groups.items():
+    for (change, _), names in groups.items():
         impulses = [event.impulses[name] for name in names if name in event.impulses]
         size = f"{np.linalg.norm(np.sum(impulses, axis=0)):.4g}" if impulses else ""
-        yield moment, escape(", ".join(names)), f"{before} -> {after}", size
+        yield moment, escape(", ".join(names)), change, size
         moment = ""
+
+
+def _change(before: Any, after: Any) -> str:
+    """A transition in words; a contact that is open before and after it bounced."""
+    words = f"{_word(before)} -> {_word(after)}"
+    return f"{words} (bounce)" if before is after is Mode.OPEN else words
 
 
 def _word(value: Any) -> str:
@@ -357,7 +364,7 @@ def report_linearization(
 
 def _saltation_row(event: EventLinearization, found: EventSummary) -> tuple[str, ...]:
     changes = (change for part in event.events for change in part.transitions.values())
-    words = ", ".join(dict.fromkeys(f"{_word(before)} -> {_word(after)}" for before, after in changes))
+    words = ", ".join(dict.fromkeys(_change(before, after) for before, after in changes))
     row = (f"{event.time:.9f}", escape(", ".join(event.contacts)), words)
     if found.saltation is None:
         return (*row, "none", "", "" if found.pieces is None else str(found.pieces))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from math import sqrt
@@ -267,7 +268,14 @@ def _from_file(table: RobotTable) -> Robot:
     path = Path(table.file).expanduser()
     contacts: Any = "auto" if table.contacts is None or isinstance(table.contacts, str) else []
     if path.suffix == ".urdf":
-        return Robot.from_urdf(path, table.root or "free_flyer", table.package_dirs or None, contacts)
+        robot = Robot.from_urdf(path, table.root or "free_flyer", table.package_dirs or None, contacts)
+        if table.root is None and not robot.contacts:
+            warnings.warn(
+                f"the robot of {path.name} floats and has no contacts; give robot.root = 'fixed' to hold its first"
+                " link, or 'free_flyer' if it is meant to fall",
+                stacklevel=2,
+            )
+        return robot
     if path.suffix in (".xml", ".mjcf"):
         if table.root or table.package_dirs:
             raise InputError(f"root and package_dirs are for URDF files, and {path.name} is MJCF; leave them out")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # A step is looked at where its work is integrated (Gauss and Legendre), and at its end.
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 MOVING = 10.0  # the direction of friction is compared with that of the slip above this many slip speeds
+NO_ENERGY = 1e-12  # J, the scale of a run in which nothing moves
 
 CLOSURE = "opening of loops [m]"
 LIMITS = {
@@ -143,12 +144,17 @@ def _impact_residual(trajectory: Trajectory) -> float:
 
 
 def _imbalance(system: ContactSystem, trajectory: Trajectory, work: float, moved: float) -> float:
-    """Error of the energy balance, relative to the energy exchanged in the run."""
+    """Error of the energy balance, relative to the energy exchanged in the run and to the kinetic energy in it."""
 
     def energy(x: Array) -> float:
         return system.mechanism.energy(x[: system.nq], x[system.nq : system.nq + system.nv])
 
+    def kinetic(x: Array) -> float:
+        return energy(x) - system.mechanism.energy(x[: system.nq], np.zeros(system.nv))
+
     jumps = [energy(e.x_post) - energy(e.x_pre) for arc in trajectory.arcs if (e := arc.event) is not None]
     start, end = energy(trajectory.arcs[0].segments[0].base), energy(trajectory.final_x)
     exchanged = moved + sum(map(abs, jumps))
-    return abs(end - start - work - sum(jumps)) / max(exchanged, abs(end - start), abs(start), 1e-12)
+    in_motion = max(kinetic(segment(segment.t1)) for arc in trajectory.arcs for segment in arc.segments)
+    scale = max(exchanged, in_motion, abs(end - start), abs(start), NO_ENERGY)
+    return abs(end - start - work - sum(jumps)) / scale

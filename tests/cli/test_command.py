@@ -439,6 +439,7 @@ def test_one_thread_unless_the_user_says_otherwise(
 def test_impulse_of_a_row_is_that_of_its_contacts() -> None:
     landing, leaving = (cs.Mode.OPEN, cs.Mode.STICK), (cs.Mode.SLIP, cs.Mode.OPEN)
     changes = {"a": landing, "b": landing, "limit:knee/lower": landing, "c": leaving}
+    changes["d"] = (cs.Mode.OPEN, cs.Mode.OPEN)
     impulses = {"a": np.array([0.0, 0, 3]), "b": np.array([4.0, 0, 0]), "limit:knee/lower": np.array([2.0])}
     transition = cs.Transition(np.zeros(1), "after", changes, impulses)
     event = cs.Event(0.5, frozenset(), "before", np.zeros(1), transition, None)
@@ -446,6 +447,7 @@ def test_impulse_of_a_row_is_that_of_its_contacts() -> None:
         ("0.500000000", "a, b", "open -> stick", "5"),
         ("", "limit:knee/lower", "open -> stick", "2"),
         ("", "c", "slip -> open", ""),
+        ("", "d", "open -> open (bounce)", ""),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -303,6 +304,16 @@ def test_a_robot_without_demonstration_or_root(tmp_path: Path) -> None:
     assert built(text).state.v.shape == (1,)
     assert "demonstration" in refused(text, "start.pose=demo")
     assert "does not move up" in refused(text, "start.height=0.1")
+
+
+def test_a_file_that_floats_without_contacts_is_told_and_keeps_its_energy(tmp_path: Path) -> None:
+    """It falls from rest at z = 0: the energy is 0 throughout, and its check is relative to the kinetic energy."""
+    (tmp_path / "bare.urdf").write_text(re.sub("<collision>.*?</collision>", "", BOX, flags=re.DOTALL))
+    with pytest.warns(UserWarning, match=r"floats and has no contacts; give robot\.root = 'fixed'"):
+        made = built('[robot]\nfile = "bare.urdf"\n[start]\npose = "nominal"\n', folder=tmp_path)
+    traj = cs.simulate(made.system, cs.State(made.system.robot.nominal, np.zeros(6)), (0.0, 0.2))
+    assert traj.check()["energy balance [relative]"] < 1e-12
+    built('[robot]\nfile = "bare.urdf"\nroot = "free_flyer"\n', folder=tmp_path)  # meant so: nothing to tell
 
 
 def test_a_missing_scene() -> None:
