@@ -69,11 +69,11 @@ _HOMES = {
     "Mechanism": "multibody.mechanism",
     "LoopClosure": "multibody.loops",
     "Mode": "multibody.modes",
-    "ContactPoint": "multibody.robot",
+    "ContactPoint": "multibody.contact_point",
     "ContactPair": "multibody.pairs",
     "Solid": "multibody.solids",
     "Robot": "multibody.robot",
-    "load_robot": "multibody.robot",
+    "load_robot": "multibody.catalogue",
     "ContactSystem": "multibody.system",
     "State": "multibody.system",
     "export_html": "look",
@@ -112,12 +112,14 @@ if TYPE_CHECKING:
     from .look import export_html, export_mp4, export_png, view
     from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
+    from .multibody.catalogue import load_robot
+    from .multibody.contact_point import ContactPoint
     from .multibody.controllers import PD, Controller, Sampled
     from .multibody.loops import LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.modes import Mode
     from .multibody.pairs import ContactPair
-    from .multibody.robot import ContactPoint, Robot, load_robot
+    from .multibody.robot import Robot
     from .multibody.solids import Solid
     from .multibody.system import ContactSystem, State
     from .session import Session

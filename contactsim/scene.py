@@ -19,10 +19,12 @@ from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
 from .hybrid import Array
+from .multibody.catalogue import load_robot, robot_entries
+from .multibody.contact_point import ContactPoint
 from .multibody.controllers import PD, Controller, Sampled, as_controller
 from .multibody.loops import LoopClosure
 from .multibody.merge import JointControllers
-from .multibody.robot import ContactPoint, Robot, load_robot, robot_entries
+from .multibody.robot import Robot
 from .multibody.system import ContactSystem, State
 from .multibody.terrain import Flat, Slope, Terrain
 from .tables import (

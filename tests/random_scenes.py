@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 import contactsim as cs
-from contactsim.multibody.robot import robot_entries
+from contactsim.multibody.catalogue import robot_entries
 
 Array = np.ndarray
 COUNT = 200

@@ -9,7 +9,7 @@ from builders import G, box, planar_body
 from scipy.special import ellipj, ellipk
 
 import contactsim as cs
-from contactsim.multibody.robot import robot_entries
+from contactsim.multibody.catalogue import robot_entries
 
 Array = np.ndarray
 LONG = 100.0  # s

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..contracts import ContactLaw
 from ..hybrid import Array
-from ..multibody.robot import ContactPoint, Robot
+from ..multibody.contact_point import ContactPoint
+from ..multibody.robot import Robot
 from ..multibody.system import ContactSystem, State
 from ..multibody.terrain import Plane
 

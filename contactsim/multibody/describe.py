@@ -17,6 +17,7 @@ from .. import registry
 from ..errors import InputError
 from ..hybrid import Array
 from ..tolerances import Tolerances
+from .contact_point import ContactPoint
 from .controllers import Controller, name_of
 from .loops import LoopClosure
 from .mechanism import COEFFICIENTS
@@ -24,7 +25,8 @@ from .merge import MergedGeometry, Part
 from .moving import Given
 from .pairs import ContactPair
 from .primitives import PrimitiveGeometry
-from .robot import ContactPoint, Robot, _GeometryFile
+from .robot import Robot
+from .robot_files import GeometryFile
 from .solids import Solid
 from .system import ContactSystem
 from .terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
@@ -214,7 +216,7 @@ def _describe_geometry(source: Any) -> Description | None:
         return {"path": source.path, "folders": list(source.folders), "urdf": source.urdf}
     if isinstance(source, PrimitiveGeometry):
         return asdict(source)
-    if not isinstance(source, _GeometryFile):
+    if not isinstance(source, GeometryFile):
         return None
     urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""
     return {"path": source.path, "folders": list(source.folders), "urdf": urdf}
@@ -233,7 +235,7 @@ class StoredGeometry:
         if self.urdf:
             kind = pin.GeometryType.VISUAL
             return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
-        return _GeometryFile(self.path, self.folders, visual=True)(model)
+        return GeometryFile(self.path, self.folders, visual=True)(model)
 
 
 def _describe_terrain(terrain: Terrain) -> Description:

@@ -6,15 +6,13 @@ import re
 import warnings
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ..errors import InputError
-
-if TYPE_CHECKING:
-    from .robot import ContactPoint
+from .contact_point import ContactPoint
 
 FOOT = re.compile(r"(^|[_\-/])(foot|feet|toe|sole)([_\-/]|\d*$)", re.IGNORECASE)
 EXTREMES = 8  # directions in which the extreme points of a mesh are taken: the corners of a cube
@@ -64,8 +62,6 @@ def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:
 
 
 def _link_points(model: Any, link: str, geometries: Sequence[Any], named: bool) -> list[ContactPoint]:
-    from .robot import ContactPoint
-
     frame = model.getFrameId(link)
     leaf = not model.children[model.frames[frame].parentJoint]
     found: list[tuple[np.ndarray, float]] = []

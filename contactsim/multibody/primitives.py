@@ -13,10 +13,12 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
+from .contact_point import ContactPoint
 from .mechanism import COEFFICIENTS
+from .robot_files import root_joint
 
 if TYPE_CHECKING:
-    from .robot import ContactPoint, Robot
+    from .robot import Robot
 
 COLOUR = (0.85, 0.45, 0.2, 1.0)  # red, green, blue, opacity
 
@@ -43,8 +45,6 @@ class PrimitiveGeometry:
 
 def sphere(mass: float, radius: float, name: str, root: Any, inertia: float, coefficients: dict[str, Any]) -> Robot:
     """See `Robot.sphere`."""
-    from .robot import ContactPoint
-
     for what, value in (("mass", mass), ("radius", radius), ("inertia", inertia)):
         _demand_positive(name, what, value)
     moment = inertia * mass * radius**2
@@ -54,8 +54,6 @@ def sphere(mass: float, radius: float, name: str, root: Any, inertia: float, coe
 
 def box(mass: float, size: Sequence[float], name: str, root: Any, coefficients: dict[str, Any]) -> Robot:
     """See `Robot.box`."""
-    from .robot import ContactPoint
-
     _demand_positive(name, "mass", mass)
     if len(size) != 3:
         raise InputError(f"the size of '{name}' is {tuple(size)}; give three sides in metres")
@@ -81,11 +79,11 @@ def _body(
     size: tuple[float, ...],
     contacts: list[ContactPoint],
 ) -> Robot:
-    from .robot import Robot, _root_joint
+    from .robot import Robot
 
     model = pin.Model()
     model.name = name
-    joint = _root_joint(root)
+    joint = root_joint(root)
     index = 0
     if joint is not None:
         index = model.addJoint(0, joint, pin.SE3.Identity(), "root_joint")

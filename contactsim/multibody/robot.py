@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import os
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -15,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
-from .. import registry
-from ..config import unknown_robot
 from ..errors import InputError
 from ..hybrid import Array
 from .bound import BoundRobot
+from .contact_point import ContactPoint
 from .geometry import automatic_contacts, load_geometry
 from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
-from .mechanism import ContactMechanism, check_coefficients, unique_names
+from .mechanism import ContactMechanism, unique_names
+from .model_checks import check_masses, check_order, frame_id_of, warn_about_dry_friction, within_limits
 from .pairs import ContactPair, expanded, solids_of
+from .robot_files import GeometryFile, existing, package_folders, root_joint
 from .solids import Solid
 from .space import ConfigurationSpace
 from .terrain import Terrain
@@ -33,45 +32,6 @@ if TYPE_CHECKING:
     from .merge import Part
 
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
-ROOTS: dict[str, Callable[[], Any]] = {
-    "free_flyer": pin.JointModelFreeFlyer,
-    "planar": lambda: _vertical_plane(),
-}
-
-
-@dataclass(frozen=True)
-class ContactPoint:
-    """A point (or small sphere) of a robot that can touch the ground.
-
-    Attributes:
-        frame: frame of the model it is fixed to.
-        offset: its centre in the frame [m].
-        radius: radius of the sphere around the centre [m]; zero for a point.
-        friction: kinetic coefficient of friction.
-        static_friction: static coefficient, at least the kinetic one; None: the same.
-        restitution: Newton's coefficient in [0, 1].
-        name: name of the contact; by default the frame's.
-        enabled: (t, q, v) -> margin: an open contact closes only where it is positive; None: always.
-    """
-
-    frame: str
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    radius: float = 0.0
-    friction: float = 0.8
-    static_friction: float | None = None
-    restitution: float = 0.0
-    name: str = ""
-    enabled: Callable[[float, Array, Array], float] | None = field(default=None, compare=False)
-
-    def __post_init__(self) -> None:
-        name = self.name or self.frame
-        object.__setattr__(self, "name", name)
-        check_coefficients(name, self.friction, self.static_friction, self.restitution)
-        offset = np.asarray(self.offset, dtype=float)
-        if offset.shape != (3,) or not np.all(np.isfinite(offset)):
-            raise InputError(f"contact '{name}' has offset {self.offset!r}; give three finite numbers in metres")
-        if not (np.isfinite(self.radius) and self.radius >= 0.0):
-            raise InputError(f"contact '{name}' has radius {self.radius}; give a number that is zero or positive")
 
 
 class Robot:
@@ -113,9 +73,9 @@ class Robot:
         self.parts: dict[str, Part] = {}
         self.pairs: tuple[ContactPair, ...] = ()
         self._inertia_scales: dict[str, float] = {}
-        _check_order(self.model)
-        _check_masses(self.model)
-        _warn_about_dry_friction(self.model)
+        check_order(self.model)
+        check_masses(self.model)
+        warn_about_dry_friction(self.model)
         self.nq, self.nv = self.model.nq, self.model.nv
         self.space = ConfigurationSpace(self.model)
         if isinstance(contacts, str):
@@ -125,7 +85,7 @@ class Robot:
         self.contacts, self.loops = tuple(contacts), checked(loops)
         unique_names([point.name for point in self.contacts])
         for point in self.contacts:
-            _frame_id(self.model, point.frame, f"contact '{point.name}'")
+            frame_id_of(self.model, point.frame, f"contact '{point.name}'")
         self._nominal = nominal
 
     # --- where robots come from -------------------------------------------------------------------------------
@@ -151,14 +111,14 @@ class Robot:
         Raises:
             InputError: the file is missing or cannot be read, or names a mass that is not positive.
         """
-        path = _existing(path, "URDF")
-        joint = _root_joint(root)
+        path = existing(path, "URDF")
+        joint = root_joint(root)
         try:
             model = pin.buildModelFromUrdf(str(path)) if joint is None else pin.buildModelFromUrdf(str(path), joint)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"the URDF file {path} cannot be read ({error}); check its XML and its joints") from error
-        folders = [str(folder) for folder in package_dirs] if package_dirs else _package_folders(path)
-        load = _GeometryFile(str(path), tuple(folders))
+        folders = [str(folder) for folder in package_dirs] if package_dirs else package_folders(path)
+        load = GeometryFile(str(path), tuple(folders))
         return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name)
 
     @classmethod
@@ -170,12 +130,12 @@ class Robot:
         Raises:
             InputError: the file is missing or cannot be read.
         """
-        path = _existing(path, "MJCF")
+        path = existing(path, "MJCF")
         try:
             model, constraints = pin.buildModelAndLegacyConstraintsFromMJCF(str(path))
         except (ValueError, RuntimeError) as error:
             raise InputError(f"the MJCF file {path} cannot be read ({error}); check its XML") from error
-        load = _GeometryFile(str(path), (str(path.parent),))
+        load = GeometryFile(str(path), (str(path.parent),))
         warn_of_other_equalities(path)
         loops, visual = from_constraints(model, constraints), replace(load, visual=True)
         return cls(model, contacts, nominal=nominal, visual=visual, collision=load, name=path.stem, loops=loops)
@@ -278,11 +238,11 @@ class Robot:
                 raise InputError(f"the nominal configuration has shape {q.shape}; this robot needs ({self.nq},)")
             return q
         q = pin.neutral(self.model)
-        return np.clip(q, *_within_limits(self.model, q)) if not self.contacts else self._stand(q)
+        return np.clip(q, *within_limits(self.model, q)) if not self.contacts else self._stand(q)
 
     def _stand(self, q: Array) -> Array:
         """The neutral configuration, lifted until its lowest contact touches z = 0, where the root can move up."""
-        q = np.clip(q, *_within_limits(self.model, q))
+        q = np.clip(q, *within_limits(self.model, q))
         lowest = float(self.contact_positions(q)[:, 2].min())
         vertical = {"JointModelFreeFlyer": 2, "JointModelComposite": 1, "JointModelTranslation": 2, "JointModelPZ": 0}
         index = vertical.get(self.model.joints[1].shortname()) if self.model.njoints > 1 else None
@@ -456,7 +416,7 @@ class Robot:
         Raises:
             InputError: there is no such frame; similar names are listed.
         """
-        return _frame_id(self.model, name, f"robot '{self.name}'")
+        return frame_id_of(self.model, name, f"robot '{self.name}'")
 
     def joint_index(self, name: str) -> int:
         """First velocity index of a joint.
@@ -468,141 +428,3 @@ class Robot:
             known = ", ".join(list(self.model.names)[1:])
             raise InputError(f"robot '{self.name}' has no joint '{name}'; its joints are {known}")
         return int(self.model.joints[self.model.getJointId(name)].idx_v)
-
-
-def load_robot(name: str) -> Robot:
-    """A robot by the name of a catalogue.
-
-    Raises:
-        InputError: no catalogue knows the name; similar ones are told.
-    """
-    entry = robot_entries().get(name)
-    if entry is None:
-        raise unknown_robot(name, robot_entries())
-    contacts = [ContactPoint(**foot) for foot in entry.feet] or "auto"
-    path = Path(entry.path)
-    if path.suffix == ".urdf":
-        robot = Robot.from_urdf(path, entry.root, entry.package_dirs or None, contacts)
-    else:
-        robot = Robot.from_mjcf(path, contacts)
-    robot.name = name
-    robot = robot.with_armature(entry.armature) if entry.armature else robot
-    robot._nominal = entry.nominal(robot.model)
-    return robot
-
-
-def robot_entries() -> dict[str, Any]:
-    """Entries of all registered catalogues by name."""
-    entries: dict[str, Any] = {}
-    for name, catalogue in registry.load_all("robots"):
-        try:
-            entries.update(catalogue())
-        except Exception as error:  # a broken catalogue does not stop the others
-            reason = f"{type(error).__name__}: {error}"
-            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
-    return entries
-
-
-@dataclass(frozen=True)
-class _GeometryFile:
-    """Where the geometry of a robot is read from, when it is needed."""
-
-    path: str
-    folders: tuple[str, ...]
-    visual: bool = False
-
-    def __call__(self, model: Any) -> Any:
-        kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
-        if self.path.endswith(".urdf"):
-            return pin.buildGeomFromUrdf(model, self.path, kind, package_dirs=list(self.folders))
-        return pin.buildGeomFromMJCF(model, self.path, kind)
-
-
-def _vertical_plane() -> Any:
-    joint = pin.JointModelComposite(3)
-    for part in (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()):
-        joint.addJoint(part)
-    return joint
-
-
-def _root_joint(root: Any) -> Any:
-    if not isinstance(root, str):
-        return root
-    if root == "fixed":
-        return None
-    if root not in ROOTS:
-        raise InputError(f"root is '{root}'; choose 'free_flyer', 'fixed', 'planar' or give a pinocchio joint model")
-    return ROOTS[root]()
-
-
-def _existing(path: str | Path, kind: str) -> Path:
-    found = Path(path).expanduser()
-    if not found.is_file():
-        raise InputError(f"there is no {kind} file {found}; check the path")
-    return found.resolve()
-
-
-def _package_folders(path: Path) -> list[str]:
-    """Folders in which a package:// path of a URDF may start: all above the file, and those of ROS."""
-    named = os.environ.get("ROS_PACKAGE_PATH", "") + os.pathsep + os.environ.get("AMENT_PREFIX_PATH", "")
-    return [str(folder) for folder in path.parents] + [folder for folder in named.split(os.pathsep) if folder]
-
-
-def _frame_id(model: Any, name: str, owner: str) -> int:
-    if not model.existFrame(name):
-        from difflib import get_close_matches
-
-        frames = [frame.name for frame in model.frames]
-        close = ", ".join(get_close_matches(name, frames, n=5, cutoff=0.3)) or ", ".join(frames[:8])
-        raise InputError(f"{owner}: the model has no frame '{name}'; similar ones are {close}")
-    return int(model.getFrameId(name))
-
-
-def _check_order(model: Any) -> None:
-    """Pinocchio's mass matrix is silently wrong where the joints below a joint do not follow it without a gap."""
-    for i in range(1, model.njoints):
-        below = sorted(model.subtrees[i])
-        if below != list(range(i, i + len(below))):
-            last = model.names[below[-1]]
-            raise InputError(
-                f"joint '{last}' is not in depth-first order; add the joints of each branch one after the other"
-            )
-
-
-def _check_masses(model: Any) -> None:
-    moving = np.zeros(model.njoints)
-    for i in range(1, model.njoints):
-        inertia = model.inertias[i]
-        if inertia.mass < 0.0 or not np.isfinite(inertia.mass):
-            raise InputError(f"the body of joint '{model.names[i]}' has mass {inertia.mass}; give a positive mass")
-        if inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() < -1e-9 * inertia.mass:
-            raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not positive; check it")
-        moving[i] = inertia.mass
-    for i in range(1, model.njoints):
-        below = [k for k in range(1, model.njoints) if i in list(model.supports[k])]
-        rotor = model.armature[model.joints[i].idx_v] if model.joints[i].nv else 0.0
-        if sum(moving[k] for k in below) <= 0.0 and rotor <= 0.0:
-            raise InputError(f"joint '{model.names[i]}' moves no mass; give its link a positive mass")
-
-
-def _warn_about_dry_friction(model: Any) -> None:
-    dry = np.maximum(np.abs(model.friction), np.abs(model.upperDryFrictionLimit))
-    for i in range(1, model.njoints):
-        joint = model.joints[i]
-        if np.any(dry[joint.idx_v : joint.idx_v + joint.nv] > 0.0):
-            warnings.warn(
-                f"joint '{model.names[i]}' has dry friction {dry[joint.idx_v]:.3g}, which is not simulated; set it to"
-                " zero in the file, or use damping",
-                stacklevel=3,
-            )
-
-
-def _within_limits(model: Any, q: Array) -> tuple[Array, Array]:
-    """Position limits where they are finite and belong to plain joints, else the value itself."""
-    low, high = q.copy(), q.copy()
-    for i in range(1, model.njoints):
-        joint = model.joints[i]
-        if joint.nq == joint.nv == 1:
-            k = joint.idx_q
-            low[k], high[k] = model.lowerPositionLimit[k], model.upperPositionLimit[k]
-    return low, high

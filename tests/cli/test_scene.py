@@ -10,8 +10,8 @@ import pytest
 
 import contactsim as cs
 from contactsim import scene
+from contactsim.multibody.catalogue import robot_entries
 from contactsim.multibody.controllers import FunctionController, Sampled
-from contactsim.multibody.robot import robot_entries
 
 BOX = """
 <robot name="box"><link name="box">

@@ -1,0 +1,45 @@
+"""Robots by name, from the catalogues that plugins register."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from .. import registry
+from ..config import unknown_robot
+from .contact_point import ContactPoint
+from .robot import Robot
+
+
+def load_robot(name: str) -> Robot:
+    """A robot by the name of a catalogue.
+
+    Raises:
+        InputError: no catalogue knows the name; similar ones are told.
+    """
+    entry = robot_entries().get(name)
+    if entry is None:
+        raise unknown_robot(name, robot_entries())
+    contacts = [ContactPoint(**foot) for foot in entry.feet] or "auto"
+    path = Path(entry.path)
+    if path.suffix == ".urdf":
+        robot = Robot.from_urdf(path, entry.root, entry.package_dirs or None, contacts)
+    else:
+        robot = Robot.from_mjcf(path, contacts)
+    robot.name = name
+    robot = robot.with_armature(entry.armature) if entry.armature else robot
+    robot._nominal = entry.nominal(robot.model)
+    return robot
+
+
+def robot_entries() -> dict[str, Any]:
+    """Entries of all registered catalogues by name."""
+    entries: dict[str, Any] = {}
+    for name, catalogue in registry.load_all("robots"):
+        try:
+            entries.update(catalogue())
+        except Exception as error:  # a broken catalogue does not stop the others
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
+    return entries

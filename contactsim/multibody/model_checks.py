@@ -1,0 +1,80 @@
+"""What a pinocchio model must be to be simulated, and what in it is left out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..hybrid import Array
+
+INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
+
+
+def frame_id_of(model: Any, name: str, owner: str) -> int:
+    """Index of a frame.
+
+    Raises:
+        InputError: there is no such frame; similar ones are told.
+    """
+    if not model.existFrame(name):
+        from difflib import get_close_matches
+
+        frames = [frame.name for frame in model.frames]
+        close = ", ".join(get_close_matches(name, frames, n=5, cutoff=0.3)) or ", ".join(frames[:8])
+        raise InputError(f"{owner}: the model has no frame '{name}'; similar ones are {close}")
+    return int(model.getFrameId(name))
+
+
+def check_order(model: Any) -> None:
+    """Pinocchio's mass matrix is silently wrong where the joints below a joint do not follow it without a gap."""
+    for i in range(1, model.njoints):
+        below = sorted(model.subtrees[i])
+        if below != list(range(i, i + len(below))):
+            last = model.names[below[-1]]
+            raise InputError(
+                f"joint '{last}' is not in depth-first order; add the joints of each branch one after the other"
+            )
+
+
+def check_masses(model: Any) -> None:
+    """Refuse masses and inertias that are not positive, and joints that move no mass."""
+    moving = np.zeros(model.njoints)
+    for i in range(1, model.njoints):
+        inertia = model.inertias[i]
+        if inertia.mass < 0.0 or not np.isfinite(inertia.mass):
+            raise InputError(f"the body of joint '{model.names[i]}' has mass {inertia.mass}; give a positive mass")
+        if inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() < INDEFINITE * inertia.mass:
+            raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not positive; check it")
+        moving[i] = inertia.mass
+    for i in range(1, model.njoints):
+        below = [k for k in range(1, model.njoints) if i in list(model.supports[k])]
+        rotor = model.armature[model.joints[i].idx_v] if model.joints[i].nv else 0.0
+        if sum(moving[k] for k in below) <= 0.0 and rotor <= 0.0:
+            raise InputError(f"joint '{model.names[i]}' moves no mass; give its link a positive mass")
+
+
+def warn_about_dry_friction(model: Any) -> None:
+    """Tell which joints have dry friction, which is left out."""
+    dry = np.maximum(np.abs(model.friction), np.abs(model.upperDryFrictionLimit))
+    for i in range(1, model.njoints):
+        joint = model.joints[i]
+        if np.any(dry[joint.idx_v : joint.idx_v + joint.nv] > 0.0):
+            warnings.warn(
+                f"joint '{model.names[i]}' has dry friction {dry[joint.idx_v]:.3g}, which is not simulated; set it to"
+                " zero in the file, or use damping",
+                stacklevel=3,
+            )
+
+
+def within_limits(model: Any, q: Array) -> tuple[Array, Array]:
+    """Position limits where they are finite and belong to plain joints, else the value itself."""
+    low, high = q.copy(), q.copy()
+    for i in range(1, model.njoints):
+        joint = model.joints[i]
+        if joint.nq == joint.nv == 1:
+            k = joint.idx_q
+            low[k], high[k] = model.lowerPositionLimit[k], model.upperPositionLimit[k]
+    return low, high
