@@ -56,7 +56,7 @@ _HOMES = {
     "RigidLaw": "contracts",
     "Linearization": "linearization",
     "linearize": "linearization",
-    "PeriodicOrbit": "analysis.orbits",
+    "PeriodicOrbit": "analysis.periodic_orbit",
     "find_periodic_orbit": "analysis.orbits",
     "lyapunov_exponents": "analysis.lyapunov",
     "Spread": "analysis.spread",
@@ -87,7 +87,8 @@ __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:
     from .analysis.lyapunov import lyapunov_exponents
-    from .analysis.orbits import PeriodicOrbit, find_periodic_orbit
+    from .analysis.orbits import find_periodic_orbit
+    from .analysis.periodic_orbit import PeriodicOrbit
     from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
     from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw

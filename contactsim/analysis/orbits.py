@@ -2,114 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..differences import map_derivative, tangent_derivative
 from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferentiableError
-from ..hybrid import Array, Euclidean, Flow, HybridSystem, Manifold
-from ..linearization import Linearization, linearize
-from ..simulation import simulate
-from ..tolerances import TINY, Tolerances
-from ..trajectory import Trajectory
+from ..hybrid import HybridSystem
+from ..tolerances import Tolerances
+from .periodic_orbit import PeriodicOrbit
+from .shooting import Section, Shooting, Shot, Symmetry
 
 ACCURACY = 1e-9  # largest residual of an orbit, in the units of the state
-RANK = 1e-7  # singular values of Newton's matrix below this, relative to its largest, belong to neutral directions
-CLOSE = 0.05  # a period that ends this near to an event, relative to its length, starts elsewhere on the orbit
-TOUCHING = 1e-6  # and one as near as this has no derivative, where it cannot
-MOVE = 0.12  # and this is how far it moves on, relative to the period
 MOVES = 9
-RETURN = 0.3  # the guess of the period is improved within this share of it
-SAMPLES = 200  # states that are looked at for that
-EVENTS, STEPS = 1000, 20_000  # a first run over one period has at most as many
-LONGER = 5  # and the runs after it this many times those that the first had, and 50 more
 STRETCH = 0.3  # largest change of the period in one step, relative to it
 LEAST_DAMPING = 1e-3  # of a first try at a step, relative to the residual
 MORE_DAMPING, DAMPINGS = 10.0, 9
 DECREASE = 0.25  # share of a step's predicted decrease of the residual that is asked of it
 SLOW = 0.7  # a step that leaves more of the residual is a reason to move on
 STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
-PROJECTIONS = 5
-FLAT = 1e-6  # singular values of a differenced projector below this are zero; the others are one or more
-STABLE = 1e-6  # multipliers closer to one than this count as neutral
-TRANSVERSE = 1e-6  # cosine between the field and a section's normal above which the section fixes the phase
-
-Symmetry = Callable[[Any], Any]
-Section = Callable[[Any], Any] | tuple[Any, float]
-
-
-@dataclass(frozen=True)
-class PeriodicOrbit:
-    """An orbit that repeats itself: sigma(phi_T(x0)) = x0.
-
-    Attributes:
-        system: the hybrid system.
-        x0: state at the start of the period, as the user writes it (a State for a ContactSystem).
-        period: T [s].
-        t0: time of the start [s].
-        monodromy: M (n, n) = D sigma(phi_T(x0)), on the states that the mode at the start allows; other directions
-            are projected there first.
-        trajectory, linearization: the run over one period, and its derivative.
-        residual: largest entry of sigma(phi_T(x0)) (-) x0.
-        iterations: Newton steps that were taken.
-        normal: of the section (n,): the gradient of the one that was given, or the field.
-        flow: the field F (n,) at the start; None where the period is that of the system's own clock.
-    """
-
-    system: HybridSystem
-    x0: Any
-    period: float
-    t0: float
-    monodromy: Array
-    trajectory: Trajectory = field(repr=False)
-    linearization: Linearization = field(repr=False)
-    residual: float
-    iterations: int
-    normal: Array = field(repr=False)
-    flow: Array | None = field(repr=False)
-
-    @cached_property
-    def multipliers(self) -> Array:
-        """Floquet multipliers (n,): eigenvalues of the monodromy matrix, largest first."""
-        return _eigenvalues(self.monodromy)
-
-    @cached_property
-    def exponents(self) -> Array:
-        """Floquet exponents (n,) log(mu) / T [1/s]; their real parts are the Lyapunov exponents of the orbit."""
-        exponents = np.zeros(len(self.multipliers), dtype=complex)
-        with np.errstate(divide="ignore"):
-            exponents.real = np.log(np.abs(self.multipliers)) / self.period
-        exponents.imag = np.angle(self.multipliers) / self.period
-        return exponents
-
-    @cached_property
-    def return_map(self) -> Array:
-        """Derivative (n - 1, n - 1) of the return map to the section, in an orthonormal basis of it.
-
-        E^T (1 - F n^T / (n^T F)) M E; for a period of the system's own clock it is M (Kong and others, III.C).
-        """
-        if self.flow is None:
-            return self.monodromy
-        basis = _complement(self.normal)
-        onto = np.eye(len(self.flow)) - np.outer(self.flow, self.normal) / (self.normal @ self.flow)
-        return basis.T @ onto @ self.monodromy @ basis
-
-    @cached_property
-    def section_multipliers(self) -> Array:
-        """Eigenvalues (n - 1,) of `return_map`, largest first: the multipliers without the one along the orbit."""
-        return _eigenvalues(self.return_map)
-
-    @property
-    def stable(self) -> bool:
-        """Whether the orbit attracts all neighbours: every multiplier of the return map is smaller than one.
-
-        Neutral directions (a translation that `symmetry` does not take away, an energy that is kept) make this False.
-        """
-        return bool(np.all(np.abs(self.section_multipliers) < 1.0 - STABLE))
 
 
 def find_periodic_orbit(
@@ -161,320 +71,13 @@ def find_periodic_orbit(
     period = _positive("period_guess", period_guess)
     _positive("accuracy", accuracy)
     _demand_kinds(system, section, symmetry, max_iterations)
-    shooting = _Shooting(
+    shooting = Shooting(
         system, symmetry, section, fixed_period, tolerances or Tolerances(rtol=1e-11, atol=1e-12), integrator
     )
     return _search(shooting, shooting.first(x_guess, float(t0), period), accuracy, max_iterations)
 
 
-@dataclass(frozen=True)
-class _Shot:
-    """A run over one period, with some more of it to see the events close to its end."""
-
-    trajectory: Trajectory
-    x: Array
-    mode: Any
-    t0: float
-    period: float
-    residual: Array  # sigma(phi_T(x0)) (-) x0, then the values of the section
-    extra: int  # how many those are
-
-    @property
-    def size(self) -> float:
-        """What Newton's method makes small."""
-        return float(np.linalg.norm(self.residual))
-
-    @property
-    def error(self) -> float:
-        """Largest entry of the residual."""
-        return float(np.abs(self.residual).max(initial=0.0))
-
-
-@dataclass(frozen=True)
-class _Derivative:
-    """What a Newton step needs of a shot."""
-
-    monodromy: Array  # D sigma D phi (n, n)
-    start: Array  # derivative of the difference to x0 by x0 (n, n)
-    end: Array  # derivative of the residual by the period (n,)
-    allowed: Array  # projector (n, n) on the directions that the mode allows
-    rows: Array  # gradient of the section (extra, n)
-    field: Array  # at the start (n,)
-
-
-@dataclass(frozen=True)
-class _Newton:
-    """Equations J (y, dT) = target of a Newton step with dx = directions y, and J = U diag(values) V."""
-
-    directions: Array
-    U: Array
-    values: Array
-    V: Array
-    target: Array
-
-    def step(self, damping: float) -> tuple[Array, float, float]:
-        """dx, dT and the share of the target that they leave, for min |J d - target|^2 + damping |d|^2."""
-        along = self.U.T @ self.target
-        kept = self.values > RANK * self.values[0]
-        weights = np.where(kept, self.values / (self.values**2 + damping), 0.0)
-        step = self.V.T @ (weights * along)
-        left = self.target - self.U @ (self.values * weights * along)
-        width = self.directions.shape[1]
-        share = float(np.linalg.norm(left) / max(float(np.linalg.norm(self.target)), TINY))
-        return self.directions @ step[:width], float(step[width]) if len(step) > width else 0.0, share
-
-
-class _Shooting:
-    """Runs over one period and their derivatives."""
-
-    def __init__(
-        self,
-        system: HybridSystem,
-        symmetry: Symmetry | None,
-        section: Section | None,
-        fixed_period: bool,
-        tolerances: Tolerances,
-        integrator: str,
-    ) -> None:
-        self.system, self.fixed_period = system, fixed_period
-        self._symmetry, self._section = symmetry, section
-        self._tolerances, self._integrator = tolerances, integrator
-        self._most_events, self._most_steps = EVENTS, STEPS
-
-    # --- runs -------------------------------------------------------------------------------------------------
-
-    def first(self, x_guess: Any, t0: float, period: float) -> _Shot:
-        """The run from the guess, over the time after which it comes back closest to its start."""
-        return self._closest_return(self.shoot(self.system.pack(x_guess), t0, period, margin=RETURN))
-
-    def _closest_return(self, shot: _Shot) -> _Shot:
-        """The same start with the period near its guess after which the run is nearest to it."""
-        if self.fixed_period:
-            return shot
-        run, t0 = shot.trajectory, shot.t0
-        first, last = t0 + (1.0 - RETURN) * shot.period, min(run.arcs[-1].t1, t0 + (1.0 + RETURN) * shot.period)
-        events = [event.time for event in run.all_events if first < event.time < last]
-        ends = np.unique([*np.linspace(first, last, SAMPLES), *events])
-        space = self._space(shot.mode, shot.x)
-        apart = [self._distance(space, shot.x, self._at(run, end)) for end in ends]
-        k = int(np.argmin(apart))
-        return self.shoot(shot.x, t0, float(ends[k]) - t0, shot.mode)
-
-    def _distance(self, space: Manifold, x: Array, end: Array) -> float:
-        try:
-            return float(np.linalg.norm(space.difference(x, self._image(end, x))))
-        except ConvergenceError:
-            return np.inf
-
-    def _run(self, state: Any, t0: float, end: float) -> Trajectory:
-        """A run that is given up when it takes much longer than the first one."""
-        steps = 0
-
-        def count(t: float) -> None:
-            nonlocal steps
-            steps += 1
-            if steps > self._most_steps:
-                raise ConvergenceError(f"a run took more than {self._most_steps} steps until t = {t:.6g} s")
-
-        try:
-            trajectory = simulate(
-                self.system,
-                state,
-                (t0, end),
-                tolerances=self._tolerances,
-                integrator=self._integrator,
-                max_events=self._most_events,
-                progress=count,
-            )
-        except ContactSimError as error:
-            if not hasattr(error, "trajectory"):
-                raise
-            trajectory = error.trajectory  # it may stop behind the period
-        if self._most_steps == STEPS:
-            self._most_steps = LONGER * steps + 50
-            self._most_events = LONGER * len(trajectory.all_events) + 50
-        return trajectory
-
-    def shoot(self, x: Array, t0: float, period: float, mode: Any = None, margin: float = CLOSE) -> _Shot:
-        """Run from `x`, put back onto the constraints of `mode` where one is given.
-
-        Raises:
-            ConvergenceError: the run stops before the period is over, or ends in another kind of state.
-        """
-        if mode is not None:
-            x = self._projected(x, t0, mode)
-        state = self.system.state(x)
-        end = t0 + period
-        trajectory = self._run(state, t0, end + margin * period)
-        if trajectory.arcs[-1].t1 < end:
-            raise ConvergenceError(
-                f"the run from the guess stops at t = {trajectory.arcs[-1].t1:.6g} s, before its period ends at"
-                f" {end:.6g} s: {trajectory.message}",
-                x0=state,
-                period=period,
-            )
-        start = next(arc for arc in trajectory.arcs if arc.t1 > arc.t0)
-        x = start(t0)
-        residual = self._space(start.mode, x).difference(x, self._image(self._at(trajectory, end), x))
-        values = self._values(x)
-        return _Shot(trajectory, x, start.mode, t0, period, np.concatenate([residual, values]), len(values))
-
-    def closed(self, shot: _Shot) -> _Shot:
-        """The same run over exactly one period."""
-        return self.shoot(shot.x, shot.t0, shot.period, shot.mode, margin=0.0)
-
-    def moved(self, shot: _Shot) -> _Shot:
-        """From a later point of the same run; the same where a section fixes the phase, or the run ends too early."""
-        if self.fixes_phase(shot):
-            return shot
-        t0 = shot.t0 + MOVE * shot.period
-        try:
-            return self._closest_return(self.shoot(self._at(shot.trajectory, t0), t0, shot.period, margin=RETURN))
-        except ConvergenceError:
-            return shot
-
-    def ends_at_event(self, shot: _Shot, may_move: bool) -> bool:
-        """Whether an event that changes variations lies at the end of the period; close to it, where x0 may move."""
-        moves = may_move and not self.fixes_phase(shot)
-        end, reach = shot.t0 + shot.period, (CLOSE if moves else TOUCHING) * shot.period
-        near = [event for event in self._linearize(shot.trajectory).all_events if abs(event.time - end) <= reach]
-        return any(not event.is_identity for event in near)
-
-    def fixes_phase(self, shot: _Shot) -> bool:
-        """Whether the section is crossed by the orbit."""
-        if self._section is None:
-            return False
-        field = self._field(shot.mode, shot.t0, shot.x)
-        return _crosses(self._gradient(shot), field) is not None
-
-    # --- derivatives ------------------------------------------------------------------------------------------
-
-    def derivative(self, shot: _Shot) -> _Derivative:
-        """Derivative of the residual through the events of the run."""
-        end = shot.t0 + shot.period
-        space = self._space(shot.mode, shot.x)
-        last = shot.trajectory.arc_at(end)
-        x_end = self._at(shot.trajectory, end)
-        image = self._image(x_end, shot.x)
-        sigma = self._sigma(last.mode, x_end, space)
-        start, across = _difference_derivatives(space, shot.x, image)
-        return _Derivative(
-            monodromy=across @ sigma @ self._linearize(shot.trajectory).matrix(shot.t0, end),
-            start=start,
-            end=across @ sigma @ self._field(last.mode, end, x_end),
-            allowed=self._allowed(shot, space),
-            rows=self._gradient(shot),
-            field=self._field(shot.mode, shot.t0, shot.x),
-        )
-
-    def newton(self, shot: _Shot) -> _Newton:
-        """The linear equations of a Newton step."""
-        d = self.derivative(shot)
-        directions = _range(d.allowed)
-        matrix = np.vstack([(d.monodromy + d.start) @ directions, d.rows @ directions])
-        target = -shot.residual
-        if not self.fixed_period:
-            matrix = np.column_stack([matrix, np.append(d.end, np.zeros(shot.extra))])
-            if _crosses(d.rows, d.field) is None:
-                phase = d.field @ directions / max(float(np.linalg.norm(d.field)), TINY)
-                matrix = np.vstack([matrix, np.append(phase, 0.0)])
-                target = np.append(target, 0.0)
-        return _Newton(directions, *np.linalg.svd(matrix, full_matrices=False), target)
-
-    def stepped(self, shot: _Shot, dx: Array, dT: float) -> _Shot:
-        """The run from a changed start."""
-        x = self._space(shot.mode, shot.x).integrate(shot.x, dx)
-        return self.shoot(x, shot.t0, shot.period + dT, shot.mode)
-
-    def orbit(self, shot: _Shot, iterations: int) -> PeriodicOrbit:
-        """The finished orbit."""
-        d = self.derivative(shot)
-        crossed = _crosses(d.rows, d.field)
-        return PeriodicOrbit(
-            system=self.system,
-            x0=self.system.state(shot.x),
-            period=shot.period,
-            t0=shot.t0,
-            monodromy=d.monodromy @ d.allowed,
-            trajectory=shot.trajectory,
-            linearization=self._linearize(shot.trajectory),
-            residual=shot.error,
-            iterations=iterations,
-            normal=d.field if crossed is None else crossed,
-            flow=None if self.fixed_period else d.field,
-        )
-
-    # --- parts ------------------------------------------------------------------------------------------------
-
-    def _linearize(self, trajectory: Trajectory) -> Linearization:
-        return linearize(trajectory, tolerances=self._tolerances, integrator=self._integrator)
-
-    def _space(self, mode: Any, x: Array) -> Manifold:
-        return self.system.space(mode) or Euclidean(len(x))
-
-    def _flow(self, mode: Any, t: float, x: Array) -> Flow:
-        flow = self.system.flow(mode)
-        flow.rebase(t, x)
-        return flow
-
-    def _field(self, mode: Any, t: float, x: Array) -> Array:
-        return np.asarray(self._flow(mode, t, x).field(t, x), dtype=float)
-
-    @staticmethod
-    def _at(trajectory: Trajectory, t: float) -> Array:
-        return trajectory.arc_at(t)(t)
-
-    def _image(self, x: Array, like: Array) -> Array:
-        """sigma(x), which must be the same kind of state as the start."""
-        image = x if self._symmetry is None else self.system.pack(self._symmetry(self.system.state(x)))
-        if image.shape != like.shape:
-            raise ConvergenceError(
-                f"the period ends in a state of {len(image)} numbers and starts in one of {len(like)}; start in the"
-                " mode in which it ends, or give another period_guess"
-            )
-        return image
-
-    def _sigma(self, mode: Any, x: Array, image: Manifold) -> Array:
-        space = self._space(mode, x)
-        if self._symmetry is None:
-            return np.eye(space.dim)
-        return map_derivative(lambda point: self._image(point, point), space, x, image)
-
-    def _projected(self, x: Array, t: float, mode: Any) -> Array:
-        for _ in range(PROJECTIONS):
-            flow = self._flow(mode, t, x)
-            nearer = flow.project(t, x)
-            if np.array_equal(nearer, x):
-                break
-            x = nearer
-        return x
-
-    def _allowed(self, shot: _Shot, space: Manifold) -> Array:
-        """Derivative of the projection on the constraints of the mode."""
-        flow = self._flow(shot.mode, shot.t0, shot.x)
-        if type(flow).project is Flow.project:
-            return np.eye(space.dim)
-        return map_derivative(lambda point: flow.project(shot.t0, point), space, shot.x, space)
-
-    def _values(self, x: Array) -> Array:
-        """What the section says about a plain state."""
-        if self._section is None:
-            return np.empty(0)
-        if callable(self._section):
-            return _section_values(self._section(self.system.state(x)))
-        normal = np.asarray(self._section[0], dtype=float)
-        if normal.shape != x.shape:
-            raise InputError(f"the normal of the section has shape {normal.shape}; give {x.shape}, as of the state")
-        return np.array([normal @ x - float(self._section[1])])
-
-    def _gradient(self, shot: _Shot) -> Array:
-        space = self._space(shot.mode, shot.x)
-        if self._section is None:
-            return np.zeros((0, space.dim))
-        return tangent_derivative(self._values, space, shot.x)
-
-
-def _search(shooting: _Shooting, shot: _Shot, accuracy: float, max_iterations: int) -> PeriodicOrbit:
+def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int) -> PeriodicOrbit:
     """Newton's method with damped steps, and one step more once the accuracy is met."""
     moves = int(shooting.ends_at_event(shot, True))
     shot = shooting.moved(shot) if moves else shot
@@ -512,7 +115,7 @@ def _finished(orbit: PeriodicOrbit) -> PeriodicOrbit:
     return orbit
 
 
-def _damped(shooting: _Shooting, shot: _Shot, last: bool) -> _Shot | None:
+def _damped(shooting: Shooting, shot: Shot, last: bool) -> Shot | None:
     """A step that shrinks the residual as it should; None where none does, or the `last` does not.
 
     The damping |r| keeps Newton's speed beside neutral directions, where solutions are not isolated (Yamashita and
@@ -533,51 +136,6 @@ def _damped(shooting: _Shooting, shot: _Shot, last: bool) -> _Shot | None:
         if found.size <= (1.0 - DECREASE * (1.0 - left)) * shot.size:
             return found
     return None
-
-
-def _difference_derivatives(space: Manifold, x: Array, y: Array) -> tuple[Array, Array]:
-    """Derivatives (n, n) of y (-) x by x and by y."""
-    if isinstance(space, Euclidean):
-        return -np.eye(space.dim), np.eye(space.dim)
-    by_x = tangent_derivative(lambda point: space.difference(point, y), space, x)
-    by_y = tangent_derivative(lambda point: space.difference(x, point), space, y)
-    return by_x, by_y
-
-
-def _range(projector: Array) -> Array:
-    """Orthonormal basis (n, r) of the image of a projector."""
-    if np.array_equal(projector, np.eye(len(projector))):
-        return projector
-    basis, values, _ = np.linalg.svd(projector)
-    return basis[:, values > FLAT]
-
-
-def _crosses(rows: Array, field: Array) -> Array | None:
-    """Normal (n,) of the combination of `rows` (k, n) that the field crosses best; None where it crosses none."""
-    scale = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit_rows = rows / np.where(scale > 0.0, scale, 1.0)
-    normal = unit_rows.T @ (unit_rows @ field)
-    if float(np.linalg.norm(unit_rows @ field)) <= TRANSVERSE * float(np.linalg.norm(field)):
-        return None
-    return normal
-
-
-def _complement(normal: Array) -> Array:
-    """Orthonormal basis (n, n - 1) of the plane across `normal`."""
-    return np.linalg.svd(normal[None])[2][1:].T
-
-
-def _eigenvalues(matrix: Array) -> Array:
-    values = np.linalg.eigvals(matrix)
-    return values[np.lexsort((-values.imag, -np.abs(values)))]
-
-
-def _section_values(given: Any) -> Array:
-    """What a section function returned, as an array of numbers."""
-    try:
-        return np.atleast_1d(np.asarray(given, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError(f"the section returns a {type(given).__name__}; return a number, or several") from None
 
 
 def _demand_kinds(system: Any, section: Any, symmetry: Any, max_iterations: Any) -> None:

@@ -1,0 +1,96 @@
+"""A periodic orbit, its multipliers and its return map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..hybrid import Array, HybridSystem
+from ..linearization import Linearization
+from ..trajectory import Trajectory
+
+STABLE = 1e-6  # multipliers closer to one than this count as neutral
+
+
+@dataclass(frozen=True)
+class PeriodicOrbit:
+    """An orbit that repeats itself: sigma(phi_T(x0)) = x0.
+
+    Attributes:
+        system: the hybrid system.
+        x0: state at the start of the period, as the user writes it (a State for a ContactSystem).
+        period: T [s].
+        t0: time of the start [s].
+        monodromy: M (n, n) = D sigma(phi_T(x0)), on the states that the mode at the start allows; other directions
+            are projected there first.
+        trajectory, linearization: the run over one period, and its derivative.
+        residual: largest entry of sigma(phi_T(x0)) (-) x0.
+        iterations: Newton steps that were taken.
+        normal: of the section (n,): the gradient of the one that was given, or the field.
+        flow: the field F (n,) at the start; None where the period is that of the system's own clock.
+    """
+
+    system: HybridSystem
+    x0: Any
+    period: float
+    t0: float
+    monodromy: Array
+    trajectory: Trajectory = field(repr=False)
+    linearization: Linearization = field(repr=False)
+    residual: float
+    iterations: int
+    normal: Array = field(repr=False)
+    flow: Array | None = field(repr=False)
+
+    @cached_property
+    def multipliers(self) -> Array:
+        """Floquet multipliers (n,): eigenvalues of the monodromy matrix, largest first."""
+        return eigenvalues(self.monodromy)
+
+    @cached_property
+    def exponents(self) -> Array:
+        """Floquet exponents (n,) log(mu) / T [1/s]; their real parts are the Lyapunov exponents of the orbit."""
+        exponents = np.zeros(len(self.multipliers), dtype=complex)
+        with np.errstate(divide="ignore"):
+            exponents.real = np.log(np.abs(self.multipliers)) / self.period
+        exponents.imag = np.angle(self.multipliers) / self.period
+        return exponents
+
+    @cached_property
+    def return_map(self) -> Array:
+        """Derivative (n - 1, n - 1) of the return map to the section, in an orthonormal basis of it.
+
+        E^T (1 - F n^T / (n^T F)) M E; for a period of the system's own clock it is M (Kong and others, III.C).
+        """
+        if self.flow is None:
+            return self.monodromy
+        basis = _complement(self.normal)
+        onto = np.eye(len(self.flow)) - np.outer(self.flow, self.normal) / (self.normal @ self.flow)
+        return basis.T @ onto @ self.monodromy @ basis
+
+    @cached_property
+    def section_multipliers(self) -> Array:
+        """Eigenvalues (n - 1,) of `return_map`, largest first: the multipliers without the one along the orbit."""
+        return eigenvalues(self.return_map)
+
+    @property
+    def stable(self) -> bool:
+        """Whether the orbit attracts all neighbours: every multiplier of the return map is smaller than one.
+
+        Neutral directions (a translation that `symmetry` does not take away, an energy that is kept) make this False.
+        """
+        return bool(np.all(np.abs(self.section_multipliers) < 1.0 - STABLE))
+
+
+def _complement(normal: Array) -> Array:
+    """Orthonormal basis (n, n - 1) of the plane across `normal`."""
+    return np.linalg.svd(normal[None])[2][1:].T
+
+
+def eigenvalues(matrix: Array) -> Array:
+    """Eigenvalues (n,) of a matrix, largest first."""
+    values = np.linalg.eigvals(matrix)
+    return values[np.lexsort((-values.imag, -np.abs(values)))]
