@@ -62,16 +62,18 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
 
 
 def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSolution) -> ContactSolution:
-    """The solution with contacts put back to stick that were guessed to, where static friction admits that, too.
+    """The solution with contacts put back to stick that may.
 
-    Between the two coefficients both modes are admissible at rest; the search may have passed through slip.
+    Between the two coefficients both modes are admissible at rest, and the search may have passed through slip where the
+    guess was to stick. Redundant contacts may be found to slip without moving, with some of the many forces.
     """
     if solution.lifted != problem.lifted:
         problem = replace(problem, lifted=solution.lifted)
-    for i, mode in enumerate(solution.modes):
-        if guess[i] is not Mode.STICK or mode is not Mode.SLIP or problem.static_friction[i] == problem.friction[i]:
-            continue
-        modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
+    slipping = [i for i, m in enumerate(solution.modes) if m is Mode.SLIP and problem.sliding[i] is None]
+    still = [i for i in slipping if hypot(*solution.motion[problem.tangent(i)]) <= CREEP * problem.speed]
+    meant = [[i] for i in slipping if guess[i] is Mode.STICK and problem.static_friction[i] != problem.friction[i]]
+    for group in [still, *meant] if still else meant:
+        modes = tuple(Mode.STICK if i in group else mode for i, mode in enumerate(solution.modes))
         stuck = solve_modes(problem, modes, solution.directions)
         if not broken(problem, stuck):
             solution = stuck
