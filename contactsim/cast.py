@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from .errors import InputError
 from .grounds import Table
 from .hybrid import Array
+from .multibody.model_checks import unbounded
 from .multibody.pairs import ContactPair
 from .multibody.robot import Robot
 
@@ -166,6 +167,8 @@ def _along(robot: Robot, q: Array, axis: int) -> int | None:
         return None
     here = robot.contact_positions(q)
     for index in range(min(3, robot.nq)):
+        if not unbounded(robot.model, index):
+            continue
         there = q.copy()
         there[index] += 1.0
         if np.allclose(robot.contact_positions(there) - here, np.eye(3)[axis], atol=STRAIGHT):

@@ -136,7 +136,8 @@ def build(scene: Scene) -> Built:
     """The system, its start, the time span and the options of a run.
 
     What the scene leaves open is taken from the demonstration of a robot of the catalogue. A robot without one starts
-    in its nominal pose, DROP above ground where its root can be lifted, with free joints.
+    in its nominal pose, DROP above ground where its root can be lifted, with free joints; where it cannot, and reaches
+    below the ground, level ground is put DROP below it.
 
     Raises:
         InputError: a file, a name or a value of the scene cannot be used.
@@ -156,6 +157,8 @@ def build(scene: Scene) -> Built:
         own = () if scene.is_world else loops
         alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, own, tolerances=tolerances)
         start = _start(scene.start, alone, demo)
+        if scene.terrain is None and lifting(robot, start.q) is None:
+            terrain = _ground_below(alone, start.q)
     if scene.is_world:
         robot, controller, start = _world(scene, robot, controller, start, terrain)
     assert robot is not None
@@ -402,6 +405,19 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     q = system.close(q).q if closing else q
     q = q if height is None else lifted(system, q, height)
     return system.close(q, v) if closing else State(q, v)
+
+
+def _ground_below(system: ContactSystem, q: Array) -> Terrain:
+    """The ground of the system, or level ground DROP under a robot that is fixed in space and reaches deeper."""
+    height = clearance(system, q) if system.robot.contacts else 0.0
+    if height >= -system.tolerances.start_depth or not isinstance(system.terrain, Flat):
+        return system.terrain
+    warnings.warn(
+        f"the robot '{system.robot.name}' is fixed in space and reaches down to z = {height:.3g} m: the ground lies"
+        f" {DROP} m below that; give terrain.height to have it elsewhere",
+        stacklevel=3,
+    )
+    return Flat(height - DROP)
 
 
 def default_start(system: ContactSystem) -> State:

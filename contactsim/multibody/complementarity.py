@@ -64,8 +64,8 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
 def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSolution) -> ContactSolution:
     """The solution with contacts put back to stick that may.
 
-    Between the two coefficients both modes are admissible at rest, and the search may have passed through slip where the
-    guess was to stick. Redundant contacts may be found to slip without moving, with some of the many forces.
+    Between the two coefficients both modes are admissible at rest, and the search may have passed through slip where
+    the guess was to stick. Redundant contacts may be found to slip without moving, with some of the many forces.
     """
     if solution.lifted != problem.lifted:
         problem = replace(problem, lifted=solution.lifted)

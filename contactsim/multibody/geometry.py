@@ -40,7 +40,7 @@ def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:
 
     sphere: its centre, with its radius. Box: eight corners. Capsule: the two ends of its axis, with its radius.
     Cylinder: four points on each rim. Mesh: up to eight extreme points, on links that carry no other link. Feet whose
-    geometry cannot be read are points at the origin of their link, with a warning.
+    geometry cannot be read are points at the origin of their link, with a warning. Links that stand still have none.
     """
     feet = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY and FOOT.search(frame.name)]
     try:
@@ -54,7 +54,7 @@ def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:
     by_link: dict[str, list[Any]] = {}
     for geometry in geometries:
         by_link.setdefault(model.frames[geometry.parentFrame].name, []).append(geometry)
-    links = feet or list(by_link)
+    links = [link for link in feet or by_link if model.frames[model.getFrameId(link)].parentJoint]
     points: list[ContactPoint] = []
     for link in links:
         points += _link_points(model, link, by_link.get(link, []), named=bool(feet))

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..hybrid import Array
 
+BOUNDED = 1e6  # m, a wider range of a coordinate is none
 INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
 
 
@@ -67,6 +68,11 @@ def warn_about_dry_friction(model: Any) -> None:
                 " zero in the file, or use damping",
                 stacklevel=3,
             )
+
+
+def unbounded(model: Any, index: int) -> bool:
+    """Whether a coordinate of the configuration has no limit, as those have that only say where the robot is."""
+    return bool(model.upperPositionLimit[index] - model.lowerPositionLimit[index] > BOUNDED)
 
 
 def within_limits(model: Any, q: Array) -> tuple[Array, Array]:

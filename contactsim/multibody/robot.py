@@ -20,7 +20,7 @@ from .contact_point import ContactPoint
 from .geometry import automatic_contacts, load_geometry
 from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
 from .mechanism import ContactMechanism, unique_names
-from .model_checks import check_masses, check_order, frame_id_of, warn_about_dry_friction, within_limits
+from .model_checks import check_masses, check_order, frame_id_of, unbounded, warn_about_dry_friction, within_limits
 from .pairs import ContactPair, expanded, solids_of
 from .robot_files import GeometryFile, existing, package_folders, root_joint
 from .solids import Solid
@@ -246,7 +246,7 @@ class Robot:
         lowest = float(self.contact_positions(q)[:, 2].min())
         vertical = {"JointModelFreeFlyer": 2, "JointModelComposite": 1, "JointModelTranslation": 2, "JointModelPZ": 0}
         index = vertical.get(self.model.joints[1].shortname()) if self.model.njoints > 1 else None
-        if index is not None:
+        if index is not None and unbounded(self.model, self.model.joints[1].idx_q + index):
             q[self.model.joints[1].idx_q + index] -= lowest
         return q
 
