@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -32,11 +33,20 @@ GUESS = 0.25  # share of `Tolerances.event_time` to which the zero of an interpo
 LANDED = 0.1  # share of it to which an event is then met on true steps
 ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
 AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
+FAR = 1e-3  # share of a step by which it may miss an event for a straight line to tell where that was
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
 
 class LandingError(Exception):
-    """A step does not show its guards, or the corrections of an event's time do not converge."""
+    """A step does not show its guards, or the corrections of an event's time do not converge.
+
+    Args:
+        segment: the step; a shorter one may.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__()
+        self.segment = segment
 
 
 @dataclass(frozen=True)
@@ -88,7 +98,7 @@ class Watch:
         if len(times) < len(NODES):
             return []
         if self._unresolved(samples):
-            raise LandingError
+            raise LandingError(segment)
         suspects = np.flatnonzero(self._may_fire(samples))
         return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
 
@@ -170,7 +180,10 @@ class Watch:
             found = self.crossings(segment)
             if found:
                 return self._locate(stepper, segment, found)
-        except (StepSizeError, LandingError):
+        except LandingError as error:
+            stepper.retry(error.segment)
+            return None, frozenset()
+        except StepSizeError:
             stepper.retry(segment)
             return None, frozenset()
         self.accept(segment)
@@ -183,12 +196,30 @@ class Watch:
         that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way.
         """
         while True:
-            zeros = [self._zero(segment, hit) for hit in found]
-            landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
-            found = [hit for hit in self.crossings(landed) if self._zero(landed, hit) < landed.t1 - self._window]
-            if not found or landed.t1 >= segment.t1:
+            landed, fired = self._land(stepper, segment, *self._earliest(segment, found))
+            if landed.t1 >= segment.t1:
+                return landed, fired
+            found = self._fallen(landed, self.crossings(landed), landed.t1 - self._window)
+            if not found:
                 return landed, fired
             segment = landed
+
+    def _earliest(self, segment: Segment, found: list[Crossing]) -> tuple[Crossing, float]:
+        """The crossing that comes first, and its time; a zero is looked for only where a guard has fallen before."""
+        while True:
+            first, *others = found
+            time = self._zero(segment, first)
+            found = self._fallen(segment, others, time)
+            if not found:
+                return first, time
+
+    def _fallen(self, segment: Segment, found: list[Crossing], time: float) -> list[Crossing]:
+        """Those of the crossings whose guards have fallen by `time`."""
+        found = [hit for hit in found if hit.before < time]
+        if not found:
+            return []
+        values = self._at(segment, time)
+        return [hit for hit in found if hit.after <= time or values[hit.guard] <= hit.level]
 
     def _land(
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float
@@ -209,19 +240,33 @@ class Watch:
     def _correct(
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float, slope: float
     ) -> tuple[Segment, Array]:
-        """A step that ends where the leading guard is at its level, and the guards there."""
-        guard = leader.guard
+        """A step that ends where the leading guard is at its level, and the guards there.
+
+        By secants through true steps. A step that ran far past the zero shows it better by its own interpolant.
+        """
+        guard, above, below = leader.guard, segment.t0, math.inf
+        last: tuple[float, float] | None = None
         for _ in range(CORRECTIONS):
             landed = stepper.land(segment, time)
             values = self._at(landed, time) if landed.guards is None else landed.guards
-            error = values[guard] - leader.level
+            error = float(values[guard] - leader.level)
+            if last is not None and abs(time - last[0]) > self._window:
+                slope = (error - last[1]) / (time - last[0])
             correction = -error / slope if slope else 0.0
             if abs(correction) <= LANDED * self._window or abs(error) <= self.rounding[guard]:
                 return landed, values
-            if not segment.t0 < time + correction <= segment.t1:
+            last = time, error
+            if error > 0.0:
+                above, time = time, time + correction
+            elif -correction > FAR * (time - segment.t0) and self._at(landed, above)[guard] > leader.level:
+                below, time = time, self._zero(landed, Crossing(guard, above, time, leader.level))
+            else:
+                below, time = time, time + correction
+            if not above < time < below:
+                time = 0.5 * (above + below)
+            if not time <= segment.t1:
                 break
-            time += float(correction)
-        raise LandingError
+        raise LandingError(segment)
 
     def _armed_before(self, segment: Segment, time: float) -> Array:
         times, samples = self._sample(segment)
@@ -234,7 +279,7 @@ class Watch:
         if guard(hit.before) <= 0.0:
             return hit.before
         if guard(hit.after) > 0.0:
-            raise LandingError
+            raise LandingError(segment)
         return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
 
     def _slopes(self, segment: Segment, time: float) -> Array:

@@ -598,6 +598,10 @@ class RigidFlow(Flow):
         bands |= {kind: tolerances.start_depth for kind in self._kinds if kind.startswith(SIDE)}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
         self.guard_bands = np.array([bands.get(kind, tolerances.jump) for kind in self._kinds])
+        # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity: what
+        # is left of it has not jumped, and the slip accelerates away from it.
+        starting = np.array([kind == "stop" and i in self._incipient for kind, i in self._guards], dtype=bool)
+        self.guard_bands[starting] = tolerances.slip_speed
 
 
 def contact_problem(
