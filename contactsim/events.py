@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -63,7 +63,8 @@ class Watch:
     """The guards of one flow: which are armed, and which fire first.
 
     A guard is armed once it has been above its rounding since the flow began. An armed guard fires where it falls
-    through zero, one not armed where it falls below where it started (it started at zero and went down).
+    through zero. One not armed started at zero, or below it by less than its band: it fires where it falls back to
+    where it started, or below that by its rounding if it never rose.
 
     Attributes:
         values: the guards where the next step starts.
@@ -79,8 +80,7 @@ class Watch:
         self.rounding = np.maximum(rounding, UNITS_A_SECOND * np.spacing(abs(t)))
         bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
         self.band = np.maximum(bands, self.rounding)
-        self._level = np.minimum(self.values, 0.0) - self.rounding  # where a guard fires that was never armed
-        self.armed = self.values > self.rounding
+        self._floor = np.minimum(self.values, 0.0)
         self._highest = self.values.copy()
         self._sampled: tuple[Segment, Array, Array] | None = None
         self._first_values = self.values
@@ -115,7 +115,6 @@ class Watch:
         """Go on from the end of a step in which nothing fired."""
         if len(self.values):
             _, samples = self._sample(segment)
-            self.armed = self.armed | (samples > self.rounding).any(axis=0)
             self._highest = np.maximum(self._highest, samples.max(axis=0))
             self.values = samples[-1]
 
@@ -147,15 +146,23 @@ class Watch:
         return (low <= 0.0) | ((dip <= slack) & (dip < np.minimum(samples[0], samples[-1])))
 
     def _first(self, segment: Segment, times: Array, values: Array, guard: int) -> Crossing | None:
-        armed = bool(self.armed[guard])
+        highest = float(self._highest[guard])
         for k in range(1, len(times)):
-            level = 0.0 if armed else float(self._level[guard])
+            level = self._level(guard, highest)
             if values[k] <= level:
                 return Crossing(guard, float(times[k - 1]), float(times[k]), level)
+            armed = highest > self.rounding[guard]
             if armed and (low := self._dip(segment, times, values, k, guard)) is not None:
                 return Crossing(guard, float(times[k - 1]), low, level)
-            armed = armed or values[k] > self.rounding[guard]
+            highest = max(highest, float(values[k]))
         return None
+
+    def _level(self, guard: int, highest: float) -> float:
+        """Value at which a guard fires that has risen to `highest` since the flow began."""
+        floor, rounding = float(self._floor[guard]), float(self.rounding[guard])
+        if highest > rounding:
+            return 0.0
+        return floor if highest > floor + rounding else floor - rounding
 
     def _dip(self, segment: Segment, times: Array, values: Array, k: int, guard: int) -> float | None:
         """A time between two positive samples at which the guard is negative, if there is one."""
@@ -205,13 +212,27 @@ class Watch:
             segment = landed
 
     def _earliest(self, segment: Segment, found: list[Crossing]) -> tuple[Crossing, float]:
-        """The crossing that comes first, and its time; a zero is looked for only where a guard has fallen before."""
-        while True:
-            first, *others = found
-            time = self._zero(segment, first)
-            found = self._fallen(segment, others, time)
-            if not found:
-                return first, time
+        """The crossing that comes first, and its time: where several guards fall, time is halved for all together."""
+        early, late = segment.t0, segment.t1
+        while len(found) > 1 and late - early > self._window:
+            middle = 0.5 * (early + late)
+            fallen = self._fallen(segment, found, middle)
+            found, early, late = (fallen, early, middle) if fallen else (found, middle, late)
+        hit = found[0]
+        hit = replace(hit, before=max(hit.before, early), after=min(hit.after, late))
+        return self._risen(segment, hit, self._zero(segment, hit))
+
+    def _risen(self, segment: Segment, hit: Crossing, time: float) -> tuple[Crossing, float]:
+        """The crossing with its `time`, at the level to which a guard returns that rose between two samples."""
+        if hit.level == 0.0:
+            return hit, time
+        middle = 0.5 * (hit.before + time)
+        top = max(float(self._at(segment, middle)[hit.guard]), float(self._highest[hit.guard]))
+        level = self._level(hit.guard, top)
+        if level <= hit.level:
+            return hit, time
+        hit = Crossing(hit.guard, middle, time, level)
+        return hit, self._zero(segment, hit)
 
     def _fallen(self, segment: Segment, found: list[Crossing], time: float) -> list[Crossing]:
         """Those of the crossings whose guards have fallen by `time`."""
@@ -228,12 +249,10 @@ class Watch:
         slopes = self._slopes(segment, time)
         landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
         margin = np.maximum(-slopes * self._window, self.rounding)
-        armed = self._armed_before(segment, landed.t1)
-        times, samples = self._sample(segment)
-        highest = samples[times < landed.t1, leader.guard].max(initial=self._highest[leader.guard])
-        self.at_once = bool(highest <= AT_ONCE * self.rounding[leader.guard])
+        highest = np.maximum(self._highest, self._sample(landed)[1][:-1].max(axis=0))
+        self.at_once = bool((highest - self._floor <= AT_ONCE * self.rounding)[leader.guard])
         self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
-        together = armed & (slopes < 0.0) & (values <= margin)
+        together = (highest > self.rounding) & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
 
@@ -267,10 +286,6 @@ class Watch:
             if not time <= segment.t1:
                 break
         raise LandingError(segment)
-
-    def _armed_before(self, segment: Segment, time: float) -> Array:
-        times, samples = self._sample(segment)
-        return self.armed | (samples[times < time] > self.rounding).any(axis=0)
 
     def _zero(self, segment: Segment, hit: Crossing) -> float:
         def guard(t: float) -> float:
