@@ -261,7 +261,8 @@ class Watch:
     ) -> tuple[Segment, Array]:
         """A step that ends where the leading guard is at its level, and the guards there.
 
-        By secants through true steps. A step that ran far past the zero shows it better by its own interpolant.
+        By secants through true steps. A step that ran far past the zero shows it better by its own interpolant. A guard
+        so steep that it misses its band within the accuracy of an event's time is met as closely as time is known.
         """
         guard, above, below = leader.guard, segment.t0, math.inf
         last: tuple[float, float] | None = None
@@ -272,7 +273,8 @@ class Watch:
             if last is not None and abs(time - last[0]) > self._window:
                 slope = (error - last[1]) / (time - last[0])
             correction = -error / slope if slope else 0.0
-            if abs(correction) <= LANDED * self._window or abs(error) <= self.rounding[guard]:
+            met = abs(correction) <= LANDED * self._window
+            if (met and abs(error) <= self.band[guard]) or abs(error) <= self.rounding[guard]:
                 return landed, values
             last = time, error
             if error > 0.0:
@@ -285,6 +287,8 @@ class Watch:
                 time = 0.5 * (above + below)
             if not time <= segment.t1:
                 break
+        if met:
+            return landed, values
         raise LandingError(segment)
 
     def _zero(self, segment: Segment, hit: Crossing) -> float:

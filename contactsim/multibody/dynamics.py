@@ -268,8 +268,9 @@ class RigidFlow(Flow):
         forces grow without bound, or the free normal acceleration vanishes with it and no step leads past.
         Source: Genot and Brogliato, New results on Painleve paradoxes, 1999.
         """
-        if not self._slips or self._general:
+        if not self._slips or self._mode.redundant:
             return None
+        self.motion(t, x)  # finds the directions of contacts that begin to slip
         terms = self._terms(t, x)
         delassus = (terms.rows @ solve_mass(terms.mass, terms.rows.T))[self._constrained]
         rubbing = delassus @ self._equations(t, x, terms).combine.T
