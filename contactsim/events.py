@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -32,11 +33,20 @@ GUESS = 0.25  # share of `Tolerances.event_time` to which the zero of an interpo
 LANDED = 0.1  # share of it to which an event is then met on true steps
 ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
 AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
+FAR = 1e-3  # share of a step by which it may miss an event for a straight line to tell where that was
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
 
 class LandingError(Exception):
-    """A step does not show its guards, or the corrections of an event's time do not converge."""
+    """A step does not show its guards, or the corrections of an event's time do not converge.
+
+    Args:
+        segment: the step; a shorter one may.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__()
+        self.segment = segment
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,8 @@ class Watch:
     """The guards of one flow: which are armed, and which fire first.
 
     A guard is armed once it has been above its rounding since the flow began. An armed guard fires where it falls
-    through zero, one not armed where it falls below where it started (it started at zero and went down).
+    through zero. One not armed started at zero, or below it by less than its band: it fires where it falls back to
+    where it started, or below that by its rounding if it never rose.
 
     Attributes:
         values: the guards where the next step starts.
@@ -69,8 +80,7 @@ class Watch:
         self.rounding = np.maximum(rounding, UNITS_A_SECOND * np.spacing(abs(t)))
         bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
         self.band = np.maximum(bands, self.rounding)
-        self._level = np.minimum(self.values, 0.0) - self.rounding  # where a guard fires that was never armed
-        self.armed = self.values > self.rounding
+        self._floor = np.minimum(self.values, 0.0)
         self._highest = self.values.copy()
         self._sampled: tuple[Segment, Array, Array] | None = None
         self._first_values = self.values
@@ -88,7 +98,7 @@ class Watch:
         if len(times) < len(NODES):
             return []
         if self._unresolved(samples):
-            raise LandingError
+            raise LandingError(segment)
         suspects = np.flatnonzero(self._may_fire(samples))
         return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
 
@@ -105,7 +115,6 @@ class Watch:
         """Go on from the end of a step in which nothing fired."""
         if len(self.values):
             _, samples = self._sample(segment)
-            self.armed = self.armed | (samples > self.rounding).any(axis=0)
             self._highest = np.maximum(self._highest, samples.max(axis=0))
             self.values = samples[-1]
 
@@ -137,15 +146,23 @@ class Watch:
         return (low <= 0.0) | ((dip <= slack) & (dip < np.minimum(samples[0], samples[-1])))
 
     def _first(self, segment: Segment, times: Array, values: Array, guard: int) -> Crossing | None:
-        armed = bool(self.armed[guard])
+        highest = float(self._highest[guard])
         for k in range(1, len(times)):
-            level = 0.0 if armed else float(self._level[guard])
+            level = self._level(guard, highest)
             if values[k] <= level:
                 return Crossing(guard, float(times[k - 1]), float(times[k]), level)
+            armed = highest > self.rounding[guard]
             if armed and (low := self._dip(segment, times, values, k, guard)) is not None:
                 return Crossing(guard, float(times[k - 1]), low, level)
-            armed = armed or values[k] > self.rounding[guard]
+            highest = max(highest, float(values[k]))
         return None
+
+    def _level(self, guard: int, highest: float) -> float:
+        """Value at which a guard fires that has risen to `highest` since the flow began."""
+        floor, rounding = float(self._floor[guard]), float(self.rounding[guard])
+        if highest > rounding:
+            return 0.0
+        return floor if highest > floor + rounding else floor - rounding
 
     def _dip(self, segment: Segment, times: Array, values: Array, k: int, guard: int) -> float | None:
         """A time between two positive samples at which the guard is negative, if there is one."""
@@ -170,7 +187,10 @@ class Watch:
             found = self.crossings(segment)
             if found:
                 return self._locate(stepper, segment, found)
-        except (StepSizeError, LandingError):
+        except LandingError as error:
+            stepper.retry(error.segment)
+            return None, frozenset()
+        except StepSizeError:
             stepper.retry(segment)
             return None, frozenset()
         self.accept(segment)
@@ -183,12 +203,44 @@ class Watch:
         that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way.
         """
         while True:
-            zeros = [self._zero(segment, hit) for hit in found]
-            landed, fired = self._land(stepper, segment, found[int(np.argmin(zeros))], min(zeros))
-            found = [hit for hit in self.crossings(landed) if self._zero(landed, hit) < landed.t1 - self._window]
-            if not found or landed.t1 >= segment.t1:
+            landed, fired = self._land(stepper, segment, *self._earliest(segment, found))
+            if landed.t1 >= segment.t1:
+                return landed, fired
+            found = self._fallen(landed, self.crossings(landed), landed.t1 - self._window)
+            if not found:
                 return landed, fired
             segment = landed
+
+    def _earliest(self, segment: Segment, found: list[Crossing]) -> tuple[Crossing, float]:
+        """The crossing that comes first, and its time: where several guards fall, time is halved for all together."""
+        early, late = segment.t0, segment.t1
+        while len(found) > 1 and late - early > self._window:
+            middle = 0.5 * (early + late)
+            fallen = self._fallen(segment, found, middle)
+            found, early, late = (fallen, early, middle) if fallen else (found, middle, late)
+        hit = found[0]
+        hit = replace(hit, before=max(hit.before, early), after=min(hit.after, late))
+        return self._risen(segment, hit, self._zero(segment, hit))
+
+    def _risen(self, segment: Segment, hit: Crossing, time: float) -> tuple[Crossing, float]:
+        """The crossing with its `time`, at the level to which a guard returns that rose between two samples."""
+        if hit.level == 0.0:
+            return hit, time
+        middle = 0.5 * (hit.before + time)
+        top = max(float(self._at(segment, middle)[hit.guard]), float(self._highest[hit.guard]))
+        level = self._level(hit.guard, top)
+        if level <= hit.level:
+            return hit, time
+        hit = Crossing(hit.guard, middle, time, level)
+        return hit, self._zero(segment, hit)
+
+    def _fallen(self, segment: Segment, found: list[Crossing], time: float) -> list[Crossing]:
+        """Those of the crossings whose guards have fallen by `time`."""
+        found = [hit for hit in found if hit.before < time]
+        if not found:
+            return []
+        values = self._at(segment, time)
+        return [hit for hit in found if hit.after <= time or values[hit.guard] <= hit.level]
 
     def _land(
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float
@@ -197,35 +249,47 @@ class Watch:
         slopes = self._slopes(segment, time)
         landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
         margin = np.maximum(-slopes * self._window, self.rounding)
-        armed = self._armed_before(segment, landed.t1)
-        times, samples = self._sample(segment)
-        highest = samples[times < landed.t1, leader.guard].max(initial=self._highest[leader.guard])
-        self.at_once = bool(highest <= AT_ONCE * self.rounding[leader.guard])
+        highest = np.maximum(self._highest, self._sample(landed)[1][:-1].max(axis=0))
+        self.at_once = bool((highest - self._floor <= AT_ONCE * self.rounding)[leader.guard])
         self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
-        together = armed & (slopes < 0.0) & (values <= margin)
+        together = (highest > self.rounding) & (slopes < 0.0) & (values <= margin)
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
 
     def _correct(
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float, slope: float
     ) -> tuple[Segment, Array]:
-        """A step that ends where the leading guard is at its level, and the guards there."""
-        guard = leader.guard
+        """A step that ends where the leading guard is at its level, and the guards there.
+
+        By secants through true steps. A step that ran far past the zero shows it better by its own interpolant. A guard
+        so steep that it misses its band within the accuracy of an event's time is met as closely as time is known.
+        """
+        guard, above, below = leader.guard, segment.t0, math.inf
+        last: tuple[float, float] | None = None
         for _ in range(CORRECTIONS):
             landed = stepper.land(segment, time)
             values = self._at(landed, time) if landed.guards is None else landed.guards
-            error = values[guard] - leader.level
+            error = float(values[guard] - leader.level)
+            if last is not None and abs(time - last[0]) > self._window:
+                slope = (error - last[1]) / (time - last[0])
             correction = -error / slope if slope else 0.0
-            if abs(correction) <= LANDED * self._window or abs(error) <= self.rounding[guard]:
+            met = abs(correction) <= LANDED * self._window
+            if (met and abs(error) <= self.band[guard]) or abs(error) <= self.rounding[guard]:
                 return landed, values
-            if not segment.t0 < time + correction <= segment.t1:
+            last = time, error
+            if error > 0.0:
+                above, time = time, time + correction
+            elif -correction > FAR * (time - segment.t0) and self._at(landed, above)[guard] > leader.level:
+                below, time = time, self._zero(landed, Crossing(guard, above, time, leader.level))
+            else:
+                below, time = time, time + correction
+            if not above < time < below:
+                time = 0.5 * (above + below)
+            if not time <= segment.t1:
                 break
-            time += float(correction)
-        raise LandingError
-
-    def _armed_before(self, segment: Segment, time: float) -> Array:
-        times, samples = self._sample(segment)
-        return self.armed | (samples[times < time] > self.rounding).any(axis=0)
+        if met:
+            return landed, values
+        raise LandingError(segment)
 
     def _zero(self, segment: Segment, hit: Crossing) -> float:
         def guard(t: float) -> float:
@@ -234,7 +298,7 @@ class Watch:
         if guard(hit.before) <= 0.0:
             return hit.before
         if guard(hit.after) > 0.0:
-            raise LandingError
+            raise LandingError(segment)
         return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
 
     def _slopes(self, segment: Segment, time: float) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any, Literal
@@ -22,6 +23,7 @@ EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
 NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
+LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
 LONGEST_CHART = 60  # characters of a mode that a note repeats
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
@@ -302,7 +304,14 @@ class Simulation:
             names = ", ".join(event.accumulated)
             self._stop(Status.ACCUMULATION, f"{names} at t = {self.t:.12g} s: {Status.ACCUMULATION.value}")
         if len(self._events) >= self._settings.max_events:
-            self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} (t = {self.t:.12g} s)")
+            self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} ({self._last_events()})")
+
+    def _last_events(self) -> str:
+        """Where a run is, how fast its last events follow each other, and by what most of them come."""
+        last = self._events[-LAST_EVENTS:]
+        labels = Counter(self.system.guard_label(name) for event in last for name in event.fired)
+        most = f"; {labels.most_common(1)[0][0]} in {max(labels.values())} of them" if labels else ""
+        return f"t = {self.t:.12g} s, the last {len(last)} events in {self.t - last[0].time:.2g} s{most}"
 
     def _look_for_an_end(self, event: Event) -> None:
         """Stop where events lead to and fro between two modes: the run would go on for ever and not get on.

@@ -270,8 +270,9 @@ class RigidFlow(Flow):
         forces grow without bound, or the free normal acceleration vanishes with it and no step leads past.
         Source: Genot and Brogliato, New results on Painleve paradoxes, 1999.
         """
-        if not self._slips or self._general:
+        if not self._slips or self._mode.redundant:
             return None
+        self.motion(t, x)  # finds the directions of contacts that begin to slip
         terms = self._terms(t, x)
         delassus = (terms.rows @ solve_mass(terms.mass, terms.rows.T))[self._constrained]
         rubbing = delassus @ self._equations(t, x, terms).combine.T
@@ -600,6 +601,10 @@ class RigidFlow(Flow):
         bands |= {kind: tolerances.start_depth for kind in self._kinds if kind.startswith(SIDE)}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind in self._kinds])
         self.guard_bands = np.array([bands.get(kind, tolerances.jump) for kind in self._kinds])
+        # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity: what
+        # is left of it has not jumped, and the slip accelerates away from it.
+        starting = np.array([kind == "stop" and i in self._incipient for kind, i in self._guards], dtype=bool)
+        self.guard_bands[starting] = tolerances.slip_speed
 
 
 def contact_problem(

@@ -15,7 +15,7 @@ from ..hybrid import LIMIT, Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .closed import ClosedMechanism
-from .complementarity import ContactProblem
+from .complementarity import TOLERANCE, ContactProblem, ContactSolution, broken, solve_modes
 from .dynamics import LEAVE, SIDE, RigidFlow, contact_problem
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import ImpactSolution
@@ -486,7 +486,8 @@ class RigidContacts:
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
         with Asking("the contact law", type(self._law).__name__, t):
-            solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
+            asked = replace(problem, guess=guess, directions=directions, slack=slack)
+            solution = _without_still_slip(asked, self._law.select(asked))
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
@@ -704,6 +705,22 @@ def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMod
         replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
     )
     return replace(mode, contacts=tuple(states))
+
+
+def _without_still_slip(problem: ContactProblem, solution: ContactSolution) -> ContactSolution:
+    """The solution with contacts put to stick that begin to slip without acceleration, where that is admissible.
+
+    A force between two contacts of one body along their line moves nothing. With all friction at one of them it is said
+    to slip, but its slip has no direction: the forces would jump from one to another under the same motion.
+    """
+    for i, mode in enumerate(solution.modes):
+        if mode is not Mode.SLIP or problem.sliding[i] is not None or problem.dims[i] == 1:
+            continue
+        if np.linalg.norm(solution.motion[problem.tangent(i)]) <= TOLERANCE * problem.speed:
+            modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
+            stuck = solve_modes(problem, modes, solution.directions)
+            solution = solution if broken(problem, stuck) else stuck
+    return solution
 
 
 def _parallel(way: Array, other: Array) -> bool:
