@@ -59,7 +59,9 @@ def run(
             " useGeomview = 1."
         ),
     ] = None,
-    integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
+    integrator: Annotated[
+        str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, Radau9, BDF or LSODA.")
+    ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
         bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")

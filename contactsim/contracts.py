@@ -101,7 +101,7 @@ class CompliantLaw(ContactLaw):
         memory: numbers of internal state per contact.
         pulls: False: a contact only pushes; it is released where its margin falls through zero, and takes hold again
             where the margin rises through zero. True: the force acts exactly while the gap is negative.
-        integrator: method of runs whose user names none, such as "LSODA" for a stiff law; None: that of `simulate`.
+        integrator: method of runs whose user names none, such as "Radau9" for a stiff law; None: that of `simulate`.
     """
 
     memory: int = 0

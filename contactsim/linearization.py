@@ -435,8 +435,8 @@ def linearize(
     Args:
         trajectory: the run, as `simulate` returns it or as it was loaded from a file.
         tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
-        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA". Matrices and
-            directions are by collocation (`contactsim.collocation`).
+        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
+            "LSODA". Matrices and directions are by collocation (`contactsim.collocation`).
 
     Returns:
         The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.

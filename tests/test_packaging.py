@@ -31,6 +31,7 @@ FLOORS = (
         "admission",
         "contracts",
         "integrators",
+        "stiff",
         "differences",
         "formulas",
         "collocation",
