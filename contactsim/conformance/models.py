@@ -118,7 +118,9 @@ def _derivative(run: ModelRun) -> Iterator[Finding]:
 
 
 def _free(model: Model, space: Manifold, start: Array) -> Array:
-    """Which components (n,) of a state may be varied to either side: a toe that stands may not start in the ground.
+    """Which components (n,) of a state a run may start with on either side of it.
+
+    A toe that stands on the ground may not start in it, and its velocity is set to zero where a run starts.
 
     Raises:
         StartRefused: there are none.
@@ -126,8 +128,9 @@ def _free(model: Model, space: Manifold, start: Array) -> Array:
     mode, free, reason = model.start(0.0, start).mode, np.zeros(space.dim), ""
     for k, direction in enumerate(np.eye(space.dim)):
         try:
-            moved = [model.start(0.0, space.integrate(start, h * direction)).mode for h in (-REACH, REACH)]
-            free[k] = moved == [mode, mode]
+            moved = [space.integrate(start, h * direction) for h in (-REACH, REACH)]
+            begun = [model.start(0.0, x) for x in moved]
+            free[k] = all(b.mode == mode and np.array_equal(b.x, x) for b, x in zip(begun, moved, strict=True))
         except InputError as error:
             reason = str(error)
     if not free.any():

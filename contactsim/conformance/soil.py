@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
