@@ -52,6 +52,7 @@ _HOMES = {
     "CompliantPoint": "contracts",
     "ContactLaw": "contracts",
     "EventDerivative": "contracts",
+    "GroundTable": "contracts",
     "LawParameters": "contracts",
     "RigidLaw": "contracts",
     "Linearization": "linearization",
@@ -91,7 +92,15 @@ if TYPE_CHECKING:
     from .analysis.periodic_orbit import PeriodicOrbit
     from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
-    from .contracts import CompliantLaw, CompliantPoint, ContactLaw, EventDerivative, LawParameters, RigidLaw
+    from .contracts import (
+        CompliantLaw,
+        CompliantPoint,
+        ContactLaw,
+        EventDerivative,
+        GroundTable,
+        LawParameters,
+        RigidLaw,
+    )
     from .errors import (
         CallbackError,
         CheckError,

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .contracts import CompliantLaw, EventDerivative, LawParameters, RigidLaw
+from .contracts import CompliantLaw, EventDerivative, GroundTable, LawParameters, RigidLaw
 from .model import Model, ModelParameters, ModelState
 
 LARGEST_MEMORY = 100  # numbers a contact; more is a mistake in the declaration
@@ -78,12 +78,20 @@ def _integrator(found: Any) -> Iterator[str]:
         yield f"is {found!r}; let it name a subclass of scipy.integrate.OdeSolver"
 
 
+def _terrain(found: Any) -> Iterator[str]:
+    if not _is_kind(found, GroundTable):
+        yield f"is {found!r}; let it name a subclass of GroundTable"
+        return
+    yield from _class(found, GroundTable, ("build",))
+
+
 CONTRACTS: dict[str, Callable[[Any], Iterator[str]]] = {
     "contact_laws": _law,
     "event_derivatives": _derivative,
     "models": _model,
     "controllers": _controller,
     "integrators": _integrator,
+    "terrains": _terrain,
     "robots": _catalogue,
     "viewers": _viewer,
 }

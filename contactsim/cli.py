@@ -59,7 +59,9 @@ def run(
             " useGeomview = 1."
         ),
     ] = None,
-    integrator: Annotated[str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, BDF or LSODA.")] = None,
+    integrator: Annotated[
+        str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, Radau9, BDF or LSODA.")
+    ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
         bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")
@@ -149,15 +151,20 @@ def doctor() -> int:
 
 @app.command()
 def check(
-    name: Annotated[str, typer.Argument(help="Name of a contact law or a model; `contactsim plugins` lists them.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a law, model, event derivative, integrator, controller or ground.")
+    ],
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of it: stiffness=1e5.")
     ] = None,
     robots: Annotated[
-        list[str] | None, typer.Option("--robot", metavar="NAME", help="A robot that is to run under the law, too.")
+        list[str] | None,
+        typer.Option(
+            "--robot", metavar="NAME", help="A robot that is to run under the law, or that a controller drives."
+        ),
     ] = None,
 ) -> int:
-    """Hold a contact law or a model to its contract, property by property."""
+    """Hold a plugin to its contract, property by property; `contactsim plugins` lists them."""
     start_with_one()
 
     from .conformance import show

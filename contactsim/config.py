@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
 
 from .errors import InputError
 
@@ -14,6 +15,7 @@ Schema = TypeVar("Schema", bound=BaseModel)
 Place = tuple[int | str, ...]
 
 ADVICE = "Input should be "  # how pydantic begins a sentence that says what may stand there
+NESTED = "nested"  # type of the one error that holds those of an inner table
 LONGEST_VALUE = 40  # characters of a value that is repeated
 
 
@@ -37,10 +39,17 @@ def unknown_robot(name: str, known: Collection[str]) -> InputError:
     return InputError(f"no robot '{name}'; similar names are {close}, `contactsim robots` lists all {len(known)}{more}")
 
 
+def nested(schema: type[BaseModel], error: ValidationError) -> PydanticCustomError:
+    """The mistakes of a table that a validator made of its own accord, each to be told with its path."""
+    return PydanticCustomError(NESTED, "{mistakes}", {"mistakes": [_mistake(schema, item) for item in error.errors()]})
+
+
 def _mistake(schema: type[BaseModel], item: Any) -> str:
     """One mistake: its path, the value that was given where that is short, and what may stand there."""
     kind, message = item["type"], item["msg"]
     path, found = _walk(schema, item["loc"])
+    if kind == NESTED:
+        return "; ".join(f"{path}.{mistake}" for mistake in item["ctx"]["mistakes"])
     if kind in ("extra_forbidden", "model_type"):
         known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
         table = f"give a table (of {known}), or mend the key"

@@ -14,6 +14,7 @@ from .hybrid import Array
 if TYPE_CHECKING:
     from .multibody.complementarity import ContactProblem, ContactSolution
     from .multibody.impacts import ImpactSolution
+    from .multibody.surface import Terrain
     from .words import EventData
 
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
@@ -101,7 +102,7 @@ class CompliantLaw(ContactLaw):
         memory: numbers of internal state per contact.
         pulls: False: a contact only pushes; it is released where its margin falls through zero, and takes hold again
             where the margin rises through zero. True: the force acts exactly while the gap is negative.
-        integrator: method of runs whose user names none, such as "LSODA" for a stiff law; None: that of `simulate`.
+        integrator: method of runs whose user names none, such as "Radau9" for a stiff law; None: that of `simulate`.
     """
 
     memory: int = 0
@@ -154,3 +155,22 @@ class EventDerivative(ABC):
     @abstractmethod
     def pieces(self, event: EventData) -> Mapping[Word, Array]:
         """{word: matrix (n_post, n_pre)}: the linear pieces, each for one order in which the guards are met."""
+
+
+class GroundTable(BaseModel, ABC):
+    """The [terrain] table of a scene for one kind of ground: its fields are the keys that may stand there.
+
+    Attributes:
+        kind: the name under which the plugin is registered.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    kind: str = ""
+
+    @abstractmethod
+    def build(self) -> Terrain:
+        """The ground.
+
+        Raises:
+            InputError: the values do not make one.
+        """

@@ -1,4 +1,4 @@
-"""The [terrain] table of scene files: one table for each kind of ground."""
+"""The [terrain] table of scene files: one table for each kind of ground, found by its name as plugins are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
-from .errors import InputError
+from . import registry
+from .config import nested
+from .contracts import GroundTable
+from .errors import InputError, PluginError
 from .hybrid import Array
 from .multibody.terrain import Flat, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
@@ -21,7 +24,7 @@ class Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class FlatTable(Table):
+class FlatTable(GroundTable):
     """[terrain] kind = "flat"."""
 
     kind: Literal["flat"] = "flat"
@@ -33,7 +36,7 @@ class FlatTable(Table):
         return Flat(self.height, self.velocity)
 
 
-class SlopeTable(Table):
+class SlopeTable(GroundTable):
     """[terrain] kind = "slope": angle [rad]."""
 
     kind: Literal["slope"] = "slope"
@@ -45,7 +48,7 @@ class SlopeTable(Table):
         return Slope(self.angle, self.downhill)
 
 
-class SinusoidTable(Table):
+class SinusoidTable(GroundTable):
     """[terrain] kind = "sinusoid": h = a1 sin(a2 x) cos(a3 y), with the numbers of the SimSect manual, Table 3."""
 
     kind: Literal["sinusoid"] = "sinusoid"
@@ -59,7 +62,7 @@ class SinusoidTable(Table):
         return Sinusoid(self.a1, self.a2, self.a3, self.velocity)
 
 
-class HeightFieldTable(Table):
+class HeightFieldTable(GroundTable):
     """[terrain] kind = "height-field": heights (nx, ny) [m] at x and y, or over `extent`, in the file or here.
 
     A .npz file holds x, y and heights; .npy, .csv and .txt files hold heights, evenly spaced over `extent`.
@@ -127,10 +130,37 @@ def _load(path: Path) -> tuple[Array, tuple[Array, Array] | None]:
     raise InputError(f"the height field {path} is neither .npz, .npy, .csv nor .txt; convert it to one of them")
 
 
-Still = Annotated[FlatTable | SlopeTable | SinusoidTable | HeightFieldTable, Field(discriminator="kind")]
+def _table(value: Any) -> Any:
+    """The table of a kind of ground, of this module or of a plugin.
+
+    Raises:
+        ValueError: the kind is not known (those that are, are listed), or its plugin fails.
+        PydanticCustomError: what is wrong with the other keys.
+    """
+    if not isinstance(value, dict) or "kind" not in value:
+        return value
+    kind, known = value["kind"], registry.names("terrains")
+    if kind not in known:
+        raise ValueError(f"no ground of kind {kind!r}; choose one of {', '.join(known)}")
+    try:
+        return registry.load("terrains", kind)(**value)
+    except PluginError as error:
+        raise ValueError(str(error)) from error
+    except ValidationError as error:
+        raise nested(registry.load("terrains", kind), error) from error
 
 
-class MovingTable(Table):
+def _still(value: Any) -> Any:
+    if isinstance(value, dict) and value.get("kind") == "moving":
+        raise ValueError("a moving ground carries one that stands still; give another kind")
+    return _table(value)
+
+
+Ground = Annotated[SerializeAsAny[GroundTable], BeforeValidator(_table)]
+Still = Annotated[SerializeAsAny[GroundTable], BeforeValidator(_still)]
+
+
+class MovingTable(GroundTable):
     """[terrain] kind = "moving": a ground that moves as a whole by amplitude sin(2 pi frequency t + phase)."""
 
     kind: Literal["moving"] = "moving"
@@ -144,5 +174,5 @@ class MovingTable(Table):
         return Moving(self.ground.build(), Oscillation(self.amplitude, self.frequency, self.phase))
 
 
-GROUNDS: tuple[type[Table], ...] = (FlatTable, SlopeTable, SinusoidTable, HeightFieldTable, MovingTable)
-Ground = Annotated[FlatTable | SlopeTable | SinusoidTable | HeightFieldTable | MovingTable, Field(discriminator="kind")]
+# Tables that are told from each other by their keys, where a scene does not name the kind.
+GROUNDS: tuple[type[GroundTable], ...] = (FlatTable, SlopeTable, SinusoidTable, HeightFieldTable, MovingTable)

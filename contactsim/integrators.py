@@ -14,6 +14,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, DenseOutput, OdeSolv
 from . import registry
 from .errors import InputError, SimulationError, StepSizeError
 from .hybrid import Array, Euclidean, Flow, Manifold
+from .stiff import Radau9
 from .tolerances import Tolerances
 
 
@@ -139,11 +140,14 @@ METHODS: dict[str, type[OdeSolver]] = {
     "RK23": RK23,
     "RK4": RK4,
     "Radau": Radau,
+    "Radau9": Radau9,
     "BDF": BDF,
     "LSODA": LSODA,
 }
 
-IMPLICIT = ("Radau", "BDF", "LSODA")  # methods that use the derivative of the rate
+IMPLICIT = ("Radau", "Radau9", "BDF", "LSODA")  # methods that use the derivative of the rate
+FIRM = ("LSODA",)  # methods that keep the longest step they were made with
+SHORTER = 0.5  # share of it below which a longest step makes a new start of such a method worth its while
 
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
@@ -206,8 +210,8 @@ class Stepper:
         first_step: float | None,
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
-        self._method, self._implicit = method(name), name in IMPLICIT
-        self.evaluations = 0
+        self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
+        self.evaluations, self._longest = 0, math.inf
         self.step_size = first_step
         self._restart(t, x, math.inf)
 
@@ -235,6 +239,9 @@ class Stepper:
         bracket = self.space.bracket(self.flow.field(t, x))
         return matrix if bracket is None else matrix - 0.5 * bracket
 
+    def _longest_step(self) -> float:
+        return min(self.tolerances.max_step, self.flow.longest_step(self.t, self.x))
+
     def _new_solver(self, bound: float, first_step: float | None) -> OdeSolver:
         if first_step is not None:
             first_step = min(first_step, bound - self.t)
@@ -244,6 +251,8 @@ class Stepper:
             "max_step": self.tolerances.max_step,
         }
         rate = self._flat_rate if type(self.space) is Euclidean else self._rate
+        if self._firm:
+            limits["max_step"] = self._longest = self._longest_step()
         if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
         return self._method(rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
@@ -255,10 +264,11 @@ class Stepper:
             StepSizeError: the tolerance cannot be met with a step that still moves the time.
         """
         self.flow.rebase(self.t, self.x)
-        if self._solver is None or bound != self._bound:
+        longest = self._longest_step()
+        if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
             self._restart(self.t, self.x, bound)
             self._solver = self._new_solver(bound, self.step_size)
-        self._solver.max_step = min(self.tolerances.max_step, self.flow.longest_step(self.t, self.x))
+        self._solver.max_step = longest
         t0, base = self.t, self._base
         segment = self._advance(self._solver, t0, base)
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion

@@ -194,6 +194,7 @@ class Linearization:
         tolerances: rtol and atol of the variational equation.
         integrator: method of what is followed at all times of an arc, covariances and gains; matrices and directions
             are by collocation.
+        plugins: event derivatives to take, in the order in which they are asked; None: all that are registered.
     """
 
     def __init__(
@@ -202,6 +203,7 @@ class Linearization:
         parameters: tuple[str, ...] = (),
         tolerances: Tolerances | None = None,
         integrator: str = "DOP853",
+        plugins: Sequence[EventDerivative] | None = None,
     ) -> None:
         if not isinstance(trajectory, Trajectory):
             raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
@@ -210,8 +212,7 @@ class Linearization:
         self._parameters = Parameters(parameters)
         self._tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
         self._integrator = integrator
-        plugins = dict(registry.load_all("event_derivatives"))
-        self._plugins: list[EventDerivative] = [plugins[name]() for name in _by_priority(list(plugins))]
+        self._plugins = _registered() if plugins is None else list(plugins)
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
@@ -397,7 +398,7 @@ class Linearization:
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)
-        other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator)
+        other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
         return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
 
     # --- analyses ---------------------------------------------------------------------------------------------
@@ -435,8 +436,8 @@ def linearize(
     Args:
         trajectory: the run, as `simulate` returns it or as it was loaded from a file.
         tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
-        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau", "BDF" or "LSODA". Matrices and
-            directions are by collocation (`contactsim.collocation`).
+        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
+            "LSODA". Matrices and directions are by collocation (`contactsim.collocation`).
 
     Returns:
         The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
@@ -485,6 +486,12 @@ def _reset_derivative(event: Event) -> Array:
 
     before = system.space(event.mode_pre) or Euclidean(len(event.x_pre))
     return map_derivative(reset, before, event.x_pre, system.space(event.mode_post) or Euclidean(len(after)))
+
+
+def _registered() -> list[EventDerivative]:
+    """An instance of every event derivative that is registered, in the order in which they are asked."""
+    plugins = dict(registry.load_all("event_derivatives"))
+    return [plugins[name]() for name in _by_priority(list(plugins))]
 
 
 def _by_priority(names: list[str]) -> list[str]:

@@ -1,7 +1,6 @@
 """Plugins by name, found through entry points and imported only when asked for.
 
-Groups: ``contactsim.contact_laws``, ``contactsim.event_derivatives``, ``contactsim.models``,
-``contactsim.robots`` and ``contactsim.viewers``. The built-in plugins are registered exactly as a third party's.
+The groups ``contactsim.GROUP`` are those of GROUPS. The built-in plugins are registered exactly as a third party's.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 
 from .errors import PluginError
 
-GROUPS = ("contact_laws", "event_derivatives", "models", "controllers", "integrators", "robots", "viewers")
+GROUPS = ("contact_laws", "event_derivatives", "models", "controllers", "integrators", "terrains", "robots", "viewers")
 
 
 @dataclass(frozen=True)

@@ -429,8 +429,8 @@ def simulate(
         system: any HybridSystem, e.g. a ContactSystem.
         state: a State for a ContactSystem, else a plain array.
         span: first and last time [s]; both are met exactly.
-        integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau", "BDF" or "LSODA";
-            None: the one that the system prefers, else "DOP853".
+        integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau9",
+            "Radau", "BDF" or "LSODA", these for stiff systems; None: the one that the system prefers, else "DOP853".
         tolerances: accuracy of the run; None: that which the system prefers, else that of `Tolerances()`.
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         max_events: the run stops at this many events.

@@ -294,7 +294,7 @@ def test_mass_on_an_oscillating_floor_stays_on_it_or_leaves_it_where_the_force_e
 
 
 # --- multistep methods -----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["LSODA", "BDF", "Radau", "RK45"])
+@pytest.mark.parametrize("name", ["LSODA", "BDF", "Radau", "Radau9", "RK45"])
 def test_every_integrator_rolls_a_ball(name: str) -> None:
     """Putting a state back on its constraints must not start a multistep method anew at every step."""
     mu, radius = 0.3, 0.1

@@ -31,6 +31,7 @@ FLOORS = (
         "admission",
         "contracts",
         "integrators",
+        "stiff",
         "differences",
         "formulas",
         "collocation",
@@ -74,7 +75,7 @@ MAY_IMPORT = {
     "contactsim_robots": set(),
 }
 DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
-DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg"}
+DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg", "pydantic_core": "pydantic"}
 OPTIONAL = PROJECT["project"]["optional-dependencies"]
 
 

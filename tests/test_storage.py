@@ -50,7 +50,7 @@ def bouncing_point(**options: object) -> cs.Trajectory:
     return cs.simulate(system, cs.State([0, 0, 0.3], [1.0, 0.5, 0.0]), (0.0, 0.9), **options)
 
 
-@pytest.mark.parametrize("integrator", ["DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize("integrator", ["DOP853", "RK45", "RK23", "Radau", "Radau9", "BDF", "LSODA"])
 def test_a_run_of_every_integrator_comes_back(tmp_path: Path, integrator: str) -> None:
     run = bouncing_point(integrator=integrator, tolerances=cs.Tolerances(rtol=1e-6, atol=1e-8))
     same(run, cs.Trajectory.load(run.save(tmp_path / "run.nc")))

@@ -1,8 +1,8 @@
-"""The conformance kit: whether a contact law or a model keeps its promises, property by property.
+"""The conformance kit: whether a plugin keeps its promises, property by property.
 
-`check_contact_law` and `check_model` return a `Report`; `contactsim check NAME` prints it, and
-`pytest --pyargs contactsim.conformance --contactsim-law NAME` makes a test of each property. A property that does not
-hold is reported with the smallest failing state and its number.
+`check_plugin`, by name, and `check_contact_law` and `check_model` return a `Report`; `contactsim check NAME` prints it,
+and `pytest --pyargs contactsim.conformance --contactsim-law NAME` makes a test of each property. A property that does
+not hold is reported with the smallest failing state and its number.
 
 Importing this package costs nothing: pytest imports it wherever contactsim is installed.
 """
@@ -17,13 +17,14 @@ _HOMES = {
     "Report": "report",
     "check_contact_law": "kit",
     "check_model": "kit",
+    "check_plugin": "kit",
     "properties": "kit",
     "check_property": "kit",
 }
-__all__ = ["Outcome", "Report", "check_contact_law", "check_model", "check_property", "properties"]
+__all__ = ["Outcome", "Report", "check_contact_law", "check_model", "check_plugin", "check_property", "properties"]
 
 if TYPE_CHECKING:
-    from .kit import check_contact_law, check_model, check_property, properties
+    from .kit import check_contact_law, check_model, check_plugin, check_property, properties
     from .report import Outcome, Report
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
 from .. import registry
-from ..contracts import CompliantLaw, ContactLaw, RigidLaw
-from ..errors import InputError
+from ..config import validated
+from ..contracts import CompliantLaw, ContactLaw, EventDerivative, GroundTable, RigidLaw
+from ..errors import InputError, PluginError
 from ..model import Model, load_model
-from . import forces, models, parameters, problems, runs
+from . import derivatives, drives, forces, methods, models, parameters, problems, runs, soil
+from .drives import Drive
+from .methods import Method
 from .probe import Probe
 from .report import Outcome, Report
 
 Named = dict[str, Callable[[], Outcome]]
 VALIDATED = "parameters validated"
+GROUPS = ("contact_laws", "models", "event_derivatives", "integrators", "controllers", "terrains")  # that are checked
+Plugin = ContactLaw | Model | EventDerivative | Method | Drive | GroundTable
 
 
 def check_contact_law(law: str | ContactLaw, robots: Sequence[str] = ()) -> Report:
@@ -42,9 +47,80 @@ def check_model(model: str | Model) -> Report:
     return _report(model, named(load_model(model) if isinstance(model, str) else model))
 
 
-def named(plugin: ContactLaw | Model, robots: Sequence[str] = ()) -> Named:
-    """{property: what tries it} of a law or a model."""
-    return _of_model(plugin) if isinstance(plugin, Model) else _of_law(plugin, robots)
+def check_plugin(name: str, robots: Sequence[str] = (), **settings: Any) -> Report:
+    """Try every property of a registered law, model, event derivative, integrator, controller or ground.
+
+    Args:
+        name: under which it is registered.
+        robots: further robots to run under a law; the robots that a controller is to drive.
+        settings: its parameters.
+
+    Raises:
+        PluginError: there is no such plugin, or it does not load.
+        InputError: a parameter is unknown or out of range.
+    """
+    return _report(name, of_plugin(name, settings, robots))
+
+
+def of_plugin(name: str, settings: Mapping[str, Any], robots: Sequence[str] = ()) -> Named:
+    """{property: what tries it} of a registered plugin with its parameters."""
+    group = group_of(name)
+    if group != "controllers" or len(robots) <= 1:
+        return named(make(group, name, settings, robots), robots)
+    found: Named = {}
+    for robot in robots:
+        found |= {f"{title} ({robot})": check for title, check in named(make(group, name, settings, (robot,))).items()}
+    return found
+
+
+def group_of(name: str) -> str:
+    """The group in which a plugin is registered, of those that can be checked.
+
+    Raises:
+        PluginError: there is none (the known ones are listed).
+    """
+    for group in GROUPS:
+        if name in registry.names(group):
+            return group
+    known = "; ".join(
+        f"{group.replace('_', ' ')} {', '.join(found)}" for group in GROUPS if (found := registry.names(group))
+    )
+    raise PluginError(f"no plugin '{name}' that can be checked; registered are the {known}")
+
+
+def make(group: str, name: str, settings: Mapping[str, Any], robots: Sequence[str] = ()) -> Plugin:
+    """The plugin of a group with its parameters.
+
+    Raises:
+        InputError: a parameter is unknown or out of range.
+    """
+    found: Any = registry.load(group, name)
+    if group in ("event_derivatives", "integrators") and settings:
+        raise InputError(f"'{name}' has no parameters; leave --set out")
+    if group == "event_derivatives":
+        return found()
+    if group == "integrators":
+        return Method(found, name)
+    if group == "controllers":
+        return Drive(found, dict(settings), *robots[:1])
+    if group == "terrains":
+        return validated(found, {"kind": name, **settings}, f"ground {name}")
+    return found(**settings)
+
+
+def named(plugin: Plugin, robots: Sequence[str] = ()) -> Named:
+    """{property: what tries it} of a plugin."""
+    if isinstance(plugin, Model):
+        return _of_model(plugin)
+    if isinstance(plugin, EventDerivative):
+        return derivatives.named(plugin)
+    if isinstance(plugin, Method):
+        return methods.named(plugin)
+    if isinstance(plugin, Drive):
+        return drives.named(plugin)
+    if isinstance(plugin, GroundTable):
+        return soil.named(plugin)
+    return _of_law(plugin, robots)
 
 
 def quietly(check: Callable[[], Outcome]) -> Outcome:
@@ -55,20 +131,18 @@ def quietly(check: Callable[[], Outcome]) -> Outcome:
 
 
 def properties(name: str) -> tuple[str, ...]:
-    """Names of the properties of the law or model that is registered under a name."""
+    """Names of the properties of the plugin that is registered under a name."""
     return tuple(_of_name(name))
 
 
 def check_property(name: str, wanted: str) -> Outcome:
-    """One property of the law or model that is registered under a name."""
+    """One property of the plugin that is registered under a name."""
     return quietly(_of_name(name)[wanted])
 
 
 @cache
 def _of_name(name: str) -> Named:
-    if name not in registry.names("contact_laws") and name in registry.names("models"):
-        return named(load_model(name))
-    return named(_law(name))
+    return of_plugin(name, {})
 
 
 def _of_law(law: ContactLaw, robots: Sequence[str]) -> Named:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..differences import derivative
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
-from ..hybrid import Array, Euclidean
+from ..hybrid import Array, Euclidean, Manifold
 from ..linearization import linearize
 from ..model import Model, check_jacobians
 from ..simulation import simulate
@@ -23,6 +23,7 @@ GUARD = 1e-9  # below zero by more than this a guard contradicts its chart, in i
 RESTART = 1e-6  # between a run and one that was started again within it, relative to the largest change
 DERIVATIVE = 1e-5  # of a run, relative to its largest entry
 DIRECTIONS, STEP = 2, 1e-5  # variations of the start that are followed by differences, and their size
+REACH = 10.0 * STEP  # further than a random direction leads
 TIGHT = Tolerances(rtol=1e-10, atol=1e-11)
 
 
@@ -96,11 +97,12 @@ def _derivative(run: ModelRun) -> Iterator[Finding]:
     model, trajectory = run.model, run.trajectory
     start = trajectory.arcs[0].segments[0].base
     space = model.space(trajectory.arcs[0].mode) or Euclidean(len(start))
+    behind = model.space(trajectory.arcs[-1].mode) or Euclidean(len(trajectory.final_x))
     matrix = linearize(trajectory, tolerances=TIGHT).matrix()
     size = max(1.0, float(np.abs(matrix).max()))
-    rng = np.random.default_rng(DIRECTIONS)
+    rng, free = np.random.default_rng(DIRECTIONS), _free(model, space, start)
     for _ in range(DIRECTIONS):
-        direction = rng.normal(size=space.dim)
+        direction = rng.normal(size=space.dim) * free
 
         def final(h: float, direction: Array = direction) -> Array:
             moved = space.integrate(start, h * direction)
@@ -108,10 +110,32 @@ def _derivative(run: ModelRun) -> Iterator[Finding]:
                 model.start(0.0, moved)
             except InputError as error:
                 raise StartRefused(str(error)) from error
-            return simulate(model, moved, (0.0, run.end), tolerances=TIGHT).final_x
+            there = simulate(model, moved, (0.0, run.end), tolerances=TIGHT).final_x
+            return behind.difference(trajectory.final_x, there)
 
         off = float(np.abs(matrix @ direction - derivative(final, STEP)).max()) / size
         yield off, f"the derivative of the run through its events differs from differences by {off:.3g}", {}
+
+
+def _free(model: Model, space: Manifold, start: Array) -> Array:
+    """Which components (n,) of a state a run may start with on either side of it.
+
+    A toe that stands on the ground may not start in it, and its velocity is set to zero where a run starts.
+
+    Raises:
+        StartRefused: there are none.
+    """
+    mode, free, reason = model.start(0.0, start).mode, np.zeros(space.dim), ""
+    for k, direction in enumerate(np.eye(space.dim)):
+        try:
+            moved = [space.integrate(start, h * direction) for h in (-REACH, REACH)]
+            begun = [model.start(0.0, x) for x in moved]
+            free[k] = all(b.mode == mode and np.array_equal(b.x, x) for b, x in zip(begun, moved, strict=True))
+        except InputError as error:
+            reason = str(error)
+    if not free.any():
+        raise StartRefused(reason)
+    return free
 
 
 CHECKS: Mapping[str, tuple[Callable[[ModelRun], Iterator[Finding]], float]] = {

@@ -15,6 +15,7 @@ from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableE
 from ..hybrid import Array
 from ..linearization import linearize
 from ..multibody.modes import Phase, SystemMode
+from ..multibody.robot import load_robot, robot_entries
 from ..multibody.system import ContactSystem
 from ..simulation import simulate
 from ..tolerances import Tolerances
@@ -272,14 +273,22 @@ def outcome(name: str, runs: Runs) -> Outcome:
 
 
 def on_robot(robot: str, law: ContactLaw) -> Outcome:
-    """Whether the demonstration of a robot goes on for two seconds under the law, within its own laws."""
+    """Whether a robot goes on for two seconds under the law, within its own laws.
+
+    It does what its demonstration does; one that has none is dropped with its motors holding its pose.
+    """
     name = f"runs on {robot}"
-    built = scene.build(scene.assemble({"robot": {"name": robot}}))
-    demo: Any = built.system
-    system = ContactSystem(demo.robot, demo.terrain, law, demo.controller, demo.gravity, demo.joint_limits)
-    t0 = built.span[0]
+    given: dict[str, Any] = {"robot": {"name": robot}}
+    entry = robot_entries().get(robot)
+    if entry is not None and entry.demo is None and load_robot(robot).actuated.any():
+        given["controller"] = {"kind": "pd"}
+    built = scene.build(scene.assemble(given))
+    demo, t0 = built.system, built.span[0]
+    system = ContactSystem(
+        demo.robot, demo.terrain, law, demo.controller, demo.gravity, demo.joint_limits, tolerances=demo.tolerances
+    )
     try:
-        run = simulate(system, built.state, (t0, t0 + ROBOT_TIME))
+        run = simulate(system, built.state, (t0, t0 + ROBOT_TIME), **built.options)
         run.check()
     except InputError as error:
         return Outcome(name, None, message=f"its demonstration does not suit the law: {error}")

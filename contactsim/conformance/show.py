@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,28 +11,25 @@ from rich.progress import track
 from rich.table import Table
 
 from .. import registry
-from ..errors import InputError, PluginError
+from ..errors import InputError
 from ..listings import terminal
 from . import kit
 from .report import Outcome, Report
 
+PREFIXES = {"contact_laws": "law.", "terrains": "terrain.", "controllers": "controller.parameters."}  # as in scenes
 MARKS = {True: "[green]holds[/]", False: "[bold red]violated[/]", None: "[yellow]not asked[/]"}
 
 
 def check(name: str, settings: Sequence[str], robots: Sequence[str]) -> bool:
-    """Try every property of a law or model and print the table; whether none is violated.
+    """Try every property of a plugin and print the table; whether none is violated.
 
     Raises:
-        PluginError: no contact law and no model has this name, or it does not load.
+        PluginError: no plugin that can be checked has this name, or it does not load.
         InputError: a parameter is unknown or out of range.
     """
-    parameters = dict(_parameter(setting) for setting in settings)
-    laws, models = registry.names("contact_laws"), registry.names("models")
-    if name not in laws and name not in models:
-        known = f"laws {', '.join(laws) or 'none'}; models {', '.join(models) or 'none'}"
-        raise PluginError(f"no contact law and no model '{name}'; registered are the {known}")
-    group = "contact_laws" if name in laws else "models"
-    named = kit.named(registry.load(group, name)(**parameters), robots)
+    group = kit.group_of(name)
+    parameters = dict(_parameter(setting, PREFIXES.get(group, "")) for setting in settings)
+    named = kit.of_plugin(name, parameters, robots)
     console = terminal(error=True)
     steps = track(named.values(), f"checking {name}", console=console, transient=True, disable=not console.is_terminal)
     report = Report(name, tuple(kit.quietly(step) for step in steps))
@@ -39,18 +37,18 @@ def check(name: str, settings: Sequence[str], robots: Sequence[str]) -> bool:
     return report.passed
 
 
-def _parameter(setting: str) -> tuple[str, Any]:
+def _parameter(setting: str, prefix: str) -> tuple[str, Any]:
     key, equals, value = setting.partition("=")
     if not equals:
         raise InputError(f"--set {setting} is no KEY=VALUE; write the parameter, an equals sign and its value")
-    key = key.removeprefix("law.")
+    key = key.removeprefix(prefix)
     try:
-        return key, float(value)
+        return key, json.loads(value)
     except ValueError:
         return key, value
 
 
-def _print(report: Report, kind: type) -> None:
+def _print(report: Report, kind: Any) -> None:
     console = terminal()
     table = Table("property", "result", "largest violation", "limit", title_justify="left")
     table.title = f"{escape(report.plugin)} ({kind.__module__}.{kind.__qualname__})"

@@ -64,6 +64,7 @@ class CompliantFlow(Flow):
         self._guards = tuple((kind, i) for i, state in enumerate(mode.contacts) for kind in self._kinds(i, state))
         self.guard_names = self._guards
         self._forces_guard = any(kind in FORCE_GUARDS for kind, _ in self._guards)
+        self.bounded_steps = self._mechanism.bounded_steps
 
     def _kinds(self, i: int, state: ContactState) -> tuple[str, ...]:
         """Kinds of the guards of a contact."""

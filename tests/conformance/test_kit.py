@@ -125,7 +125,7 @@ def test_check_of_a_fault(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["glue"], "no contact law and no model 'glue'; registered are the laws"),
+        (["glue"], "no plugin 'glue' that can be checked; registered are the contact laws"),
         (["spring-damper", "--set", "stiffnes=3"], "known here: stiffness"),
         (["spring-damper", "--set", "stiffness"], "is no KEY=VALUE"),
     ],

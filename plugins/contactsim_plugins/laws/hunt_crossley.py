@@ -31,7 +31,7 @@ class HuntCrossley(CompliantLaw):
     """
 
     Parameters = HuntCrossleyParameters
-    integrator = "LSODA"  # slow slip is stiff: mu lam_n / (m v_s) a second
+    integrator = "Radau9"  # slow slip is stiff: mu lam_n / (m v_s) a second
 
     def force(self, point: CompliantPoint) -> tuple[np.ndarray, np.ndarray]:
         """Force along the normal and against the slip; no memory."""

@@ -57,6 +57,7 @@ class LuGre(CompliantLaw):
 
     Parameters = LuGreParameters
     memory = 2
+    integrator = "Radau9"  # bristles are stiff: sigma_0 |v| / mu a second, and their damping on light feet
 
     def force(self, point: CompliantPoint) -> tuple[np.ndarray, np.ndarray]:
         """Force along the normal and of the bristles, and the rate of the bristles [m/s]."""

@@ -73,6 +73,7 @@ class Dissipative(Penalty):
     """
 
     Parameters = DissipativeParameters
+    integrator = "Radau9"  # damping is stiff on light feet: c / m a second
 
     def damping(self, point: CompliantPoint) -> float:
         """The same for every contact."""
@@ -88,6 +89,7 @@ class SwitchedDamping(Penalty):
     """
 
     Parameters = DissipativeParameters
+    integrator = "Radau9"  # damping is stiff on light feet: c / m a second
 
     def damping(self, point: CompliantPoint) -> float:
         """Half of it where the contact touches alone."""

@@ -23,7 +23,7 @@ class SpringDamper(CompliantLaw):
     """
 
     Parameters = SpringDamperParameters
-    integrator = "LSODA"  # slow slip is stiff: mu lam_n / (m v_s) a second
+    integrator = "Radau9"  # slow slip is stiff: mu lam_n / (m v_s) a second
 
     def force(self, point: CompliantPoint) -> tuple[np.ndarray, np.ndarray]:
         """Force along the normal and against the slip; no memory."""

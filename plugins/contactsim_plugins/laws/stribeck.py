@@ -33,7 +33,7 @@ class Stribeck(CompliantLaw):
     """
 
     Parameters = StribeckParameters
-    integrator = "LSODA"  # slow slip is stiff: mu lam_n / (m v_s) a second
+    integrator = "Radau9"  # slow slip is stiff: mu lam_n / (m v_s) a second
 
     def force(self, point: CompliantPoint) -> tuple[np.ndarray, np.ndarray]:
         """Force along the normal and against the slip; no memory."""
