@@ -164,6 +164,7 @@ class Live:
             "type": "hello",
             "id": self._id,
             "size": self._painter.size,
+            "groups": self._painter.scene.groups,
             "colours": {mode.lower(): code for mode, code in MODE_COLOURS.items()},
         }
         client.send(json.dumps(hello))

@@ -23,6 +23,7 @@ from .told import details
 
 _MOST_TICKS = 400  # more events than this would paint the time line grey
 _MOST_LINES = 1000  # of the list of events
+_SHARED = {"@STYLE@": "page.css", "@SHARED@": "page.js", "@BAR@": "bar.html"}
 _LONGEST_WORD = 60  # of a value in it, in characters
 
 
@@ -65,15 +66,13 @@ def write(
         "@LEGEND@": legend(scene),
         "@RUN@": json.dumps(run).replace("</", "<\\/"),
         "@MESHCAT@": bundle(),
-        "@LAYERS@": _file("layers.js"),
-        "@LAYERSTYLE@": _file("layers.css"),
     }
     return filled("page.html", parts)
 
 
 def filled(name: str, parts: Mapping[str, str]) -> str:
     """A page of this package with {mark: text} put in, and what all pages share."""
-    shared = {mark: _file(other) for mark, other in (("@STYLE@", "page.css"), ("@SHARED@", "page.js"))}
+    shared = {mark: _file(other) for mark, other in _SHARED.items()}
     texts = {**shared, **parts}
     return re.sub("|".join(texts), lambda mark: texts[mark[0]], _file(name))
 
