@@ -21,6 +21,7 @@ from viz_sessions import on_a_page, until
 
 import contactsim as cs
 from contactsim import scene
+from contactsim.errors import InputError
 from contactsim.session import Session
 
 FRICTION, SPEED, HEIGHT, RADIUS = 0.1, 1.0, 0.05, 0.1
@@ -156,6 +157,18 @@ def test_without_friction_or_contacts_nothing_lies_over_it() -> None:
     live = painter(smooth.moment)
     picture = live.paint(smooth.moment)
     assert not [path for path in live.nodes if "/cones/" in path and row(live, picture, path)[VISIBLE] == 1.0]
+
+
+def test_groups_are_shown_and_hidden_as_wished(played: Session) -> None:
+    with Live(played, show=["cones"], hide=["forces"]) as live:
+        assert {name: on for name, (_, on) in live._groups.items()} == {
+            "forces": False,
+            "cones": True,
+            "impulses": True,
+            "traces": True,
+        }
+    with pytest.raises(InputError, match="no group 'cone' to show or hide; there are forces, cones, impulses, traces"):
+        Live(played, show=["cone"])
 
 
 def _rest() -> cs.State:

@@ -48,7 +48,7 @@ _FALL = 0.1  # of a robot's size: height of a fall whose impulse, on half of its
 _HURRY = 1.0  # seconds of the run in a second for which flashes are long enough in a run that goes as fast as it can
 _GRID = 1.0 / 60.0  # seconds between two looks at a contact that slips
 _KEPT = 100  # events whose impulses are remembered
-_MOST_BANDS = 300  # of all traces together; the oldest go first
+_MOST_BANDS = 200  # of all traces together; the oldest go first
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from contactsim.errors import InputError
+
 from .commands import (
     Command,
     animation,
@@ -60,6 +62,24 @@ class Scene:
     captions: Sequence[tuple[float, str]] = ()
     groups: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     head: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)
+
+
+def switched(
+    groups: Mapping[str, tuple[str, bool]], show: Sequence[str], hide: Sequence[str]
+) -> dict[str, tuple[str, bool]]:
+    """The groups of a scene, shown and hidden as wished.
+
+    Raises:
+        InputError: there is no such group.
+    """
+    out = dict(groups)
+    for names, seen in ((show, True), (hide, False)):
+        for name in names:
+            if name not in out:
+                known = ", ".join(out) or "none"
+                raise InputError(f"this run has no group '{name}' to show or hide; there are {known}")
+            out[name] = (out[name][0], seen)
+    return out
 
 
 def build(
