@@ -22,6 +22,7 @@ from viz_sessions import on_a_page, until
 import contactsim as cs
 from contactsim import scene
 from contactsim.errors import InputError
+from contactsim.multibody.terrain import Moving, Oscillation, Sinusoid
 from contactsim.session import Session
 
 FRICTION, SPEED, HEIGHT, RADIUS = 0.1, 1.0, 0.05, 0.1
@@ -32,6 +33,7 @@ SLIPPING = (AFTER - 5.0 / 7.0 * SPEED) / (FRICTION * G)
 WAY = AFTER * SLIPPING - FRICTION * G * SLIPPING**2 / 2.0
 END = 0.5
 COARSE = 1e-3  # relative: a way of straight pieces
+SEEN = 1e-3  # radians by which a direction may be off in a picture
 COLOURED = 30  # pixels at least by which a picture changes when a group of it is shown
 
 
@@ -226,7 +228,7 @@ SWITCHES = {
     "forces": ("/world/forces/lf", END, True),
     "cones": ("/world/cones/lf", END, False),
     "impulses": ("/world/impulses/lf", 0.0, True),
-    "traces": ("/world/traces/0", END, True),
+    "traces": ("/world/traces/1", END, True),
 }
 
 
@@ -277,3 +279,87 @@ def test_what_is_shown_stays_when_the_run_or_the_page_begins_anew(seen: tuple[Se
     assert tab.ask("viewer.scene_tree.find(['world', 'traces']).object.visible") is False
     tab.click("#show-cones")
     tab.click("#show-traces")
+
+
+# --- hills and moving ground --------------------------------------------------------------------------------------
+HILLS = Sinusoid(0.06, 5.0, 5.0)
+SHAKEN = Moving(HILLS, Oscillation((0.05, 0.0, 0.02), 2.0))
+
+
+def thrown(terrain: Any, height: float = 0.1, end: float = 0.4) -> Session:
+    """A ball thrown over hills, fast enough to slip where it lands; at its end."""
+    system = cs.ContactSystem(sphere(friction=FRICTION, radius=RADIUS), terrain)
+    q = [0.1, 0.2, float(terrain.heights(0.0, np.array([0.1, 0.2]))) + RADIUS + height, 0, 0, 0, 1]
+    session = Session(cs.Simulation(system, cs.State(q, [0.8, 0.3, 0, 0, 0, 0])), end=end)
+    session._simulation.advance_to(end)
+    session._note_events()
+    return session
+
+
+def axis(row: np.ndarray) -> np.ndarray:
+    x, y, z, w = row[TURN]
+    return pin.Quaternion(w, x, y, z).matrix()[:, 2]
+
+
+@pytest.mark.parametrize("terrain", [HILLS, SHAKEN], ids=["still", "moving"])
+def test_on_hills_the_cone_stands_on_the_slope_and_the_force_of_a_slip_lies_on_it(terrain: Any) -> None:
+    session = thrown(terrain)
+    live, angles = painter(session.moment), []
+    for time in np.linspace(0.0, 0.4, 81):
+        moment = at(session, time)
+        picture = live.paint(moment)
+        if picture.modes["ball"] == "slip":
+            force = session.system.forces(time, moment.x, moment.arc.mode)["ball"]
+            normal = axis(row(live, picture, "/world/cones/ball"))
+            assert axis(row(live, picture, "/world/contacts/ball")) == pytest.approx(normal)
+            angles.append(normal @ force / np.linalg.norm(force))
+    assert len(angles) > 10
+    assert np.abs(np.arccos(angles) - np.arctan(FRICTION)).max() < SEEN
+
+
+def test_a_robot_high_above_hills_is_drawn(tmp_path: Any) -> None:
+    session = thrown(HILLS, height=3.0, end=0.05)
+    picture = painter(session.moment).paint(session.moment)
+    assert picture.modes == {"ball": "open"}
+    assert cs.export_html(session.trajectory, tmp_path / "high.html").is_file()
+
+
+def test_traces_stay_on_ground_that_moves(tmp_path: Any) -> None:
+    session = thrown(SHAKEN)
+    live = painter(session.moment)
+    for time in (0.25, 0.3, 0.4):
+        picture = live.paint(at(session, time))
+        laid = bands(live, picture)
+        middles = laid[1:, PLACE] + row(live, picture, "/world/traces")[PLACE]
+        assert len(middles) > 3
+        above = middles[:, 2] - SHAKEN.heights(time, middles[:, :2])
+        assert np.abs(above).max() < 2.0 * layers.LIFT * live.size
+
+
+@needs_browser
+def test_moving_hills_are_seen_where_they_are(browser: Browser) -> None:
+    session = thrown(SHAKEN)
+    with on_a_page(session) as live:
+        tab = browser.open(live.address)
+        tab.until("document.body.classList.contains('ready')")
+        session.seek(0.37)
+        show(session, tab, 0.37)
+        corners = tab.ask(
+            """(() => {
+              viewer.scene.updateMatrixWorld(true);
+              const world = viewer.scene_tree.find(["world"]).object, out = [], at = new MeshCat.THREE.Vector3();
+              const ground = viewer.scene_tree.find(["world", "ground", "grid", "<object>"]).object;
+              const points = ground.geometry.attributes.position;
+              for (let k = 0; k < points.count; k += 97) {
+                at.fromBufferAttribute(points, k).applyMatrix4(ground.matrixWorld);
+                out.push(world.worldToLocal(at).toArray());
+              }
+              return out;
+            })()"""
+        )
+        corners = np.array(corners)
+        assert len(corners) > 100
+        off = corners[:, 2] - SHAKEN.heights(0.37, corners[:, :2])
+        assert np.abs(off).max() < 2e-3 * live._painter.size  # heights are rounded to that
+        assert not tab.errors
+        tab.close()

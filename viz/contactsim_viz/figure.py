@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .ground import touch_points
 from .motion import mode_index
-from .reads import Array, RobotLike, mark_positions, marks
-from .stage import Frame
+from .reads import Array, RobotLike, marks
 
 
 class Figure:
@@ -37,9 +37,9 @@ class Figure:
         self._pin.forwardKinematics(self.robot.model, self._data, q)
         return np.array([self._pin.SE3ToXYZQUAT(placement) for placement in self._data.oMi])
 
-    def points(self, q: Array) -> Array:
-        """Where the contacts are (nc, 3), world frame, metres."""
-        return mark_positions(self.robot, q)
+    def touch(self, q: Array, terrain: Any, t: float) -> tuple[Array, Array]:
+        """Where the contacts touch (nc, 3), metres, and the normals (nc, 3) there; see `ground`."""
+        return touch_points(self.robot, q, terrain, t)
 
     def modes(self, system: Any, mode: Any) -> np.ndarray:
         """Indices (nc,) into `MODES`."""
@@ -50,10 +50,3 @@ class Figure:
     def mass(self) -> float:
         """Of all bodies, kilograms."""
         return float(self._pin.computeTotalMass(self.robot.model))
-
-
-def ground_normals(terrain: Any, t: float, points: Array, frame: Frame) -> Array:
-    """Unit normals (n, 3) of the ground at `points` (n, 3)."""
-    if frame.ground is not None or not len(points) or not hasattr(terrain, "surface"):
-        return np.broadcast_to(frame.normal, points.shape)
-    return np.asarray(terrain.surface(t, points).normal, dtype=np.float64)

@@ -7,7 +7,7 @@ Each layer is a group of nodes below one path, which the page shows and hides as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,9 +27,9 @@ from .commands import (
     track,
     turn_from_z,
 )
-from .figure import ground_normals
+from .ground import ground_ways, touch_points
 from .motion import MODES, Motion
-from .reads import Array, RobotLike, mark_positions, marks
+from .reads import Array, RobotLike, marks
 from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .stage import Frame, round_number
 
@@ -79,7 +79,6 @@ def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
     """
     shapes: list[Command] = []
     tracks: dict[str, list[Json]] = {}
-    directions = _normals(traj, motion, frame)
     coefficients = _coefficients(traj, motion)
     if coefficients is None:
         return None
@@ -87,7 +86,7 @@ def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
         path = f"/world/cones/{node_name(contact.name)}"
         tracks[path] = [
             track("position", "vector3", motion.time, motion.points[:, index]),
-            turning(motion.time, directions[:, index]),
+            turning(motion.time, motion.normals[:, index]),
         ]
         for number, (mode, colour) in enumerate((("STICK", STICK_CONE), ("SLIP", SLIP_CONE))):
             closed = motion.modes[:, index] == MODES.index(mode)
@@ -131,13 +130,6 @@ def _coefficients(traj: Any, motion: Motion) -> Array | None:
     return np.array([known[id(system)] for system in systems])
 
 
-def _normals(traj: Any, motion: Motion, frame: Frame) -> Array:
-    """Normal of the ground (n, nc, 3) at each contact."""
-    times = motion.time + motion.start
-    rows = [ground_normals(traj.system.terrain, float(t), p, frame) for t, p in zip(times, motion.points, strict=True)]
-    return np.array(rows).reshape(motion.points.shape)
-
-
 def turning(time: Array, normals: Array) -> Json:
     """Track of turns from the z axis to `normals` (n, 3); one key where they stay."""
     still = bool((normals == normals[0]).all())
@@ -151,7 +143,7 @@ def turning(time: Array, normals: Array) -> Json:
 
 def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
     """An arrow that flashes where a contact took an impulse, and a ring that widens on the ground."""
-    found = _hits(traj, motion, frame)
+    found = _hits(traj, motion)
     strongest = max((float(np.linalg.norm(hit.impulse)) for hits in found.values() for hit in hits), default=0.0)
     if strongest <= 0.0:
         return None
@@ -186,27 +178,27 @@ class Hit(NamedTuple):
     normal: Array
 
 
-def hits_of(event: Any, robot: RobotLike, frame: Frame) -> dict[str, Hit]:
+def hits_of(event: Any, robot: RobotLike) -> dict[str, Hit]:
     """{contact: what it took} at an event."""
     places = {contact.name: k for k, contact in enumerate(marks(robot))}
     given = {n: np.asarray(p, dtype=float) for n, p in getattr(event, "impulses", {}).items() if n in places}
     given = {name: p for name, p in given.items() if p.shape == (3,) and p.any()}
     if not given:
         return {}
-    points, time = mark_positions(robot, np.asarray(event.state_pre.q)), float(event.time)
+    time = float(event.time)
+    points, normals = touch_points(robot, np.asarray(event.state_pre.q), event.system.terrain, time)
     count = len(robot.contacts)
-    normals = ground_normals(event.system.terrain, time, points[:count], frame)
     return {
         name: Hit(time, points[places[name]], p, normals[places[name]] if places[name] < count else p)
         for name, p in given.items()
     }
 
 
-def _hits(traj: Any, motion: Motion, frame: Frame) -> dict[str, list[Hit]]:
+def _hits(traj: Any, motion: Motion) -> dict[str, list[Hit]]:
     """{contact: what it took in the order of time, counted from the start}."""
     out: dict[str, list[Hit]] = {}
     for event in traj.events:
-        for name, hit in hits_of(event, traj.system.robot, frame).items():
+        for name, hit in hits_of(event, traj.system.robot).items():
             out.setdefault(name, []).append(hit._replace(time=hit.time - motion.start))
     return out
 
@@ -272,9 +264,10 @@ def _flashing(path: str, hits: Sequence[Hit], motion: Motion, scale: float) -> d
 
 
 def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
-    """A ribbon on the ground along the way that each contact slipped; it grows as the contact moves."""
-    normals, count = _normals(traj, motion, frame), len(traj.system.robot.contacts)
-    slips = [slip for index in range(count) for slip in _slips(motion, normals, index, frame.size)]
+    """A ribbon along the way that each contact slipped; it grows as the contact moves, and goes with the ground."""
+    ways = ground_ways(traj.system.terrain, motion.time + motion.start)
+    on_ground, count = replace(motion, points=motion.points - ways[:, None]), len(traj.system.robot.contacts)
+    slips = [slip for index in range(count) for slip in _slips(on_ground, index, frame.size)]
     length = sum(float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()) for _, _, points, _ in slips)
     chunk = max(CHUNK * frame.size, length / _MOST_CHUNKS)
     shapes: list[Command] = []
@@ -286,13 +279,15 @@ def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
             part = slice(first, last + 1)
             shapes.append(put(path, _ribbon(points[part], normal[part], frame.size)))
             tracks[path] = [switch(np.array([0.0, times[last]]), np.array([False, True]))] if times[last] > 0.0 else []
+    if ways.any():
+        tracks["/world/traces"] = [track("position", "vector3", motion.time, ways)]
     return Layer("traces", "/world/traces", shapes, {path: t for path, t in tracks.items() if t}) if shapes else None
 
 
 Slip = tuple[int, Array, Array, Array]  # contact, times (k,), points (k, 3), normals (k, 3)
 
 
-def _slips(motion: Motion, normals: Array, index: int, size: float) -> list[Slip]:
+def _slips(motion: Motion, index: int, size: float) -> list[Slip]:
     """The ways of one contact while it slips: the frames inside, and the ends in between by interpolation."""
     on = motion.modes[:, index] == MODES.index("SLIP")
     edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))
@@ -304,7 +299,7 @@ def _slips(motion: Motion, normals: Array, index: int, size: float) -> list[Slip
         times = np.concatenate([[begin], inside, [until]])
         points, normal = (
             np.column_stack([np.interp(times, motion.time, column) for column in values[:, index].T])
-            for values in (motion.points, normals)
+            for values in (motion.points, motion.normals)
         )
         if until > begin and np.linalg.norm(np.diff(points, axis=0), axis=1).sum() > LEAST * size:
             out.append((index, times, points, normal))

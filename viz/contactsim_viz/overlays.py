@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .commands import Command, facing, node_name, place, placed, put, turn_from_z, unit
-from .figure import Figure, ground_normals
+from .figure import Figure
+from .ground import ground_way
 from .layers import (
     CHUNK,
     FAINTEST,
@@ -57,8 +58,8 @@ class Glance:
 
     Attributes:
         moment: of the session.
-        points: (nc, 3) of the contacts, metres.
-        normals: (ng, 3) of the ground below those on the ground.
+        points: (nc, 3) where the contacts touch, or would, metres.
+        normals: (nc, 3) of the ground there.
         modes: (nc,) indices into `MODES`.
     """
 
@@ -136,7 +137,7 @@ class Cones(Overlay):
         rows = untold(3 * count).reshape(count, 3, COLUMNS)
         rows[:, 0, PLACE] = glance.points[:count]
         if self._turns:
-            rows[:, 0, TURN] = turn_from_z(glance.normals)
+            rows[:, 0, TURN] = turn_from_z(glance.normals[:count])
         friction = np.column_stack([system.static_friction[:count], system.friction[:count]])
         scales = slant(friction.ravel(), self._size) / slant(np.ones(1), self._size)
         rows[:, 1:, SCALE] = scales.reshape(count, 2, 3)
@@ -152,7 +153,7 @@ class Impulses(Overlay):
     _PARTS = ("", "/arrow", "/arrow/shaft", "/arrow/head", "/ring")
 
     def __init__(self, figure: Figure, system: Any, frame: Frame) -> None:
-        self._figure, self._frame = figure, frame
+        self._figure = figure
         gravity = float(np.linalg.norm(getattr(system, "gravity", 0.0))) or 9.81
         share = figure.mass / max(1.0, len(figure.names) / 2)
         typical = share * np.sqrt(2.0 * gravity * _FALL * frame.size) or 1.0
@@ -203,7 +204,7 @@ class Impulses(Overlay):
         """What is strong enough to flash; that of the last events is kept."""
         key = id(event)
         if key not in self._known:
-            hits = hits_of(event, self._figure.robot, self._frame)
+            hits = hits_of(event, self._figure.robot)
             strong = {name: hit for name, hit in hits.items() if np.linalg.norm(hit.impulse) >= self._faintest}
             self._known = {**dict(list(self._known.items())[-_KEPT:]), key: (event, strong)}
         return self._known[key][1]
@@ -219,13 +220,13 @@ class Band(NamedTuple):
 
 
 class Traces(Overlay):
-    """The ways that contacts slipped, in straight bands that are laid as the run goes on."""
+    """The ways that contacts slipped, in straight bands that are laid as the run goes on and go with the ground."""
 
     name, path = "traces", "/world/traces"
 
     def __init__(self, figure: Figure, frame: Frame) -> None:
         self._figure, self._frame = figure, frame
-        self.nodes = []
+        self.nodes = [self.path]
         plane = {"type": "PlaneGeometry", "width": 1.0, "height": WIDTH * frame.size}
         self._drawn = mesh(plane, trace_paint(), np.eye(4))
         self._start_again(-1, 0.0)
@@ -243,19 +244,20 @@ class Traces(Overlay):
         for time, system, x, mode in self._passed(moment):
             self._look(time, system, x, mode)
         commands: list[Command] = []
-        while len(self.nodes) < min(len(self._bands) + len(self._begun), _MOST_BANDS):
+        while len(self.nodes) <= min(len(self._bands) + len(self._begun), _MOST_BANDS):
             self.nodes.append(f"{self.path}/{len(self.nodes)}")
             commands += [place(self.nodes[-1], placed(np.zeros(3), np.eye(3))), put(self.nodes[-1], self._drawn)]
         return commands
 
     def rows(self, glance: Glance) -> Array:
         """The last bands that were laid by then, and those that are being laid."""
-        rows = untold(len(self.nodes))
-        rows[:, VISIBLE] = 0.0
-        count = bisect_right(self._bands, glance.moment.time, key=lambda band: band.time)
-        shown = [band.row for band in self._bands[max(0, count - len(rows)) : count]] + self._growing(glance)
+        rows, moment = untold(len(self.nodes)), glance.moment
+        laid, way = rows[1:], ground_way(moment.arc.system.terrain, moment.time)
+        rows[0, PLACE], laid[:, VISIBLE] = way, 0.0
+        count = bisect_right(self._bands, moment.time, key=lambda band: band.time)
+        shown = [band.row for band in self._bands[max(0, count - len(laid)) : count]] + self._growing(glance, way)
         if shown:
-            rows[: len(shown)] = shown[-len(rows) :]
+            laid[: len(shown)] = shown[-len(laid) :]
         return rows
 
     def _passed(self, moment: MomentLike) -> Iterator[tuple[float, Any, Array, Any]]:
@@ -277,13 +279,14 @@ class Traces(Overlay):
         slips = self._figure.modes(system, mode)[: self._figure.grounded] == MODES.index("SLIP")
         if not slips.any() and not self._begun:
             return
-        points = self._figure.points(self._figure.configuration(system, x))
+        q = self._figure.configuration(system, x)
+        points, normals = self._figure.touch(q, system.terrain, time)
+        points -= ground_way(system.terrain, time)
         for k, slipping in enumerate(slips):
             begun, begin = self._begun.get(k, (time, points[k]))
             way = float(np.linalg.norm(points[k] - begin)) / self._frame.size
             if way >= CHUNK or (not slipping and way > LEAST):
-                normal = ground_normals(system.terrain, time, points[k : k + 1], self._frame)[0]
-                band = Band(begun, time, begin, self._band(begin, points[k], normal))
+                band = Band(begun, time, begin, self._band(begin, points[k], normals[k]))
                 self._bands.append(band)
                 self._trails[k].append(band)
                 del self._begun[k]
@@ -292,13 +295,13 @@ class Traces(Overlay):
             else:
                 self._begun.pop(k, None)
 
-    def _growing(self, glance: Glance) -> list[Array]:
+    def _growing(self, glance: Glance, way: Array) -> list[Array]:
         """Rows from where the pieces of the moment begin to where their contacts are."""
         rows, time = [], glance.moment.time
         for k, (mode, trail) in enumerate(zip(glance.modes, self._trails, strict=False)):
             if mode != MODES.index("SLIP"):
                 continue
-            point = glance.points[k]
+            point = glance.points[k] - way
             place = bisect_right(trail, time, key=lambda band: band.time)
             to_come = (trail[place].begun, trail[place].begin) if place < len(trail) else self._begun.get(k)
             begun, begin = to_come or (time, point)

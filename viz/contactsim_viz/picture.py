@@ -12,7 +12,8 @@ import numpy as np
 from contactsim.errors import ContactSimError, InputError
 
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
-from .figure import Figure, ground_normals
+from .figure import Figure
+from .ground import ground_way
 from .motion import MODES, Motion
 from .overlays import Glance, Overlay, overlays
 from .parts import Look, Pose, Seen, pieces
@@ -97,7 +98,7 @@ class RobotPainter(Painter):
         system = moment.arc.system
         self._figure = Figure(system.robot)
         self._count = len(self._figure.names)
-        motion = self._still(self._figure.configuration(system, moment.x))
+        motion = self._still(moment)
         self._frame = measure(system.robot, system.terrain, motion)
         self.size = self._frame.size
         self._offset = self._frame.target[0] - self._middle(motion.joints[0])
@@ -108,7 +109,7 @@ class RobotPainter(Painter):
         ]
         self.scene = self._scene(moment, motion)
         self._hills = bool(hills(_Still(system, (moment.time,)), self._frame))
-        self._way = self._ground_way(moment)
+        self._way = ground_way(moment.arc.system.terrain, moment.time)
 
     def _scene(self, moment: MomentLike, motion: Motion) -> Scene:
         """What is drawn before the first picture; its nodes are noted."""
@@ -141,8 +142,8 @@ class RobotPainter(Painter):
         """Forward kinematics, the forces of the ground, and what lies over them."""
         arc, figure = moment.arc, self._figure
         q = figure.configuration(arc.system, moment.x)
-        joints, points, modes = figure.joints(q), figure.points(q), figure.modes(arc.system, arc.mode)
-        normals = ground_normals(arc.system.terrain, moment.time, points[: figure.grounded], self._frame)
+        joints, modes = figure.joints(q), figure.modes(arc.system, arc.mode)
+        points, normals = figure.touch(q, arc.system.terrain, moment.time)
         focus = self._middle(joints) + self._offset
         commands = [*self._ground(moment, focus), *self._fresh(moment)]
         rows = untold(len(self.nodes))
@@ -161,8 +162,8 @@ class RobotPainter(Painter):
         rows[:moving, :7] = joints[1:]
         contacts = rows[moving:-1].reshape(self._count, -1, COLUMNS)
         contacts[:, 0, PLACE] = points
-        if self._frame.ground is None:
-            contacts[: len(normals), 0, TURN] = turn_from_z(normals)
+        if self._frame.ground is None and self._count:
+            contacts[:, 0, TURN] = turn_from_z(normals)
         contacts[:, 1 : 1 + len(MODES), VISIBLE] = modes[:, None] == np.arange(len(MODES))
         arrows, forces = contacts[:, 1 + len(MODES) :], self._forces(moment)
         length = np.linalg.norm(forces, axis=1) / self._newton
@@ -170,7 +171,7 @@ class RobotPainter(Painter):
         arrows[:, 0, VISIBLE] = (modes != MODES.index("OPEN")) & (length > _FAINT * self.size)
         fill_arrows(arrows, forces, length)
         if self._hills:
-            rows[-1, PLACE] = self._ground_way(moment) - self._way
+            rows[-1, PLACE] = ground_way(moment.arc.system.terrain, moment.time) - self._way
 
     def _middle(self, joints: Array) -> Array:
         return joints[1:, :3].mean(axis=0) if len(joints) > 1 else np.zeros(3)
@@ -187,24 +188,22 @@ class RobotPainter(Painter):
         """The ground below a robot that has gone far, as it is at this moment."""
         if np.linalg.norm(focus - self._laid) < _STRAY * self.size:
             return []
-        self._laid, self._way = focus, self._ground_way(moment)
+        self._laid, self._way = focus, ground_way(moment.arc.system.terrain, moment.time)
         frame = Frame(self.size, focus[None], self._frame.ground)
         return [*ground_plane(frame), *hills(_Still(moment.arc.system, (moment.time,)), frame)]
 
-    def _ground_way(self, moment: MomentLike) -> Array:
-        """How far a ground that moves as a whole has gone, (3,)."""
-        displacement = getattr(moment.arc.system.terrain, "displacement", None)
-        return np.zeros(3) if displacement is None else np.asarray(displacement(moment.time), dtype=np.float64)
-
-    def _still(self, q: Array) -> Motion:
+    def _still(self, moment: MomentLike) -> Motion:
         """A motion that stays where the session starts; its modes and forces are in the pictures."""
-        joints, points = self._figure.joints(q), self._figure.points(q)
+        q = self._figure.configuration(moment.arc.system, moment.x)
+        joints = self._figure.joints(q)
+        points, normals = self._figure.touch(q, moment.arc.system.terrain, moment.time)
         time, frames = np.array([0.0, 1e-3]), (2, 1, 1)
         return Motion(
             start=0.0,
             time=time,
             joints=np.tile(joints, frames),
             points=np.tile(points, frames),
+            normals=np.tile(normals, frames),
             forces=np.zeros((2, self._count, 3)),
             mode_time=time,
             modes=np.zeros((2, self._count), dtype=np.intp),

@@ -31,7 +31,8 @@ from .commands import (
     track,
     turn_from_z,
 )
-from .layers import Draw
+from .ground import ground_ways
+from .layers import Draw, turning
 from .motion import MODES, Motion
 from .reads import Array, ContactLike, RobotLike, marks
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
@@ -103,7 +104,7 @@ def build(
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
     if surface:
-        tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
+        tracks |= _ground_tracks(traj.system.terrain, motion)
     for index, contact in enumerate(marks(robot)):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
@@ -131,12 +132,9 @@ def hills(traj: Any, frame: Frame) -> list[Command]:
     return [ground_surface(frame, partial(heights, start))]
 
 
-def _ground_tracks(terrain: Any, motion: Motion, start: float) -> dict[str, list[Json]]:
+def _ground_tracks(terrain: Any, motion: Motion) -> dict[str, list[Json]]:
     """The way of a ground that moves as a whole."""
-    displacement: Any = getattr(terrain, "displacement", None)
-    if displacement is None:
-        return {}
-    ways = np.array([displacement(start + t) for t in motion.time])
+    ways = ground_ways(terrain, motion.time + motion.start)
     if not np.ptp(ways, axis=0).any():
         return {}
     return {"/world/ground": [track("position", "vector3", motion.time, ways - ways[0])]}
@@ -272,10 +270,13 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
 
 
 def _contact_tracks(name: str, index: int, motion: Motion) -> dict[str, list[Json]]:
-    tracks = {f"/world/contacts/{name}": [track("position", "vector3", motion.time, motion.points[:, index])]}
+    """Where a contact is, how it lies on the ground, and in which mode it is."""
+    path, time = f"/world/contacts/{name}", motion.time
+    way = track("position", "vector3", time, motion.points[:, index])
+    tracks = {path: [way, turning(time, motion.normals[:, index])]}
     for number, mode in enumerate(MODES):
         shown = switch(motion.mode_time, motion.modes[:, index] == number)
-        tracks[f"/world/contacts/{name}/{mode.lower()}"] = [shown]
+        tracks[f"{path}/{mode.lower()}"] = [shown]
     return tracks
 
 
