@@ -41,6 +41,7 @@ from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_num
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
 FORCE_COLOUR = "#d6336c"
 
+_MOST_MEASURED = 60  # frames in which it is measured how far a robot reaches
 _BOUNDLESS = 1e6  # metres; a floor, or a mesh that is empty
 
 
@@ -150,32 +151,39 @@ def measure(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
     if plane is not None:
         point, normal = (np.asarray(part, dtype=np.float64) for part in plane)
         ground = point, normal / np.linalg.norm(normal)
-    low, high = _extent(robot, motion)
+    boxes = _boxes(robot)
+    first = _corners(boxes, motion, 0)
+    low, high = first.min(axis=0), first.max(axis=0)
     size = max(float(np.linalg.norm(high - low)), 1e-3)
     middle = motion.joints[:, 1:, :3].mean(axis=1) if motion.joints.shape[1] > 1 else np.zeros((len(motion.time), 3))
-    return Frame(size, follow(middle - middle[0] + (low + high) / 2, motion.duration, size, ground), ground)
+    target = follow(middle - middle[0] + (low + high) / 2, motion.duration, size, ground)
+    shown = np.unique(np.linspace(0, len(target) - 1, min(_MOST_MEASURED, len(target))).astype(int))
+    around = np.concatenate([_corners(boxes, motion, k) - target[k] for k in shown])
+    centre = (around.min(axis=0) + around.max(axis=0)) / 2
+    return Frame(size, target + centre, ground, around=around - centre)
 
 
-def _extent(robot: RobotLike, motion: Motion) -> tuple[Array, Array]:
-    """Corners (3,), (3,) of the box around the robot in the first frame, without what is fixed to the world."""
-    corners = [*motion.points[0], *motion.joints[0, 1:, :3]]
+def _boxes(robot: RobotLike) -> list[tuple[int, Array]]:
+    """(joint, corners (8, 3) in its axes) of the box around each visual that is not fixed to the world."""
+    found = []
     for item in robot.visual_model.geometryObjects if robot.visual_model is not None else ():
         item.geometry.computeLocalAABB()
         bounds = np.array([item.geometry.aabb_local.min_, item.geometry.aabb_local.max_])
         if item.parentJoint == 0 or np.abs(bounds).max() > _BOUNDLESS:
             continue
         local = np.array(np.meshgrid(*bounds.T)).reshape(3, -1).T
-        corners += list(_act(motion.joints[0, item.parentJoint], item.placement, local))
-    if not corners:
-        corners = [np.full(3, -0.5), np.full(3, 0.5)]
-    return np.min(corners, axis=0), np.max(corners, axis=0)
+        found.append((item.parentJoint, local @ item.placement.rotation.T + item.placement.translation))
+    return found
 
 
-def _act(joint: Array, placement: Any, local: Array) -> Array:
+def _corners(boxes: Sequence[tuple[int, Array]], motion: Motion, k: int) -> Array:
+    """Points (m, 3) of a frame around all that is drawn of a robot: contacts, joints, and the corners of `boxes`."""
     import pinocchio as pin
 
-    world = pin.XYZQUATToSE3(joint) * placement
-    return local @ world.rotation.T + world.translation
+    places = {joint: pin.XYZQUATToSE3(motion.joints[k, joint]) for joint, _ in boxes}
+    corners = [local @ places[joint].rotation.T + places[joint].translation for joint, local in boxes]
+    found = np.concatenate([motion.points[k], motion.joints[k, 1:, :3], *corners])
+    return found if len(found) else np.array([[-0.5] * 3, [0.5] * 3])
 
 
 def _force_scale(motion: Motion, size: float) -> float:
