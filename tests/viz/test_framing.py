@@ -37,9 +37,7 @@ def corners(robot: Any, joints: np.ndarray) -> np.ndarray:
         item.geometry.computeLocalAABB()
         box = np.array([item.geometry.aabb_local.min_, item.geometry.aabb_local.max_])
         place = pin.XYZQUATToSE3(joints[item.parentJoint]) * item.placement
-        found += [
-            place.act(np.array([box[i, 0], box[j, 1], box[k, 2]])) for i in (0, 1) for j in (0, 1) for k in (0, 1)
-        ]
+        found += [place.act(box[list(end), range(3)]) for end in ends]
     return np.array(found)
 
 

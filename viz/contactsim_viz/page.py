@@ -17,6 +17,7 @@ import numpy as np
 
 from contactsim.errors import InputError
 
+from .packing import share
 from .reads import TrajectoryLike
 from .scene import FORCE_COLOUR, Scene
 from .told import details
@@ -42,7 +43,8 @@ def write(
     """
     import umsgpack
 
-    messages = (umsgpack.packb(command, force_float_precision="single") for command in scene.commands)
+    commands, meshes, uses = share(scene.commands)
+    messages = (umsgpack.packb(command, force_float_precision="single") for command in commands)
     packed = (
         gzip.compress(message, compresslevel=6, mtime=0) for message in messages
     )  # no date: equal runs give equal pages
@@ -50,6 +52,8 @@ def write(
     more = details(traj, linearization)
     run = {
         "commands": [base64.b64encode(part).decode("ascii") for part in packed],
+        "meshes": meshes,
+        "uses": uses,
         "start": start,
         "step": step,
         "speed": speed,
