@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -62,8 +62,9 @@ class Moment:
         start, head: first and last time that was computed [s].
         playing, speed: whether time goes on, and how fast [s/s].
         take: number of times the run was started again.
-        entries: how many of the session's `log` there are.
         note: what went wrong last, in a sentence.
+        log: of the session; it grows.
+        arc_at: the arc of the run at any time between `start` and `head`.
     """
 
     time: float
@@ -73,8 +74,9 @@ class Moment:
     playing: bool
     speed: float
     take: int
-    entries: int
     note: str
+    log: Sequence[Entry]
+    arc_at: Callable[[float], Arc]
 
     @property
     def x(self) -> Array:
@@ -216,7 +218,7 @@ class Session:
         """What there is to see; for the running thread."""
         shown, head = float(self._shown), float(self._simulation.t)
         arc, speed = self._arc_at(shown), self._clock.speed
-        return Moment(shown, arc, self._t0, head, self._playing, speed, self.take, len(self.log), self.note)
+        return Moment(shown, arc, self._t0, head, self._playing, speed, self.take, self.note, self.log, self._arc_at)
 
     # --- what anybody may wish --------------------------------------------------------------------------------
 

@@ -178,6 +178,11 @@ def test_groups_are_shown_and_hidden_as_wished(run: cs.Trajectory, tmp_path: Pat
         cs.export_html(run, tmp_path / "page.html", show=["cone"])
 
 
+def test_an_option_that_the_viewer_does_not_have_is_named(run: cs.Trajectory) -> None:
+    with pytest.raises(InputError, match="no option 'spread'; there are fps, speed, linearization, spreads"):
+        cs.view(run, open_browser=False, spread=())
+
+
 def test_simultaneous_events_tell_their_pieces() -> None:
     class Piece:
         differentiable = False

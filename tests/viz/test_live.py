@@ -151,7 +151,7 @@ def test_arrows_are_the_forces(shown: tuple[Session, Tab]) -> None:
     until(lambda: session.moment.time == session.moment.head)
     settle(session, tab)
     forces = session.system.forces(session.moment.time, session.moment.x, session.moment.arc.mode)
-    per_metre = float(tab.ask("document.getElementById('legend').textContent.match(/= ([0-9.e+]+) N/)[1]"))
+    per_metre = float(tab.ask("document.getElementById('legend').textContent.match(/force, 1 m = ([0-9.e+]+) N/)[1]"))
     for name, force in forces.items():
         turn = pose(tab, f"world/forces/{name}")[3:]
         length = tab.ask(f"{node(f'world/forces/{name}/shaft')}.scale.z")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from contactsim_viz import motion, scene
 from contactsim_viz.motion import MODES
-from contactsim_viz.picture import PLACE, SCALE, TURN, VISIBLE, Painter, Picture, painter
+from contactsim_viz.picture import Painter, Picture, painter
+from contactsim_viz.rows import PLACE, SCALE, TURN, VISIBLE
 from viz_sessions import standing
 
 import contactsim as cs
@@ -26,6 +27,11 @@ class Moment:
 
     time: float
     arc: Any
+    head: float = 0.0
+    log: tuple[Any, ...] = ()
+    start: float = 0.0
+    speed: float = 1.0
+    take: int = 0
 
     @property
     def x(self) -> Any:

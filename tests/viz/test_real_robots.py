@@ -19,16 +19,16 @@ pytestmark = [needs_browser, pytest.mark.slow, pytest.mark.filterwarnings("ignor
 
 SINGLE = 1e-5  # relative to the size of a visual, of corners in single precision
 DEGENERATE = 0.03  # share of the triangles of a file that collision loading leaves out as lines
-# Visuals of each file, and the weight of its page in megabytes: meshes are packed as they are.
+# Visuals of each file, and the weight of its page in megabytes: each mesh is packed once.
 ROBOTS = {
-    "solo12": (17, 2.5),
-    "bolt": (9, 2.0),
-    "go2": (17, 7.0),
-    "a1": (19, 10.0),
-    "hyq": (19, 2.0),
-    "g1": (35, 11.0),
-    "talos": (52, 7.0),
-    "anymal": (18, 16.0),
+    "solo12": (17, 1.2),
+    "bolt": (9, 1.2),
+    "go2": (17, 1.6),
+    "a1": (19, 2.5),
+    "hyq": (19, 1.4),
+    "g1": (35, 3.0),
+    "talos": (52, 1.9),
+    "anymal": (18, 5.0),
 }
 BOXES = """{boxes: Object.fromEntries(PATHS.map((path) => {
   const own = node(path), low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9], corner = new THREE.Vector3();

@@ -93,12 +93,14 @@ class Tab:
     Attributes:
         errors: what the page complained of.
         requests: addresses that it asked for.
+        loads: how many times it was loaded.
     """
 
     def __init__(self, browser: Browser, session: str, target: str) -> None:
         self._browser, self._session, self._target = browser, session, target
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.loads = 0
 
     def note(self, method: str, told: dict[str, Any]) -> None:
         """Keep what the browser tells of the page."""
@@ -110,6 +112,8 @@ class Tab:
             self.errors.append(told["entry"]["text"])
         if method == "Network.requestWillBeSent":
             self.requests.append(told["request"]["url"])
+        if method == "Page.loadEventFired":
+            self.loads += 1
         if method == "Network.webSocketCreated":
             self.requests.append(told["url"])
 
@@ -150,6 +154,15 @@ class Tab:
             f"(() => {{ const list = document.querySelector({json.dumps(selector)}); list.value = {json.dumps(value)};"
             " list.dispatchEvent(new Event('change', {bubbles: true})); })()"
         )
+
+    def reload(self) -> None:
+        """Load the page again."""
+        before, end = self.loads, time.monotonic() + PATIENCE
+        self.call("Page.reload")
+        while self.loads == before:
+            assert time.monotonic() < end, "the page is not loaded again"
+            time.sleep(GLANCE)
+            self._browser.call("Target.getTargets")  # what happened meanwhile is noted
 
     def close(self) -> None:
         """Close the page as a user does."""

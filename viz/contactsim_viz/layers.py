@@ -7,9 +7,9 @@ Each layer is a group of nodes below one path, which the page shows and hides as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,9 @@ from .commands import (
     track,
     turn_from_z,
 )
+from .ground import ground_ways, touch_points
 from .motion import MODES, Motion
-from .reads import Array
+from .reads import Array, RobotLike, marks
 from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .stage import Frame, round_number
 
@@ -36,14 +37,15 @@ IMPULSE_COLOUR, STICK_CONE, SLIP_CONE, TRACE_COLOUR = "#7a3ff2", "#12b76a", "#f7
 
 _SLANT = 0.16  # of a robot's size: side of a friction cone
 _GLASS = 0.2  # opacity of a cone
-_LONGEST = 0.3  # of a robot's size: arrow of a strong impulse
-_FLASH = 0.3  # seconds on the screen that an impulse is seen
-_FAINTEST = 5e-3  # of the strongest impulse, below which none flashes: the last of many small bounces
+LONGEST = 0.3  # of a robot's size: arrow of a strong impulse
+FLASH = 0.3  # seconds on the screen that an impulse is seen
+FAINTEST = 5e-3  # of the strongest impulse, below which none flashes: the last of many small bounces
 _RING = 0.09  # of a robot's size: radius of the ring that a flash ends with
-_WIDTH, _LIFT = 0.016, 0.0015  # of a robot's size: width of a trace, and its height above ground
-_CHUNK = 0.02  # of a robot's size: length of a trace that appears at once
+FLASHES_FROM = 0.35  # of its last size: the ring at first
+WIDTH, LIFT = 0.016, 0.0015  # of a robot's size: width of a trace, and its height above ground
+CHUNK = 0.02  # of a robot's size: length of a trace that appears at once
 _MOST_CHUNKS = 500  # of all traces together; more are made longer
-_LEAST = 1e-3  # of a robot's size: a slip that is shorter leaves no trace
+LEAST = 1e-3  # of a robot's size: a slip that is shorter leaves no trace
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,6 @@ def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
     """
     shapes: list[Command] = []
     tracks: dict[str, list[Json]] = {}
-    directions = _normals(traj, motion, frame)
     coefficients = _coefficients(traj, motion)
     if coefficients is None:
         return None
@@ -85,28 +86,33 @@ def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
         path = f"/world/cones/{node_name(contact.name)}"
         tracks[path] = [
             track("position", "vector3", motion.time, motion.points[:, index]),
-            _turning(motion.time, directions[:, index]),
+            turning(motion.time, motion.normals[:, index]),
         ]
         for number, (mode, colour) in enumerate((("STICK", STICK_CONE), ("SLIP", SLIP_CONE))):
             closed = motion.modes[:, index] == MODES.index(mode)
             values = coefficients[:, index, number]
             for k, value in enumerate(np.unique(values[closed & (values > 0.0)])):
                 node = f"{path}/{mode.lower()}{k}"
-                shapes += [put(node, _cone(float(value), frame.size, colour)), shadowless(node)]
+                shapes += [put(node, cone(float(value), frame.size, colour)), shadowless(node)]
                 tracks[node] = [switch(motion.mode_time, closed & (values == value))]
     return Layer("cones", "/world/cones", shapes, tracks, shown=False) if shapes else None
 
 
-def _cone(friction: float, size: float, colour: str) -> Json:
+def cone(friction: float, size: float, colour: str) -> Json:
     """An open cone, tip at the origin, around the z axis."""
-    angle = float(np.arctan(friction))
-    height, radius = _SLANT * size * np.cos(angle), _SLANT * size * np.sin(angle)
+    radius, _, height = (float(x) for x in slant(np.array([friction]), size)[0])
     colours = rgba(colour)
     colours[3] = _GLASS
     matrix = np.eye(4)
     matrix[2, 3] = height / 2
-    shape = cylinder(0.0, float(radius), float(height)) | {"openEnded": True}
+    shape = cylinder(0.0, radius, height) | {"openEnded": True}
     return mesh(shape, glowing(colour, _GLASS) | {"depthWrite": False}, matrix @ Y_TO_Z)
+
+
+def slant(friction: Array, size: float) -> Array:
+    """Radii along x and y, and heights, (n, 3), of cones with coefficients (n,), whose sides are equally long."""
+    angle = np.arctan(friction)
+    return _SLANT * size * np.column_stack([np.sin(angle), np.sin(angle), np.cos(angle)])
 
 
 def shadowless(path: str) -> Command:
@@ -124,19 +130,7 @@ def _coefficients(traj: Any, motion: Motion) -> Array | None:
     return np.array([known[id(system)] for system in systems])
 
 
-def _normals(traj: Any, motion: Motion, frame: Frame) -> Array:
-    """Normal of the ground (n, nc, 3) at each contact."""
-    terrain = traj.system.terrain
-    if frame.ground is not None or not hasattr(terrain, "surface"):
-        return np.broadcast_to(frame.normal, motion.points.shape)
-    rows = [
-        terrain.surface(float(t), points).normal
-        for t, points in zip(motion.time + motion.start, motion.points, strict=True)
-    ]
-    return np.array(rows).reshape(motion.points.shape)
-
-
-def _turning(time: Array, normals: Array) -> Json:
+def turning(time: Array, normals: Array) -> Json:
     """Track of turns from the z axis to `normals` (n, 3); one key where they stay."""
     still = bool((normals == normals[0]).all())
     return track(
@@ -150,42 +144,67 @@ def _turning(time: Array, normals: Array) -> Json:
 def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
     """An arrow that flashes where a contact took an impulse, and a ring that widens on the ground."""
     found = _hits(traj, motion)
-    strongest = max((float(np.linalg.norm(impulse)) for hits in found.values() for _, _, impulse in hits), default=0.0)
+    strongest = max((float(np.linalg.norm(hit.impulse)) for hits in found.values() for hit in hits), default=0.0)
     if strongest <= 0.0:
         return None
     found = {
         name: kept
         for name, hits in found.items()
-        if (kept := [hit for hit in hits if np.linalg.norm(hit[2]) >= _FAINTEST * strongest])
+        if (kept := [hit for hit in hits if np.linalg.norm(hit.impulse) >= FAINTEST * strongest])
     }
-    newton = round_number(strongest / (_LONGEST * frame.size))
+    newton = round_number(strongest / (LONGEST * frame.size))
     shapes: list[Command] = []
     tracks: dict[str, list[Json]] = {}
     for name, hits in found.items():
         path = f"/world/impulses/{node_name(name)}"
-        shapes += _flash(path, frame)
+        shapes += flash(path, frame)
         tracks |= _flashing(path, hits, motion, 1.0 / newton)
-    return Layer(
-        "impulses", "/world/impulses", shapes, tracks, legend={f"impulse, 1 m = {newton:g} N s": IMPULSE_COLOUR}
-    )
+    return Layer("impulses", "/world/impulses", shapes, tracks, legend={impulse_words(newton): IMPULSE_COLOUR})
 
 
-def _hits(traj: Any, motion: Motion) -> dict[str, list[tuple[float, Array, Array]]]:
-    """{contact: (seconds after the start, point (3,), impulse (3,) in world axes) in the order of time}."""
-    robot = traj.system.robot
-    order = {contact.name: k for k, contact in enumerate(robot.contacts)}
-    out: dict[str, list[tuple[float, Array, Array]]] = {}
+class Hit(NamedTuple):
+    """What a contact took at an event.
+
+    Attributes:
+        time: of the run [s].
+        point: (3,) where, metres.
+        impulse: (3,) newton second, world axes.
+        normal: (3,) of the ground; between two bodies the impulse itself.
+    """
+
+    time: float
+    point: Array
+    impulse: Array
+    normal: Array
+
+
+def hits_of(event: Any, robot: RobotLike) -> dict[str, Hit]:
+    """{contact: what it took} at an event."""
+    places = {contact.name: k for k, contact in enumerate(marks(robot))}
+    given = {n: np.asarray(p, dtype=float) for n, p in getattr(event, "impulses", {}).items() if n in places}
+    given = {name: p for name, p in given.items() if p.shape == (3,) and p.any()}
+    if not given:
+        return {}
+    time = float(event.time)
+    points, normals = touch_points(robot, np.asarray(event.state_pre.q), event.system.terrain, time)
+    count = len(robot.contacts)
+    return {
+        name: Hit(time, points[places[name]], p, normals[places[name]] if places[name] < count else p)
+        for name, p in given.items()
+    }
+
+
+def _hits(traj: Any, motion: Motion) -> dict[str, list[Hit]]:
+    """{contact: what it took in the order of time, counted from the start}."""
+    out: dict[str, list[Hit]] = {}
     for event in traj.events:
-        given = {n: np.asarray(p, dtype=float) for n, p in getattr(event, "impulses", {}).items() if n in order}
-        given = {name: p for name, p in given.items() if p.shape == (3,) and np.linalg.norm(p) > 0.0}
-        if given:
-            points = np.asarray(robot.contact_positions(np.asarray(event.state_pre.q)), dtype=float)
-        for name, impulse in given.items():
-            out.setdefault(name, []).append((float(event.time) - motion.start, points[order[name]], impulse))
+        for name, hit in hits_of(event, traj.system.robot).items():
+            out.setdefault(name, []).append(hit._replace(time=hit.time - motion.start))
     return out
 
 
-def _flash(path: str, frame: Frame) -> list[Command]:
+def flash(path: str, frame: Frame) -> list[Command]:
+    """The arrow of an impulse, and the ring on the ground below it."""
     violet, upwards = glowing(IMPULSE_COLOUR), np.eye(4)
     upwards[2, 3] = 0.5
     size = frame.size
@@ -200,9 +219,14 @@ def _flash(path: str, frame: Frame) -> list[Command]:
         put(f"{path}/arrow/shaft", mesh(rod, violet, upwards @ Y_TO_Z)),
         put(f"{path}/arrow/head", mesh(tip, violet, Y_TO_Z)),
         place(f"{path}/ring", placed(np.zeros(3), facing(frame.normal))),
-        put(f"{path}/ring", mesh(ring, glowing(IMPULSE_COLOUR, 0.8), _raised(_LIFT * size))),
+        put(f"{path}/ring", mesh(ring, glowing(IMPULSE_COLOUR, 0.8), _raised(LIFT * size))),
         shadowless(f"{path}/ring"),
     ]
+
+
+def impulse_words(newton: float) -> str:
+    """What the legend says of arrows of so many newton seconds per metre."""
+    return f"impulse, 1 m = {newton:g} N s"
 
 
 def _raised(height: float) -> Array:
@@ -211,13 +235,13 @@ def _raised(height: float) -> Array:
     return matrix
 
 
-def _flashing(path: str, hits: Sequence[tuple[float, Array, Array]], motion: Motion, scale: float) -> dict[str, Any]:
+def _flashing(path: str, hits: Sequence[Hit], motion: Motion, scale: float) -> dict[str, Any]:
     """Tracks of one contact's arrow and ring: still through each flash, moved where they are not seen."""
-    starts = np.array([time for time, _, _ in hits])
-    ends = np.minimum(starts + _FLASH * motion.speed, np.append(starts[1:], np.inf))
+    starts = np.array([hit.time for hit in hits])
+    ends = np.minimum(starts + FLASH * motion.speed, np.append(starts[1:], np.inf))
     ends = np.nextafter(ends.astype(np.float32), np.float32(-np.inf)).astype(float)
     keep = ends > starts.astype(np.float32)
-    points, pushes = (np.array([hit[k] for hit in hits])[keep] for k in (1, 2))
+    points, pushes, normals = (np.array([hit[k] for hit in hits])[keep] for k in (1, 2, 3))
     time = np.column_stack([starts[keep], ends[keep]]).ravel()
     twice = np.repeat(np.arange(len(points)), 2)
     length = scale * np.linalg.norm(pushes, axis=1)
@@ -226,13 +250,13 @@ def _flashing(path: str, hits: Sequence[tuple[float, Array, Array]], motion: Mot
     seen = np.concatenate([[0.0], time]), np.append(False, np.arange(len(time)) % 2 == 0)
     first = 1 if time[0] <= 0.0 else 0
     shown = switch(seen[0][first:], seen[1][first:])
-    widths = np.tile([[0.35] * 3, [1.0] * 3], (len(points), 1))
+    widths = np.tile([[FLASHES_FROM] * 3, [1.0] * 3], (len(points), 1))
     return {
         path: [track("position", "vector3", time, points[twice]), shown],
         f"{path}/arrow": [track("quaternion", "quaternion", time, turn_from_z(pushes)[twice])],
         f"{path}/arrow/shaft": [track("scale", "vector3", time, along[twice])],
         f"{path}/arrow/head": [track("position", "vector3", time, tips[twice])],
-        f"{path}/ring": [track("scale", "vector3", time, widths)],
+        f"{path}/ring": [track("scale", "vector3", time, widths), turning(time, normals[twice])],
     }
 
 
@@ -240,11 +264,12 @@ def _flashing(path: str, hits: Sequence[tuple[float, Array, Array]], motion: Mot
 
 
 def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
-    """A ribbon on the ground along the way that each contact slipped; it grows as the contact moves."""
-    normals = _normals(traj, motion, frame)
-    slips = [slip for index in range(motion.points.shape[1]) for slip in _slips(motion, normals, index, frame.size)]
+    """A ribbon along the way that each contact slipped; it grows as the contact moves, and goes with the ground."""
+    ways = ground_ways(traj.system.terrain, motion.time + motion.start)
+    on_ground, count = replace(motion, points=motion.points - ways[:, None]), len(traj.system.robot.contacts)
+    slips = [slip for index in range(count) for slip in _slips(on_ground, index, frame.size)]
     length = sum(float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum()) for _, _, points, _ in slips)
-    chunk = max(_CHUNK * frame.size, length / _MOST_CHUNKS)
+    chunk = max(CHUNK * frame.size, length / _MOST_CHUNKS)
     shapes: list[Command] = []
     tracks: dict[str, list[Json]] = {}
     names = [node_name(contact.name) for contact in traj.system.robot.contacts]
@@ -254,13 +279,15 @@ def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
             part = slice(first, last + 1)
             shapes.append(put(path, _ribbon(points[part], normal[part], frame.size)))
             tracks[path] = [switch(np.array([0.0, times[last]]), np.array([False, True]))] if times[last] > 0.0 else []
+    if ways.any():
+        tracks["/world/traces"] = [track("position", "vector3", motion.time, ways)]
     return Layer("traces", "/world/traces", shapes, {path: t for path, t in tracks.items() if t}) if shapes else None
 
 
 Slip = tuple[int, Array, Array, Array]  # contact, times (k,), points (k, 3), normals (k, 3)
 
 
-def _slips(motion: Motion, normals: Array, index: int, size: float) -> list[Slip]:
+def _slips(motion: Motion, index: int, size: float) -> list[Slip]:
     """The ways of one contact while it slips: the frames inside, and the ends in between by interpolation."""
     on = motion.modes[:, index] == MODES.index("SLIP")
     edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))
@@ -272,9 +299,9 @@ def _slips(motion: Motion, normals: Array, index: int, size: float) -> list[Slip
         times = np.concatenate([[begin], inside, [until]])
         points, normal = (
             np.column_stack([np.interp(times, motion.time, column) for column in values[:, index].T])
-            for values in (motion.points, normals)
+            for values in (motion.points, motion.normals)
         )
-        if until > begin and np.linalg.norm(np.diff(points, axis=0), axis=1).sum() > _LEAST * size:
+        if until > begin and np.linalg.norm(np.diff(points, axis=0), axis=1).sum() > LEAST * size:
             out.append((index, times, points, normal))
     return out
 
@@ -291,20 +318,24 @@ def _ribbon(points: Array, normals: Array, size: float) -> Json:
     along = np.gradient(points, axis=0)
     across = np.cross(normals, along)
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12 * size)
-    middle = points + _LIFT * size * normals
-    half = 0.5 * _WIDTH * size * across
+    middle = points + LIFT * size * normals
+    half = 0.5 * WIDTH * size * across
     vertices = np.stack([middle - half, middle + half], axis=1).reshape(-1, 3)
     k = 2 * np.arange(len(points) - 1)[:, None]
     faces = np.concatenate([k + np.array([[0, 2, 3]]), k + np.array([[0, 3, 1]])])
+    return mesh(triangles(vertices, faces), trace_paint(), np.eye(4))
+
+
+def trace_paint() -> Json:
+    """The material of traces."""
     colour = rgba(TRACE_COLOUR)
-    material = {
+    return {
         "type": "MeshBasicMaterial",
         "color": colour_code(colour),
         "side": 2,
         "opacity": 0.75,
         "transparent": True,
     }
-    return mesh(triangles(vertices, faces), material, np.eye(4))
 
 
 ROBOT_LAYERS: tuple[Draw, ...] = (friction_cones, impulses, slip_traces)

@@ -15,6 +15,7 @@ import secrets
 import struct
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, final
 from urllib.parse import parse_qs
@@ -26,7 +27,7 @@ from contactsim.errors import InputError
 from . import messages, page
 from .picture import Picture, pack, painter
 from .reads import SessionLike
-from .scene import MODE_COLOURS
+from .scene import MODE_COLOURS, switched
 from .serve import announce
 from .server import Client, Server
 
@@ -62,16 +63,25 @@ class Live:
         session: what is shown.
         port: where the page is served; 0: any that is free.
         plays: the session is played when a page has drawn it for the first time.
+        show, hide: groups that are seen when the page opens, and those that are not.
 
     Raises:
-        InputError: the session's system has no geometry to show.
+        InputError: the session's system has no geometry to show, or no such group.
     """
 
     period = PERIOD
 
-    def __init__(self, session: SessionLike, port: int = 0, plays: bool = False) -> None:
+    def __init__(
+        self,
+        session: SessionLike,
+        port: int = 0,
+        plays: bool = False,
+        show: Sequence[str] = (),
+        hide: Sequence[str] = (),
+    ) -> None:
         self.session, self._plays = session, plays
         self._painter = painter(session.moment)
+        self._groups = switched(self._painter.scene.groups, show, hide)
         self._id = secrets.token_hex(8)
         self._commands = [pack(command) for command in self._painter.scene.commands]
         self._picture = (0, b"")
@@ -164,6 +174,7 @@ class Live:
             "type": "hello",
             "id": self._id,
             "size": self._painter.size,
+            "groups": self._groups,
             "colours": {mode.lower(): code for mode, code in MODE_COLOURS.items()},
         }
         client.send(json.dumps(hello))
@@ -261,11 +272,17 @@ def _packed(moment: Any, picture: Picture) -> bytes:
     return struct.pack("<II", _PICTURE, len(text)) + text + picture.rows.astype("<f4").tobytes()
 
 
-def show(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
+def show(
+    session: SessionLike,
+    open_browser: bool = True,
+    port: int = 0,
+    shown: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+) -> Any:
     """Show a session in the browser and run it, until it is closed or Ctrl-C; returns what its `run` returns.
 
     One that is not played yet is played from the first look on.
     """
-    with Live(session, port, plays=not session.moment.playing) as live:
+    with Live(session, port, not session.moment.playing, shown, hidden) as live:
         announce(live.address, open_browser)
         return session.run()

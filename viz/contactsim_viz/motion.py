@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .reads import Array, RobotLike, TrajectoryLike, mark_positions, marks
+from .ground import touch_points
+from .reads import Array, RobotLike, TrajectoryLike, marks
 
 MODES = ("OPEN", "STICK", "SLIP")
 SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
@@ -21,7 +22,8 @@ class Motion:
         start: time of the first frame, seconds.
         time: (n,) seconds after `start`.
         joints: (n, nj, 7) joint placements: position and unit quaternion (x, y, z, w).
-        points: (n, nc, 3) contact points.
+        points: (n, nc, 3) where contacts touch, or would.
+        normals: (n, nc, 3) of the ground there.
         forces: (n, nc, 3) contact forces, newton.
         mode_time: (m,) seconds after `start`: each frame and each event.
         modes: (m, nc) indices into `MODES`; row k holds from `mode_time[k]` to `mode_time[k + 1]`.
@@ -33,6 +35,7 @@ class Motion:
     time: Array
     joints: Array
     points: Array
+    normals: Array
     forces: Array
     mode_time: Array
     modes: np.ndarray
@@ -57,13 +60,15 @@ def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> Motion:
     frames = frame_times(start, end, step)
     names = [contact.name for contact in marks(robot)]
     states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
+    touched = [touch_points(robot, q, traj.system.terrain, float(t)) for q, t in zip(states, frames, strict=True)]
     events = np.array([event.time for event in traj.events], dtype=np.float64)
     mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
     return Motion(
         start=start,
         time=frames - start,
         joints=_joints(robot, states),
-        points=np.array([_points(robot, q) for q in states]),
+        points=np.array([points for points, _ in touched]),
+        normals=np.array([normals for _, normals in touched]),
         forces=np.array([_forces(traj, float(t), names) for t in frames]),
         mode_time=mode_time - start,
         modes=_modes(traj, mode_time, names),
@@ -86,10 +91,6 @@ def _joints(robot: RobotLike, states: Sequence[Array]) -> Array:
         pin.forwardKinematics(robot.model, data, q)
         frame[:] = [pin.SE3ToXYZQUAT(placement) for placement in data.oMi]
     return result
-
-
-def _points(robot: RobotLike, q: Array) -> Array:
-    return mark_positions(robot, q)
 
 
 def _forces(traj: TrajectoryLike, t: float, names: Sequence[str]) -> Array:

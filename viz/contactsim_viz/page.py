@@ -17,12 +17,14 @@ import numpy as np
 
 from contactsim.errors import InputError
 
+from .packing import share
 from .reads import TrajectoryLike
 from .scene import FORCE_COLOUR, Scene
 from .told import details
 
 _MOST_TICKS = 400  # more events than this would paint the time line grey
 _MOST_LINES = 1000  # of the list of events
+_SHARED = {"@STYLE@": "page.css", "@SHARED@": "page.js", "@BAR@": "bar.html"}
 _LONGEST_WORD = 60  # of a value in it, in characters
 
 
@@ -41,7 +43,8 @@ def write(
     """
     import umsgpack
 
-    messages = (umsgpack.packb(command, force_float_precision="single") for command in scene.commands)
+    commands, meshes, uses = share(scene.commands)
+    messages = (umsgpack.packb(command, force_float_precision="single") for command in commands)
     packed = (
         gzip.compress(message, compresslevel=6, mtime=0) for message in messages
     )  # no date: equal runs give equal pages
@@ -49,6 +52,8 @@ def write(
     more = details(traj, linearization)
     run = {
         "commands": [base64.b64encode(part).decode("ascii") for part in packed],
+        "meshes": meshes,
+        "uses": uses,
         "start": start,
         "step": step,
         "speed": speed,
@@ -65,15 +70,13 @@ def write(
         "@LEGEND@": legend(scene),
         "@RUN@": json.dumps(run).replace("</", "<\\/"),
         "@MESHCAT@": bundle(),
-        "@LAYERS@": _file("layers.js"),
-        "@LAYERSTYLE@": _file("layers.css"),
     }
     return filled("page.html", parts)
 
 
 def filled(name: str, parts: Mapping[str, str]) -> str:
     """A page of this package with {mark: text} put in, and what all pages share."""
-    shared = {mark: _file(other) for mark, other in (("@STYLE@", "page.css"), ("@SHARED@", "page.js"))}
+    shared = {mark: _file(other) for mark, other in _SHARED.items()}
     texts = {**shared, **parts}
     return re.sub("|".join(texts), lambda mark: texts[mark[0]], _file(name))
 

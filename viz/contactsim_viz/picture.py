@@ -1,9 +1,4 @@
-"""Pictures of single moments: the poses of everything drawn, for a page that is looking on.
-
-A picture has one row of numbers for each node of the scene; NaN leaves what it stands for as it is:
-
-    x, y, z [m]   quaternion x, y, z, w   scale along x, y, z   visible (0 or 1)
-"""
+"""Pictures of single moments: the poses of everything drawn, for a page that is looking on; see `rows`."""
 
 from __future__ import annotations
 
@@ -17,9 +12,13 @@ import numpy as np
 from contactsim.errors import ContactSimError, InputError
 
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
-from .motion import MODES, Motion, mode_index
+from .figure import Figure
+from .ground import ground_way
+from .motion import MODES, Motion
+from .overlays import Glance, Overlay, overlays
 from .parts import Look, Pose, Seen, pieces
-from .reads import Array, MomentLike, mark_positions, marks
+from .reads import Array, MomentLike
+from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .scene import Scene, hills, joint_path, measure
 from .scene import build as build_robot
 from .shapes import paint
@@ -27,8 +26,6 @@ from .sketch import Sketch, drawn, quaternions, read_drawing, setting
 from .sketch import measure as measure_sketch
 from .stage import Frame, ground_plane, plane_of, round_number
 
-COLUMNS = 11
-PLACE, TURN, SCALE, VISIBLE = slice(0, 3), slice(3, 7), slice(7, 10), 10
 _STANDING = 0.25  # of a robot's size: length of the arrow of its weight, shared by half of its contacts
 _STRAY = 3.0  # of a robot's size, after which the ground is laid anew below it
 _ROOM = 1.3  # around a drawing, of which nobody knows yet how far it will reach
@@ -95,70 +92,89 @@ def painter(moment: MomentLike) -> Painter:
 
 
 class RobotPainter(Painter):
-    """Draws a robot with its contacts and their forces."""
+    """Draws a robot with its contacts and their forces, and what lies over it."""
 
     def __init__(self, moment: MomentLike) -> None:
-        import pinocchio as pin
-
         system = moment.arc.system
-        self._robot, self._count = system.robot, len(marks(system.robot))
-        self._data = self._robot.model.createData()
-        self._pin: Any = pin
-        q = self._configuration(moment)
-        motion = self._still(q)
-        self._frame = measure(self._robot, system.terrain, motion)
+        self._figure = Figure(system.robot)
+        self._count = len(self._figure.names)
+        motion = self._still(moment)
+        self._frame = measure(system.robot, system.terrain, motion)
         self.size = self._frame.size
         self._offset = self._frame.target[0] - self._middle(motion.joints[0])
         self._laid = self._frame.target[0]
         self._newton = round_number(self._typical_force(system) / (_STANDING * self.size))
+        self._overlays: list[tuple[Overlay, list[int]]] = [
+            (overlay, []) for overlay in overlays(self._figure, system, self._frame)
+        ]
+        self.scene = self._scene(moment, motion)
+        self._hills = bool(hills(_Still(system, (moment.time,)), self._frame))
+        self._way = ground_way(moment.arc.system.terrain, moment.time)
+
+    def _scene(self, moment: MomentLike, motion: Motion) -> Scene:
+        """What is drawn before the first picture; its nodes are noted."""
+        system = moment.arc.system
         built = build_robot(_Still(system, (moment.time,)), motion)
-        force_scale = None if built.force_scale is None else self._newton
-        self.scene = Scene(built.commands[:-1], built.legend, force_scale)
-        self._names = [contact.name for contact in marks(self._robot)]
-        self.nodes = [joint_path(self._robot, index) for index in range(1, self._robot.model.njoints)]
-        for name in map(node_name, self._names):
+        self.nodes = [joint_path(system.robot, index) for index in range(1, system.robot.model.njoints)]
+        for name in map(node_name, self._figure.names):
             self.nodes += [f"/world/contacts/{name}", *(f"/world/contacts/{name}/{mode.lower()}" for mode in MODES)]
             self.nodes += [f"/world/forces/{name}{part}" for part in ("", "/shaft", "/head")]
         self.nodes.append("/world/ground")
-        self._hills = bool(hills(_Still(system, (moment.time,)), self._frame))
-        self._way = self._ground_way(moment)
+        self._own = len(self.nodes)
+        legend, groups = dict(built.legend), dict(built.groups)
+        for overlay, _ in self._overlays:
+            legend |= overlay.legend
+            groups[overlay.name] = overlay.path, overlay.shown
+        commands = [*built.commands[:-1], *self._fresh(moment)]
+        return Scene(commands, legend, None if built.force_scale is None else self._newton, groups=groups)
+
+    def _fresh(self, moment: MomentLike) -> list[Command]:
+        """What overlays draw for the first time; their new nodes come behind all others."""
+        commands: list[Command] = []
+        for overlay, places in self._overlays:
+            commands += overlay.fresh(moment)
+            new = overlay.nodes[len(places) :]
+            places += range(len(self.nodes), len(self.nodes) + len(new))
+            self.nodes += new
+        return commands
 
     def paint(self, moment: MomentLike) -> Picture:
-        """Forward kinematics, and the forces of the ground."""
-        q = self._configuration(moment)
-        joints, points = self._joints(q), self._points(q)
-        modes = self._modes(moment)
-        rows = np.full((len(self.nodes), COLUMNS), np.nan)
+        """Forward kinematics, the forces of the ground, and what lies over them."""
+        arc, figure = moment.arc, self._figure
+        q = figure.configuration(arc.system, moment.x)
+        joints, modes = figure.joints(q), figure.modes(arc.system, arc.mode)
+        points, normals = figure.touch(q, arc.system.terrain, moment.time)
+        focus = self._middle(joints) + self._offset
+        commands = [*self._ground(moment, focus), *self._fresh(moment)]
+        rows = untold(len(self.nodes))
+        self._fill(rows[: self._own], moment, joints, points, normals, modes)
+        glance = Glance(moment, points, normals, modes)
+        for overlay, places in self._overlays:
+            rows[places] = overlay.rows(glance)
+        shown = {name: MODES[mode].lower() for name, mode in zip(figure.names, modes, strict=True)}
+        return Picture(rows, focus, "", shown, commands)
+
+    def _fill(
+        self, rows: Array, moment: MomentLike, joints: Array, points: Array, normals: Array, modes: np.ndarray
+    ) -> None:
+        """Rows of joints, contacts, forces and ground."""
         moving = len(joints) - 1
         rows[:moving, :7] = joints[1:]
         contacts = rows[moving:-1].reshape(self._count, -1, COLUMNS)
         contacts[:, 0, PLACE] = points
+        if self._frame.ground is None and self._count:
+            contacts[:, 0, TURN] = turn_from_z(normals)
         contacts[:, 1 : 1 + len(MODES), VISIBLE] = modes[:, None] == np.arange(len(MODES))
-        self._arrows(contacts[:, 1 + len(MODES) :], points, self._forces(moment), modes != MODES.index("OPEN"))
-        focus = self._middle(joints) + self._offset
-        ground = self._ground(moment, focus)
+        arrows, forces = contacts[:, 1 + len(MODES) :], self._forces(moment)
+        length = np.linalg.norm(forces, axis=1) / self._newton
+        arrows[:, 0, PLACE] = points
+        arrows[:, 0, VISIBLE] = (modes != MODES.index("OPEN")) & (length > _FAINT * self.size)
+        fill_arrows(arrows, forces, length)
         if self._hills:
-            rows[-1, PLACE] = self._ground_way(moment) - self._way
-        shown = {name: MODES[mode].lower() for name, mode in zip(self._names, modes, strict=True)}
-        return Picture(rows, focus, "", shown, ground)
-
-    def _configuration(self, moment: MomentLike) -> Array:
-        return np.asarray(moment.arc.system.state(moment.x).q, dtype=np.float64)
-
-    def _joints(self, q: Array) -> Array:
-        model, data = self._robot.model, self._data
-        self._pin.forwardKinematics(model, data, q)
-        return np.array([self._pin.SE3ToXYZQUAT(placement) for placement in data.oMi])
-
-    def _points(self, q: Array) -> Array:
-        return mark_positions(self._robot, q)
+            rows[-1, PLACE] = ground_way(moment.arc.system.terrain, moment.time) - self._way
 
     def _middle(self, joints: Array) -> Array:
         return joints[1:, :3].mean(axis=0) if len(joints) > 1 else np.zeros(3)
-
-    def _modes(self, moment: MomentLike) -> np.ndarray:
-        named = moment.arc.system.named_modes(moment.arc.mode)
-        return np.array([mode_index(named[name].name) for name in self._names], dtype=np.intp)
 
     def _forces(self, moment: MomentLike) -> Array:
         """Forces (nc, 3); none where the contact problem has no solution at this moment."""
@@ -166,38 +182,28 @@ class RobotPainter(Painter):
             found = moment.arc.system.forces(moment.time, moment.x, moment.arc.mode)
         except ContactSimError:
             return np.zeros((self._count, 3))
-        return np.array([found[name] for name in self._names], dtype=np.float64).reshape(self._count, 3)
-
-    def _arrows(self, rows: Array, points: Array, forces: Array, closed: np.ndarray) -> None:
-        """Fill the rows (nc, 3, COLUMNS) of arrows, their shafts and heads."""
-        length = np.linalg.norm(forces, axis=1) / self._newton
-        rows[:, 0, PLACE], rows[:, 0, TURN] = points, turn_from_z(forces) if self._count else np.zeros((0, 4))
-        rows[:, 0, VISIBLE] = closed & (length > _FAINT * self.size)
-        rows[:, 1, SCALE] = np.column_stack([np.ones((self._count, 2)), np.maximum(length, 1e-6)])
-        rows[:, 2, PLACE] = np.column_stack([np.zeros((self._count, 2)), length])
+        return np.array([found[name] for name in self._figure.names], dtype=np.float64).reshape(self._count, 3)
 
     def _ground(self, moment: MomentLike, focus: Array) -> list[Command]:
         """The ground below a robot that has gone far, as it is at this moment."""
         if np.linalg.norm(focus - self._laid) < _STRAY * self.size:
             return []
-        self._laid, self._way = focus, self._ground_way(moment)
+        self._laid, self._way = focus, ground_way(moment.arc.system.terrain, moment.time)
         frame = Frame(self.size, focus[None], self._frame.ground)
         return [*ground_plane(frame), *hills(_Still(moment.arc.system, (moment.time,)), frame)]
 
-    def _ground_way(self, moment: MomentLike) -> Array:
-        """How far a ground that moves as a whole has gone, (3,)."""
-        displacement = getattr(moment.arc.system.terrain, "displacement", None)
-        return np.zeros(3) if displacement is None else np.asarray(displacement(moment.time), dtype=np.float64)
-
-    def _still(self, q: Array) -> Motion:
+    def _still(self, moment: MomentLike) -> Motion:
         """A motion that stays where the session starts; its modes and forces are in the pictures."""
-        joints, points = self._joints(q), self._points(q)
+        q = self._figure.configuration(moment.arc.system, moment.x)
+        joints = self._figure.joints(q)
+        points, normals = self._figure.touch(q, moment.arc.system.terrain, moment.time)
         time, frames = np.array([0.0, 1e-3]), (2, 1, 1)
         return Motion(
             start=0.0,
             time=time,
             joints=np.tile(joints, frames),
             points=np.tile(points, frames),
+            normals=np.tile(normals, frames),
             forces=np.zeros((2, self._count, 3)),
             mode_time=time,
             modes=np.zeros((2, self._count), dtype=np.intp),
@@ -206,9 +212,8 @@ class RobotPainter(Painter):
 
     def _typical_force(self, system: Any) -> float:
         """The share of the weight on each of half of the contacts [N]."""
-        mass = self._pin.computeTotalMass(self._robot.model)
         gravity = float(np.linalg.norm(getattr(system, "gravity", 9.81))) or 9.81
-        return float(mass * gravity / max(1.0, self._count / 2)) or 1.0
+        return float(self._figure.mass * gravity / max(1.0, self._count / 2)) or 1.0
 
 
 @dataclass(frozen=True)
@@ -249,7 +254,7 @@ class SketchPainter(Painter):
         parts = self._straightened(found)
         commands: list[Command] = []
         shown = [(self._index(name, look, pose, commands), look, pose) for name, (look, pose) in parts.items()]
-        rows = np.full((len(self.nodes), COLUMNS), np.nan)
+        rows = untold(len(self.nodes))
         rows[:, VISIBLE] = 0.0
         for index, look, pose in shown:
             self._fill(rows[index], self.nodes[index], look, pose)

@@ -100,6 +100,29 @@ class MomentLike(Protocol):
     def x(self) -> Any:
         """Plain state."""
 
+    @property
+    def start(self) -> float:
+        """First time of the run, seconds."""
+
+    @property
+    def head(self) -> float:
+        """Last time that was computed, seconds."""
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the run in a second; may be infinite."""
+
+    @property
+    def take(self) -> int:
+        """Number of times the run was started again."""
+
+    @property
+    def log(self) -> Sequence[Any]:
+        """What happened up to `head`: entries with `time` and `event` (None for a change that somebody made)."""
+
+    def arc_at(self, t: float) -> ArcLike:
+        """Piece of the run at a time between `start` and `head`."""
+
 
 class SessionLike(Protocol):
     """A simulation at work; see `contactsim.session.Session`, whose methods the page's messages call."""

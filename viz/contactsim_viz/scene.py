@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from contactsim.errors import InputError
+
 from .commands import (
     Command,
     animation,
@@ -29,7 +31,8 @@ from .commands import (
     track,
     turn_from_z,
 )
-from .layers import Draw
+from .ground import ground_ways
+from .layers import Draw, turning
 from .motion import MODES, Motion
 from .reads import Array, ContactLike, RobotLike, marks
 from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
@@ -38,6 +41,7 @@ from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_num
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
 FORCE_COLOUR = "#d6336c"
 
+_MOST_MEASURED = 60  # frames in which it is measured how far a robot reaches
 _BOUNDLESS = 1e6  # metres; a floor, or a mesh that is empty
 
 
@@ -62,6 +66,24 @@ class Scene:
     head: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)
 
 
+def switched(
+    groups: Mapping[str, tuple[str, bool]], show: Sequence[str], hide: Sequence[str]
+) -> dict[str, tuple[str, bool]]:
+    """The groups of a scene, shown and hidden as wished.
+
+    Raises:
+        InputError: there is no such group.
+    """
+    out = dict(groups)
+    for names, seen in ((show, True), (hide, False)):
+        for name in names:
+            if name not in out:
+                known = ", ".join(out) or "none"
+                raise InputError(f"this run has no group '{name}' to show or hide; there are {known}")
+            out[name] = (out[name][0], seen)
+    return out
+
+
 def build(
     traj: Any, motion: Motion, layers: Sequence[Draw] = (), sight: Sequence[float] | None = None, zoom: float = 1.0
 ) -> Scene:
@@ -83,7 +105,7 @@ def build(
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
     if surface:
-        tracks |= _ground_tracks(traj.system.terrain, motion, float(traj.t[0]))
+        tracks |= _ground_tracks(traj.system.terrain, motion)
     for index, contact in enumerate(marks(robot)):
         tracks |= _contact_tracks(node_name(contact.name), index, motion)
         tracks |= _force_tracks(node_name(contact.name), index, motion, force_scale, frame.size)
@@ -111,12 +133,9 @@ def hills(traj: Any, frame: Frame) -> list[Command]:
     return [ground_surface(frame, partial(heights, start))]
 
 
-def _ground_tracks(terrain: Any, motion: Motion, start: float) -> dict[str, list[Json]]:
+def _ground_tracks(terrain: Any, motion: Motion) -> dict[str, list[Json]]:
     """The way of a ground that moves as a whole."""
-    displacement: Any = getattr(terrain, "displacement", None)
-    if displacement is None:
-        return {}
-    ways = np.array([displacement(start + t) for t in motion.time])
+    ways = ground_ways(terrain, motion.time + motion.start)
     if not np.ptp(ways, axis=0).any():
         return {}
     return {"/world/ground": [track("position", "vector3", motion.time, ways - ways[0])]}
@@ -132,32 +151,39 @@ def measure(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
     if plane is not None:
         point, normal = (np.asarray(part, dtype=np.float64) for part in plane)
         ground = point, normal / np.linalg.norm(normal)
-    low, high = _extent(robot, motion)
+    boxes = _boxes(robot)
+    first = _corners(boxes, motion, 0)
+    low, high = first.min(axis=0), first.max(axis=0)
     size = max(float(np.linalg.norm(high - low)), 1e-3)
     middle = motion.joints[:, 1:, :3].mean(axis=1) if motion.joints.shape[1] > 1 else np.zeros((len(motion.time), 3))
-    return Frame(size, follow(middle - middle[0] + (low + high) / 2, motion.duration, size, ground), ground)
+    target = follow(middle - middle[0] + (low + high) / 2, motion.duration, size, ground)
+    shown = np.unique(np.linspace(0, len(target) - 1, min(_MOST_MEASURED, len(target))).astype(int))
+    around = np.concatenate([_corners(boxes, motion, k) - target[k] for k in shown])
+    centre = (around.min(axis=0) + around.max(axis=0)) / 2
+    return Frame(size, target + centre, ground, around=around - centre)
 
 
-def _extent(robot: RobotLike, motion: Motion) -> tuple[Array, Array]:
-    """Corners (3,), (3,) of the box around the robot in the first frame, without what is fixed to the world."""
-    corners = [*motion.points[0], *motion.joints[0, 1:, :3]]
+def _boxes(robot: RobotLike) -> list[tuple[int, Array]]:
+    """(joint, corners (8, 3) in its axes) of the box around each visual that is not fixed to the world."""
+    found = []
     for item in robot.visual_model.geometryObjects if robot.visual_model is not None else ():
         item.geometry.computeLocalAABB()
         bounds = np.array([item.geometry.aabb_local.min_, item.geometry.aabb_local.max_])
         if item.parentJoint == 0 or np.abs(bounds).max() > _BOUNDLESS:
             continue
         local = np.array(np.meshgrid(*bounds.T)).reshape(3, -1).T
-        corners += list(_act(motion.joints[0, item.parentJoint], item.placement, local))
-    if not corners:
-        corners = [np.full(3, -0.5), np.full(3, 0.5)]
-    return np.min(corners, axis=0), np.max(corners, axis=0)
+        found.append((item.parentJoint, local @ item.placement.rotation.T + item.placement.translation))
+    return found
 
 
-def _act(joint: Array, placement: Any, local: Array) -> Array:
+def _corners(boxes: Sequence[tuple[int, Array]], motion: Motion, k: int) -> Array:
+    """Points (m, 3) of a frame around all that is drawn of a robot: contacts, joints, and the corners of `boxes`."""
     import pinocchio as pin
 
-    world = pin.XYZQUATToSE3(joint) * placement
-    return local @ world.rotation.T + world.translation
+    places = {joint: pin.XYZQUATToSE3(motion.joints[k, joint]) for joint, _ in boxes}
+    corners = [local @ places[joint].rotation.T + places[joint].translation for joint, local in boxes]
+    found = np.concatenate([motion.points[k], motion.joints[k, 1:, :3], *corners])
+    return found if len(found) else np.array([[-0.5] * 3, [0.5] * 3])
 
 
 def _force_scale(motion: Motion, size: float) -> float:
@@ -252,10 +278,13 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
 
 
 def _contact_tracks(name: str, index: int, motion: Motion) -> dict[str, list[Json]]:
-    tracks = {f"/world/contacts/{name}": [track("position", "vector3", motion.time, motion.points[:, index])]}
+    """Where a contact is, how it lies on the ground, and in which mode it is."""
+    path, time = f"/world/contacts/{name}", motion.time
+    way = track("position", "vector3", time, motion.points[:, index])
+    tracks = {path: [way, turning(time, motion.normals[:, index])]}
     for number, mode in enumerate(MODES):
         shown = switch(motion.mode_time, motion.modes[:, index] == number)
-        tracks[f"/world/contacts/{name}/{mode.lower()}"] = [shown]
+        tracks[f"{path}/{mode.lower()}"] = [shown]
     return tracks
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import meshfiles
 from .reads import Array
 
 Json = dict[str, Any]
@@ -21,6 +22,7 @@ Y_TO_Z = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 
 UNBOUNDED = ("Plane", "Halfspace")  # floors of a model file; the page draws the terrain instead
 
 _SEGMENTS = 40
+_SAME = 1e-5  # of a mesh: by how much two readers of its file may differ
 _UINT8, _UINT32, _FLOAT32 = 0x12, 0x16, 0x17  # message types that the page decodes as typed arrays
 
 
@@ -188,7 +190,7 @@ def column_major(matrix: Array) -> list[float]:
 def draw(item: Any) -> Json | None:
     """A pinocchio GeometryObject as a drawn object in the frame of its own placement.
 
-    Primitives are sent as their parameters, meshes as their file, and any other shape as its triangles.
+    Primitives are sent as their parameters, meshes as their triangles, or as their file where only the page reads it.
 
     Returns:
         the object, or None where there is nothing to draw (a mesh whose file is missing, an unbounded shape).
@@ -203,9 +205,25 @@ def draw(item: Any) -> Json | None:
     if kind in _LOADERS and file.is_file():
         if kind == "dae" and not item.overrideMaterial:
             return _collada(file, scale)
+        found = meshfiles.read(file)
+        if found is not None and _agrees(found, item):
+            shading = {"flatShading": True} if found.normals is None else {}
+            return mesh(triangles(*found), paint(item.meshColor, **shading), scale)
         return mesh(_LOADERS[kind](file), paint(item.meshColor), scale)
     surface = _surface(item.geometry)
     return None if surface is None else mesh(surface, paint(item.meshColor, flatShading=True), np.eye(4))
+
+
+def _agrees(found: meshfiles.Triangles, item: Any) -> bool:
+    """Whether a surface fills the box that the collision library puts around the same file."""
+    item.geometry.computeLocalAABB()
+    expected = np.array([item.geometry.aabb_local.min_, item.geometry.aabb_local.max_])
+    vertices = found.vertices * np.asarray(item.meshScale)
+    return bool(
+        np.allclose(
+            [vertices.min(axis=0), vertices.max(axis=0)], expected, rtol=0.0, atol=_SAME * np.abs(expected).max()
+        )
+    )
 
 
 def _file_geometry(kind: str, data: Any) -> Json:

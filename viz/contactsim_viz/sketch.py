@@ -21,7 +21,7 @@ from .parts import Look, Seen, finite, pieces, read
 from .reads import Array, DrawingLike, TrajectoryLike
 from .scene import Scene
 from .shapes import Json, carried, paint
-from .stage import Frame, Heights, follow, ground_plane, ground_surface, plane_of, stage
+from .stage import Frame, Heights, axes_of, follow, ground_plane, ground_surface, plane_of, stage
 
 Series = list[Seen | None]
 
@@ -161,8 +161,7 @@ def measure(sketch: Sketch) -> Frame:
     """The camera follows what the drawing follows, from where all parts are seen at all times."""
     first = sketch.drawings[0]
     sight = unit(np.asarray(first.sight, dtype=np.float64))
-    right = unit(np.cross([0.0, 1e-9, 1.0], sight))
-    axes = np.column_stack([right, np.cross(sight, right), sight])
+    axes = axes_of(sight)
     focus, low, high = _focus(sketch, axes)
     wide, tall, deep = high - low
     size = max(wide / _FILLED / _ASPECT, tall / _FILLED, 0.5 * deep, 1e-3)

@@ -17,6 +17,8 @@ from .shapes import Json, column_major, mesh, triangles
 
 CAMERA_DIRECTION = np.array([1.0, -1.25, 0.62])  # from the robot to the camera, z up
 _CAMERA_FOV = 32.0  # degrees, vertical
+_NARROWEST = 1.35  # width by height of a window from which a page does not move its camera back
+_MARGIN = 0.04  # of the picture that stays free around what is shown
 _SUN_DIRECTION = np.array([0.55, -0.75, 1.6])
 _FOLLOW_BEYOND = 0.25  # travel, in robot sizes, above which the camera follows
 _LAZINESS = 0.3  # seconds over which the camera averages
@@ -39,6 +41,8 @@ class Frame:
         ground: the plane of a flat ground, or None.
         sight: (3,) direction from the target to the camera.
         zoom: how much closer than usual the camera is.
+        around: (m, 3) points around the target, in the axes of the world, that are to be in the picture; None: those
+            of a ball of nearly that size.
     """
 
     size: float
@@ -46,6 +50,7 @@ class Frame:
     ground: Plane | None
     sight: Array = field(default_factory=lambda: CAMERA_DIRECTION)
     zoom: float = 1.0
+    around: Array | None = None
 
     def seen(self, sight: Any | None, zoom: float) -> Frame:
         """The same, seen from another direction (None: the same one) and distance."""
@@ -53,9 +58,31 @@ class Frame:
         return replace(self, sight=own, zoom=zoom)
 
     @property
+    def distance(self) -> float:
+        """From the target to the camera, metres."""
+        usual = 0.48 * self.size / np.sin(np.radians(_CAMERA_FOV / 2))
+        return max(usual, 0.0 if self.around is None else _distance(self.around, unit(self.sight))) / self.zoom
+
+    @property
     def normal(self) -> Array:
         """Unit normal (3,) of a flat ground; else upwards."""
         return np.array([0.0, 0.0, 1.0]) if self.ground is None else self.ground[1]
+
+
+def _distance(points: Array, sight: Array) -> float:
+    """From the target to a camera in the direction `sight`, in whose picture all `points` (m, 3) around it are.
+
+    A point x to the right, y above and z towards the camera is seen if |y| < (d - z) tan(fov / 2), and |x| likewise.
+    """
+    x, y, z = (points @ axes_of(sight)).T
+    high = np.tan(np.radians(_CAMERA_FOV / 2)) / (1.0 + _MARGIN)
+    return float((z + np.maximum(np.abs(y), np.abs(x) / _NARROWEST) / high).max())
+
+
+def axes_of(sight: Array) -> Array:
+    """Axes of the picture as columns (3, 3): to the right, upwards, and the unit vector `sight` towards the camera."""
+    right = unit(np.cross([0.0, 1e-9, 1.0], sight))
+    return np.column_stack([right, np.cross(sight, right), sight])
 
 
 def follow(middle: Array, duration: float, size: float, ground: Plane | None = None) -> Array:
@@ -104,7 +131,7 @@ def stage(frame: Frame) -> list[Command]:
         "aspect": 1.6,
         "near": 0.01 * size,
         "far": 100.0 * size,
-        "position": _upright(unit(frame.sight) * 0.48 * size / np.sin(np.radians(_CAMERA_FOV / 2)) / frame.zoom),
+        "position": _upright(unit(frame.sight) * frame.distance),
     }
     return [
         *cleared,

@@ -6,8 +6,8 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -86,36 +86,48 @@ def export_html(
     return file
 
 
-def view(traj: TrajectoryLike, open_browser: bool = True, *, fps: float = 60.0) -> None:
+def view(traj: TrajectoryLike, open_browser: bool = True, **options: Any) -> None:
     """Play the trajectory in the browser in real time, until Ctrl-C.
 
     Args:
         traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
         open_browser: False only prints the address.
-        fps: frames a second on the screen.
+        options: of `export_html`, such as `fps`, `show` and `spreads`.
+
+    Raises:
+        InputError: a reason of `export_html`.
     """
     from . import serve
 
-    serve.show(_page(traj, _Wishes(fps=fps)), open_browser)
+    serve.show(_page(traj, _wishes(options)), open_browser)
 
 
-def live(session: SessionLike, open_browser: bool = True, port: int = 0) -> Any:
+def live(
+    session: SessionLike,
+    open_browser: bool = True,
+    port: int = 0,
+    *,
+    show: Sequence[str] = (),
+    hide: Sequence[str] = (),
+) -> Any:
     """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
 
     Args:
         session: a `contactsim.session.Session`.
         open_browser: False only prints the address.
         port: where the page is served, on this machine only; 0: any that is free.
+        show: groups that are seen when the page opens: "forces", "cones", "impulses" or "traces".
+        hide: groups that are not.
 
     Returns:
         the run.
 
     Raises:
-        InputError: its system has no geometry to show.
+        InputError: its system has no geometry to show, or no such group.
     """
     from . import live as page
 
-    return page.show(session, open_browser, port)
+    return page.show(session, open_browser, port, tuple(show), tuple(hide))
 
 
 def export_png(
@@ -186,7 +198,7 @@ def export_mp4(
         _positive(name, pixels)
         if pixels % 2:
             raise InputError(f"{name} = {pixels} is odd; a film needs an even number of pixels")
-    file, wishes = _writable(path), _Wishes(fps=fps, **options)
+    file, wishes = _writable(path), _wishes({"fps": fps, **options})
     film.demand_tools()
     duration = float(traj.t[-1]) - float(traj.t[0])
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
@@ -207,24 +219,26 @@ class MeshcatViewer:
     view = staticmethod(view)
 
 
+def _wishes(options: Mapping[str, Any]) -> _Wishes:
+    """Options that came by their names.
+
+    Raises:
+        InputError: there is no such option.
+    """
+    known = [item.name for item in fields(_Wishes)]
+    for name in options:
+        if name not in known:
+            raise InputError(f"the viewer has no option '{name}'; there are {', '.join(known)}")
+    return _Wishes(**options)
+
+
 def _page(traj: TrajectoryLike, wishes: _Wishes) -> str:
     from . import page
+    from .scene import switched
 
     built, title = _scene(traj, wishes)
-    built = replace(built, groups=_shown(built, wishes))
+    built = replace(built, groups=switched(built.groups, wishes.show, wishes.hide))
     return page.write(built, traj, title, wishes.step, wishes.speed, wishes.linearization)
-
-
-def _shown(scene: Scene, wishes: _Wishes) -> dict[str, tuple[str, bool]]:
-    """The groups of a scene, shown and hidden as wished."""
-    groups = dict(scene.groups)
-    for names, seen in ((wishes.show, True), (wishes.hide, False)):
-        for name in names:
-            if name not in groups:
-                known = ", ".join(groups) or "none"
-                raise InputError(f"this run has no group '{name}' to show or hide; there are {known}")
-            groups[name] = (groups[name][0], seen)
-    return groups
 
 
 def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:

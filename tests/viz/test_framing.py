@@ -1,0 +1,67 @@
+"""The camera of pages and pictures: everything drawn of a robot is in the picture, in each frame."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import viz_fakes as fakes
+from contactsim_viz import motion, scene
+
+import contactsim as cs
+
+WIDE = 1.6  # width by height of a picture
+SIGHTS = [None, (1.0, 0.0, 0.1), (0.0, -1.0, 0.0), (0.2, 0.3, 1.0)]
+
+
+def swaying(robot: Any, far: float = 0.0) -> fakes.Trajectory:
+    """A robot that rolls and pitches about its nominal pose while it goes `far` metres."""
+
+    def posture(t: float) -> np.ndarray:
+        q = np.array(robot.nominal)
+        q[:3] += [far * t, 0.0, 0.0]
+        turn = pin.rpy.rpyToMatrix(0.4 * np.sin(6.0 * t), 0.3 * np.sin(4.0 * t), 0.0)
+        q[3:7] = pin.Quaternion(turn @ pin.Quaternion(*q[[6, 3, 4, 5]]).matrix()).coeffs()
+        return q
+
+    return fakes.Trajectory(fakes.System(robot), posture)
+
+
+def corners(robot: Any, joints: np.ndarray) -> np.ndarray:
+    """Corners (n, 3) of the boxes around all visuals, at joint placements (nj, 7)."""
+    found, ends = [], list(product((0, 1), repeat=3))
+    for item in robot.visual_model.geometryObjects:
+        item.geometry.computeLocalAABB()
+        box = np.array([item.geometry.aabb_local.min_, item.geometry.aabb_local.max_])
+        place = pin.XYZQUATToSE3(joints[item.parentJoint]) * item.placement
+        found += [place.act(box[list(end), range(3)]) for end in ends]
+    return np.array(found)
+
+
+def seen(points: np.ndarray, target: np.ndarray, built: scene.Scene) -> np.ndarray:
+    """Places (n, 2) in the picture, whose edges are -1 and 1, of points of the world, by the camera of the page."""
+    (camera,) = (c["object"]["object"] for c in built.commands if c["path"] == "/Cameras/default/rotated")
+    x, z, y = np.array(camera["position"]) * [1.0, 1.0, -1.0]  # the page's camera has y upwards
+    place = np.array([x, y, z])
+    sight = place / np.linalg.norm(place)
+    right = np.cross([0.0, 1e-9, 1.0], sight)
+    right /= np.linalg.norm(right)
+    across, up, depth = ((points - target - place) @ np.column_stack([right, np.cross(sight, right), -sight])).T
+    high = depth * np.tan(np.radians(camera["fov"] / 2.0))
+    return np.column_stack([across / (WIDE * high), up / high])
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("name", ["hexapod", "anymal", "solo12"])
+def test_a_robot_is_in_the_picture_as_a_whole(name: str, sight: Any) -> None:
+    robot = cs.load_robot(name)
+    run = swaying(robot, far=1.0)
+    sampled = motion.sample(run, 0.1)
+    built = scene.build(run, sampled, sight=sight)
+    target = scene.measure(robot, run.system.terrain, sampled).target
+    places = np.concatenate([seen(corners(robot, j), t, built) for j, t in zip(sampled.joints, target, strict=True)])
+    assert np.abs(places).max() < 1.0
+    assert np.abs(places).max() > 0.5  # and not far away

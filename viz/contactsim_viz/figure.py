@@ -1,0 +1,52 @@
+"""Where a robot's joints and contacts are at one moment, and in which modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .ground import touch_points
+from .motion import mode_index
+from .reads import Array, RobotLike, marks
+
+
+class Figure:
+    """Reads states of one robot.
+
+    Attributes:
+        robot: it.
+        names: of its contacts on the ground, and then of those between bodies.
+        grounded: number of those on the ground.
+    """
+
+    def __init__(self, robot: RobotLike) -> None:
+        import pinocchio as pin
+
+        self.robot = robot
+        self.names = [contact.name for contact in marks(robot)]
+        self.grounded = len(robot.contacts)
+        self._data, self._pin = robot.model.createData(), pin
+
+    def configuration(self, system: Any, x: Array) -> Array:
+        """Configuration (nq,) of a plain state."""
+        return np.asarray(system.state(x).q, dtype=np.float64)
+
+    def joints(self, q: Array) -> Array:
+        """Joint placements (nj, 7): position, and unit quaternion x, y, z, w."""
+        self._pin.forwardKinematics(self.robot.model, self._data, q)
+        return np.array([self._pin.SE3ToXYZQUAT(placement) for placement in self._data.oMi])
+
+    def touch(self, q: Array, terrain: Any, t: float) -> tuple[Array, Array]:
+        """Where the contacts touch (nc, 3), metres, and the normals (nc, 3) there; see `ground`."""
+        return touch_points(self.robot, q, terrain, t)
+
+    def modes(self, system: Any, mode: Any) -> np.ndarray:
+        """Indices (nc,) into `MODES`."""
+        named = system.named_modes(mode)
+        return np.array([mode_index(named[name].name) for name in self.names], dtype=np.intp)
+
+    @property
+    def mass(self) -> float:
+        """Of all bodies, kilograms."""
+        return float(self._pin.computeTotalMass(self.robot.model))

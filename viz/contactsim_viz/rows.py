@@ -1,0 +1,38 @@
+"""Rows of a picture: what each node of the page is told of one moment.
+
+A row has eleven numbers; NaN leaves what it stands for as it is:
+
+    x, y, z [m]   quaternion x, y, z, w   scale along x, y, z   visible (0 or 1)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .commands import turn_from_z
+from .reads import Array
+
+COLUMNS = 11
+PLACE, TURN, SCALE, VISIBLE = slice(0, 3), slice(3, 7), slice(7, 10), 10
+_SHORTEST = 1e-6  # metres; an arrow without length cannot be drawn
+
+
+def untold(count: int) -> Array:
+    """Rows (count, COLUMNS) that leave everything as it is."""
+    return np.full((count, COLUMNS), np.nan)
+
+
+def fill_arrows(rows: Array, vectors: Array, length: Array) -> None:
+    """Let the arrows of `rows` (n, 3, COLUMNS), each with its shaft and head, have directions and lengths.
+
+    Args:
+        rows: of the nodes of each arrow, of its shaft and of its head.
+        vectors: (n, 3) directions.
+        length: (n,) metres.
+    """
+    if not len(rows):
+        return
+    still = np.zeros((len(length), 2))
+    rows[:, 0, TURN] = turn_from_z(vectors)
+    rows[:, 1, SCALE] = np.column_stack([still + 1.0, np.maximum(length, _SHORTEST)])
+    rows[:, 2, PLACE] = np.column_stack([still, length])
