@@ -14,8 +14,9 @@ from ..differences import derivative
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid import Array
 from ..linearization import linearize
+from ..multibody.catalogue import load_robot
 from ..multibody.controllers import Controller, as_controller
-from ..multibody.robot import Robot, load_robot
+from ..multibody.robot import Robot
 from ..multibody.system import ContactSystem, State
 from ..scene import default_start
 from ..simulation import simulate

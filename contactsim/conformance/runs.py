@@ -14,8 +14,8 @@ from ..differences import derivative
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
 from ..hybrid import Array
 from ..linearization import linearize
+from ..multibody.catalogue import load_robot, robot_entries
 from ..multibody.modes import Phase, SystemMode
-from ..multibody.robot import load_robot, robot_entries
 from ..multibody.system import ContactSystem
 from ..simulation import simulate
 from ..tolerances import Tolerances

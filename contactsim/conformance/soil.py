@@ -13,7 +13,8 @@ from ..differences import derivative
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid import Array
 from ..linearization import linearize
-from ..multibody.robot import ContactPoint, Robot
+from ..multibody.contact_point import ContactPoint
+from ..multibody.robot import Robot
 from ..multibody.surface import Surface, Terrain
 from ..multibody.system import ContactSystem, State
 from ..simulation import simulate
