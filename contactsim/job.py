@@ -31,6 +31,7 @@ from .progress import bar
 from .scene import build
 from .session import Session, interruptible
 from .simulation import Simulation
+from .stiffness import stiffness_note
 from .storage import EventSummary, save_linearization, summary
 from .storage import save as save_run
 from .tables import Scene
@@ -277,6 +278,8 @@ def report(trajectory: Trajectory, title: str, all_events: bool) -> None:
     else:
         console.print("no events")
     notes = [*trajectory.notes, *(note for event in trajectory.events for note in event.notes)]
+    if stiff := stiffness_note(trajectory):
+        notes.append(stiff)
     for note in dict.fromkeys(notes):
         console.print(f"note: {escape(note)}", soft_wrap=True)
     style = "green" if trajectory.status.complete else "bold red"

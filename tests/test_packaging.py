@@ -39,7 +39,7 @@ FLOORS = (
         "filippov",
     },
     {"events", "crossings", "words", "multibody"},
-    {"trajectory", "simulation", "variation", "linearization", "analysis"},
+    {"trajectory", "simulation", "stiffness", "variation", "linearization", "analysis"},
     {
         "look",
         "storage",

@@ -60,14 +60,18 @@ def check_masses(model: Any) -> None:
 def warn_about_dry_friction(model: Any) -> None:
     """Tell which joints have dry friction, which is left out."""
     dry = np.maximum(np.abs(model.friction), np.abs(model.upperDryFrictionLimit))
-    for i in range(1, model.njoints):
-        joint = model.joints[i]
-        if np.any(dry[joint.idx_v : joint.idx_v + joint.nv] > 0.0):
-            warnings.warn(
-                f"joint '{model.names[i]}' has dry friction {dry[joint.idx_v]:.3g}, which is not simulated; set it to"
-                " zero in the file, or use damping",
-                stacklevel=3,
-            )
+    largest = {model.names[i]: _largest(dry, model.joints[i]) for i in range(1, model.njoints)}
+    named = [f"'{name}' ({value:.3g})" for name, value in largest.items() if value > 0.0]
+    if named:
+        warnings.warn(
+            f"joint {', '.join(named)} has dry friction, which is not simulated; set it to zero in the file, or use"
+            " damping",
+            stacklevel=3,
+        )
+
+
+def _largest(values: Array, joint: Any) -> float:
+    return float(values[joint.idx_v : joint.idx_v + joint.nv].max(initial=0.0))
 
 
 def unbounded(model: Any, index: int) -> bool:
