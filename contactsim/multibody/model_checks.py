@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..hybrid import Array
 
-BOUNDED = 1e6  # m, a wider range of a coordinate is none
+FAR = 1e6  # m, a limit beyond this is none
 INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
 
 
@@ -76,7 +76,7 @@ def _largest(values: Array, joint: Any) -> float:
 
 def unbounded(model: Any, index: int) -> bool:
     """Whether a coordinate of the configuration has no limit, as those have that only say where the robot is."""
-    return bool(model.upperPositionLimit[index] - model.lowerPositionLimit[index] > BOUNDED)
+    return bool(model.upperPositionLimit[index] > FAR and model.lowerPositionLimit[index] < -FAR)
 
 
 def within_limits(model: Any, q: Array) -> tuple[Array, Array]:

@@ -306,6 +306,31 @@ def test_a_robot_without_demonstration_or_root(tmp_path: Path) -> None:
     assert "does not move up" in refused(text, "start.height=0.1")
 
 
+ARM = """
+<robot name="arm"><link name="base">
+  <collision><geometry><box size="0.4 0.4 0.4"/></geometry></collision>
+</link><link name="hand">
+  <inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><origin xyz="0 0 -0.3"/><geometry><sphere radius="0.1"/></geometry></collision>
+</link><joint name="slide" type="prismatic"><parent link="base"/><child link="hand"/><axis xyz="0 0 1"/>
+  <limit lower="0" upper="0.3" effort="1" velocity="1"/></joint></robot>
+"""
+
+
+def test_the_ground_lies_below_a_robot_that_is_fixed_in_space(tmp_path: Path) -> None:
+    """Its base, which stands still, has no contacts; a joint with limits does not lift it onto the ground."""
+    (tmp_path / "arm.urdf").write_text(ARM)
+    text = '[robot]\nfile = "arm.urdf"\nroot = "fixed"\n'
+    with pytest.warns(UserWarning, match=r"reaches down to z = -0\.4 m: the ground lies 0\.1 m below that"):
+        made = built(text, folder=tmp_path)
+    assert [point.frame for point in made.system.robot.contacts] == ["hand"]
+    np.testing.assert_array_equal(made.state.q, [0.0])
+    assert made.system.terrain.height == pytest.approx(-0.5)
+    cs.simulate(made.system, made.state, (0.0, 0.05)).check()
+    own = built(text + "[terrain]\nheight = -2.0\n", folder=tmp_path)
+    assert own.system.terrain.height == -2.0
+
+
 def test_a_file_that_floats_without_contacts_is_told_and_keeps_its_energy(tmp_path: Path) -> None:
     """It falls from rest at z = 0: the energy is 0 throughout, and its check is relative to the kinetic energy."""
     (tmp_path / "bare.urdf").write_text(re.sub("<collision>.*?</collision>", "", BOX, flags=re.DOTALL))
