@@ -99,7 +99,7 @@ class BoundRobot(ContactMechanism):
             q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
             pin.computeJointJacobians(self._model, self._data, q)
             columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
-        directions, values, _ = np.linalg.svd(np.hstack(columns))
+        directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
         return directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
 
     def _tangent_basis(self, normal: Array, motions: Array) -> Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import hypot
+from math import hypot, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from .sweeps import FEW_ROUNDS, ROUNDS, swept
 __all__ = ["ContactProblem", "ContactSolution", "Direction", "broken", "solve"]
 
 CREEP = 10.0 * TOLERANCE  # motion of a held contact, relative to the largest, that a singular system leaves
-EXHAUSTIVE = 6  # with at most this many contacts all modes are tried before giving up
+EXHAUSTIVE = 4096  # with at most this many combinations of modes all are tried before giving up: those of six contacts
 
 
 def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> ContactSolution:
@@ -46,7 +46,7 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
         proposed = propose(problem)
         solution = _pivot(*proposed, quick=True) or _sweep(problem, forces)
         solution = solution or _pivot(problem, first, problem.directions) or _pivot(*proposed)
-    if solution is None and len(problem.dims) <= EXHAUSTIVE:
+    if solution is None and prod(len(_choices(problem, i)) for i in range(len(problem.dims))) <= EXHAUSTIVE:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
         solution = next((found for tried, found in candidates if not broken(tried, found)), None)
     if solution is None:

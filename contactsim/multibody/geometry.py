@@ -13,6 +13,7 @@ import pinocchio as pin
 
 from ..errors import InputError
 from .contact_point import ContactPoint
+from .model_checks import link_frame
 
 FOOT = re.compile(r"(^|[_\-/])(foot|feet|toe|sole)([_\-/]|\d*$)", re.IGNORECASE)
 EXTREMES = 8  # directions in which the extreme points of a mesh are taken: the corners of a cube
@@ -54,7 +55,7 @@ def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:
     by_link: dict[str, list[Any]] = {}
     for geometry in geometries:
         by_link.setdefault(model.frames[geometry.parentFrame].name, []).append(geometry)
-    links = [link for link in feet or by_link if model.frames[model.getFrameId(link)].parentJoint]
+    links = [link for link in feet or by_link if model.frames[link_frame(model, link)].parentJoint]
     points: list[ContactPoint] = []
     for link in links:
         points += _link_points(model, link, by_link.get(link, []), named=bool(feet))
@@ -62,7 +63,7 @@ def automatic_contacts(model: Any, source: Any) -> tuple[ContactPoint, ...]:
 
 
 def _link_points(model: Any, link: str, geometries: Sequence[Any], named: bool) -> list[ContactPoint]:
-    frame = model.getFrameId(link)
+    frame = link_frame(model, link)
     leaf = not model.children[model.frames[frame].parentJoint]
     found: list[tuple[np.ndarray, float]] = []
     for geometry in geometries:

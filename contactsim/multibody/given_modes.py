@@ -7,7 +7,7 @@ that keep the closed contacts closed.
 
 from __future__ import annotations
 
-from math import hypot
+from math import atan2, hypot
 
 import numpy as np
 from scipy.linalg.lapack import dgecon, dgesv, dgetrs
@@ -169,21 +169,42 @@ def _agreed(
 ) -> Array:
     """Forces of largest margin whose motion has the slip directions that they were chosen with.
 
-    Where contacts slip redundantly, which of the forces act decides on the motion along the ground.
+    Where contacts slip redundantly, which of the forces act decides on the motion along the ground. The directions are
+    turned to those of the motion, and by Broyden's method where that turns them to and fro.
     """
+    if not spatial:
+        return forces
+    off, turn, inverse = np.zeros(0), np.zeros(0), -np.eye(len(spatial))
     for _ in range(AGREEMENTS):
         motion = problem.delassus @ forces + problem.free
         aside = _asides(problem, slips, spatial, forces)[0].T @ motion
-        if np.abs(aside).max(initial=0.0) <= TOLERANCE * problem.speed:
+        if np.abs(aside).max() <= TOLERANCE * problem.speed:
             break
-        for i in spatial:
-            slip = motion[problem.tangent(i)]
-            size = hypot(*slip)
-            slips[i] = slip / size if size > 0.0 else slips[i]
+        before, off = off, _off(problem, slips, spatial, motion)
+        if len(turn):
+            change = inverse @ (off - before)
+            inverse = inverse + np.outer(turn - change, turn @ inverse) / _nonzero(float(turn @ change))
+        turn = -inverse @ off
+        turn *= min(1.0, FARTHEST_TURN / max(float(np.abs(turn).max()), NOTHING))
+        for angle, i in zip(turn, spatial, strict=True):
+            slips[i] = _rotate(slips[i], float(angle))  # type: ignore[arg-type]
         forces = _linear(problem, modes, slips)[0]
         if least_margin(problem, modes, forces) < 0.0:
             forces = admissible(problem, modes, forces, *_basis(problem, modes, slips))
     return forces
+
+
+def _off(problem: ContactProblem, slips: list[Direction], spatial: list[int], motion: Array) -> Array:
+    """Angles (p,) from the slip directions to those of the motion [rad]."""
+    angles = []
+    for i in spatial:
+        moved, slip = motion[problem.tangent(i)], slips[i]
+        angles.append(atan2(float(_normal_to(slip) @ moved), float(slip @ moved)))  # type: ignore[operator]
+    return np.array(angles)
+
+
+def _nonzero(value: float) -> float:
+    return value if abs(value) > NOTHING else NOTHING
 
 
 def _follow(problem: ContactProblem, modes: tuple[Mode, ...], slips: list[Direction], spatial: list[int]) -> None:

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..hybrid import LIMIT, LOOP, Array, Manifold
 from .controllers import Controller, as_controller, name_of, no_parameter
 from .loops import WORLD
+from .model_checks import link_frame
 from .pairs import ContactPair, automatic, warn_of_other_shapes
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class MergedGeometry:
         else:
             moved.placement = part.placement * item.placement
         frame = part.robot.model.frames[item.parentFrame].name
-        moved.parentFrame = model.getFrameId(f"{part.name}/{frame}") if item.parentFrame > 0 else 0
+        moved.parentFrame = link_frame(model, f"{part.name}/{frame}") if item.parentFrame > 0 else 0
         return moved
 
 

@@ -6,10 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
 
+FREE = 7  # coordinates of a free root
 FAR = 1e6  # m, a limit beyond this is none
 INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
 
@@ -26,7 +28,13 @@ def frame_id_of(model: Any, name: str, owner: str) -> int:
         frames = [frame.name for frame in model.frames]
         close = ", ".join(get_close_matches(name, frames, n=5, cutoff=0.3)) or ", ".join(frames[:8])
         raise InputError(f"{owner}: the model has no frame '{name}'; similar ones are {close}")
-    return int(model.getFrameId(name))
+    return link_frame(model, name)
+
+
+def link_frame(model: Any, name: str) -> int:
+    """Index of the frame `name`, that of the link where a joint has the same name."""
+    named = [i for i, frame in enumerate(model.frames) if frame.name == name]
+    return next((i for i in named if model.frames[i].type == pin.FrameType.BODY), named[0])
 
 
 def check_order(model: Any) -> None:
@@ -76,6 +84,8 @@ def _largest(values: Array, joint: Any) -> float:
 
 def unbounded(model: Any, index: int) -> bool:
     """Whether a coordinate of the configuration has no limit, as those have that only say where the robot is."""
+    if model.joints[1].shortname() == "JointModelFreeFlyer" and index < FREE:  # an MJCF file gives it limits of one
+        return True
     return bool(model.upperPositionLimit[index] > FAR and model.lowerPositionLimit[index] < -FAR)
 
 

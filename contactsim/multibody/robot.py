@@ -20,7 +20,15 @@ from .contact_point import ContactPoint
 from .geometry import automatic_contacts, load_geometry
 from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
 from .mechanism import ContactMechanism, unique_names
-from .model_checks import check_masses, check_order, frame_id_of, unbounded, warn_about_dry_friction, within_limits
+from .model_checks import (
+    check_masses,
+    check_order,
+    frame_id_of,
+    link_frame,
+    unbounded,
+    warn_about_dry_friction,
+    within_limits,
+)
 from .pairs import ContactPair, expanded, solids_of
 from .robot_files import GeometryFile, existing, package_folders, root_joint
 from .solids import Solid
@@ -403,7 +411,7 @@ class Robot:
     def _body(self, name: str) -> int:
         if name in self.bodies:
             return self.bodies[name]
-        joint = self.model.frames[self.model.getFrameId(name)].parentJoint if self.model.existFrame(name) else 0
+        joint = self.model.frames[link_frame(self.model, name)].parentJoint if self.model.existFrame(name) else 0
         owner = next((body for body, index in self.bodies.items() if index == joint), None)
         if owner is not None:
             raise InputError(f"'{name}' is fixed to the body '{owner}' and is a part of it; name that body")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
 import tolerances as tol
 from builders import G, first_time, single_body
+from contact_oracle import law_violation
 from scipy.integrate import solve_ivp
 from scipy.optimize import linprog, minimize
 
@@ -248,3 +252,23 @@ def test_spinning_and_sliding_disk_on_three_points() -> None:
     stops = [first_time(rest, f"p{k}", Mode.STICK) for k in range(3)]
     assert np.ptp(stops) < 1e-6
     np.testing.assert_allclose(rest.final.v, 0.0, atol=tol.SETTLE)
+
+
+# --- redundant slip: which forces act decides on the motion ---------------------------------------------------------
+def test_slip_directions_agree_with_the_motion_under_the_forces_of_largest_margin() -> None:
+    """A humanoid's sole slides on four points while its other foot begins to slip: plain turns to the motion and back
+    shrink by a fifth each time, and end as a search without a result."""
+    data = json.loads((Path(__file__).parents[1] / "data" / "redundant_slip.json").read_text())
+    problem = ContactProblem(
+        np.array(data["delassus"]),
+        np.array(data["free"]),
+        tuple(data["dims"]),
+        np.array(data["friction"]),
+        np.array(data["static_friction"]),
+        tuple(None if slip is None else np.array(slip) for slip in data["sliding"]),
+        guess=tuple(Mode(value) for value in data["guess"]),
+    )
+    solution = solve(problem)
+    assert not solution.unique
+    assert all(mode is Mode.SLIP for mode in solution.modes[:6])
+    assert law_violation(problem, solution.forces) < tol.PROBLEM_LAW
