@@ -87,6 +87,9 @@ def objects(made) -> dict[str, dict]:
     return {c["path"]: c["object"] for c in made if c["type"] == "set_object" and c["path"].startswith("/world")}
 
 
+ACCELERATION = slice(9, 12)  # of the hexapod's body, in its rate
+
+
 @pytest.fixture(scope="module")
 def hop():
     slip = cs.load_model("slip")
@@ -254,6 +257,19 @@ def test_toes_of_the_hexapod_tell_flight_from_stance(gait, tmp_path):
 def parts_colour(stands: bool) -> np.ndarray:
     code = GREEN if stands else RED
     return np.array([int(code[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+
+
+def test_the_arrows_of_the_hexapod_are_what_accelerates_its_body(gait):
+    p, seen = gait.system.parameters, 0
+    for t in np.linspace(0.01, 0.39, 20):
+        arc = gait.arc_at(t)
+        drawing = gait.system.drawing(t, arc(t), arc.mode)
+        (scale,) = [float(re.search("force, 1 m = (.*) N", word)[1]) for word in drawing.legend if "force" in word]
+        total = scale * sum(np.asarray(drawing.parts[f"force{i}"].vector) for i in range(6))
+        rate = gait.system.field(t, arc(t), arc.mode)[ACCELERATION]
+        assert total == pytest.approx(p.body_mass * (rate + np.array([0.0, 0.0, p.g])), rel=1e-9, abs=1e-9)
+        seen += bool(total.any())
+    assert seen > 10
 
 
 def test_the_body_of_the_hexapod_turns_with_its_state(gait, tmp_path):
