@@ -219,6 +219,7 @@ class HybridSystem(ABC):
         tolerances: what counts as zero at its events, for their derivatives; None: what `linearize` is given.
         nv: numbers of a velocity where tangent vectors are (dq, dv, ...) with as many dq; None: it is half of them.
         pushes: what pushes it for a while.
+        law: its contact law; None: it has none.
     """
 
     preferred_integrator: str | None = None
@@ -226,6 +227,7 @@ class HybridSystem(ABC):
     tolerances: Tolerances | None = None
     nv: int | None = None
     pushes: tuple[Push, ...] = ()
+    law: Any = None
 
     @abstractmethod
     def flow(self, mode: Hashable) -> Flow:
@@ -328,3 +330,19 @@ class HybridSystem(ABC):
     def without_pushes(self, t: float) -> HybridSystem:
         """A copy without the pushes that end at `t` or before."""
         return self
+
+    def with_law(self, law: Any) -> HybridSystem:
+        """A copy under another contact law.
+
+        Raises:
+            InputError: it has none.
+        """
+        raise InputError(f"a {type(self).__name__} has no contact law to change")
+
+    def carried(self, state: Any) -> Any:
+        """A user's state of a system that differs in parameters or its law, as one of this system."""
+        return state
+
+    def initial_state(self) -> Any:
+        """Where it starts if its user does not say; None: it has no start of its own."""
+        return None

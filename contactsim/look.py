@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 DARK, PLAIN, LIGHT = "#344054", "#98a2b3", "#d0d5dd"
-BLUE, GREEN, RED, ORANGE = "#3b6fe0", "#12b76a", "#e5484d", "#f79009"
+BLUE, GREEN, RED, ORANGE, PINK = "#3b6fe0", "#12b76a", "#e5484d", "#f79009", "#d6336c"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,27 @@ class Polyline:
     colour: str = PLAIN
 
 
-Part = Sphere | Box | Rod | Spring | Polyline
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """An arrow, such as that of a force; the page shows and hides all of them together, as "forces".
+
+    One that is shorter than its head is wide is not drawn.
+
+    Attributes:
+        start: (3,) in the world [m].
+        vector: (3,) from there to the tip [m].
+        radius: of the shaft [m].
+        colour: "#rrggbb".
+    """
+
+    kind: ClassVar[str] = "arrow"
+    start: Any
+    vector: Any
+    radius: float
+    colour: str = PINK
+
+
+Part = Sphere | Box | Rod | Spring | Polyline | Arrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +158,11 @@ class Drawing:
     legend: Mapping[str, str] = field(default_factory=dict)
     ground: Callable[[np.ndarray], np.ndarray] | None = None
     sight: Any = (1.0, -1.25, 0.62)
+
+
+def newton_per_metre(force: float, length: float) -> float:
+    """A scale of arrows, with one digit, under which a `force` [N] is about a `length` [m] long."""
+    return float(f"{force / length:.0e}")
 
 
 def level(points: np.ndarray) -> np.ndarray:

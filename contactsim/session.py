@@ -196,12 +196,12 @@ class Session:
     @property
     def laws(self) -> tuple[str, ...]:
         """Names of the contact laws that the system may have; none where it has none."""
-        return tuple(registry.names("contact_laws")) if hasattr(self.system, "with_law") else ()
+        return tuple(registry.names("contact_laws")) if self.system.law is not None else ()
 
     @property
     def law(self) -> str:
         """Name of the present law; that of its class where it is not registered."""
-        kind = type(getattr(self.system, "law", None))
+        kind = type(self.system.law)
         return registry.name_of("contact_laws", kind) or kind.__name__
 
     @property
@@ -411,11 +411,10 @@ class Session:
 
     def _set_law(self, name: str) -> None:
         """Another law from the present state on; a robot that has sunk into soft ground is lifted onto a rigid one."""
-        if not hasattr(self.system, "with_law"):
-            raise InputError(f"a {type(self.system).__name__} has no contact law to change")
         from .scene import clearance, lifted
 
-        system, before, old = self.system.with_law(name), self.law, self._simulation
+        system: Any = self.system.with_law(name)
+        before, old = self.law, self._simulation
         state = system.carried(old.state)
         depth = -clearance(system, state.q) if system.mechanism.names else 0.0
         if depth > system.tolerances.start_depth and isinstance(system.law, RigidLaw):
@@ -427,11 +426,8 @@ class Session:
         self._changed(f"law: {before} \u2192 {name}")
 
     def _drop(self) -> None:
-        system: Any = self.system
-        if hasattr(system, "with_pushes"):
-            system = system.with_pushes(())
-        start = system.carried(self._start) if hasattr(system, "carried") else self._start
-        simulation = self._simulation.anew(system, start, self._t0)
+        system = self.system.without_pushes(math.inf)
+        simulation = self._simulation.anew(system, system.carried(self._start), self._t0)
         shown = self.controls
         self.take += 1
         self._begin(simulation)
@@ -468,7 +464,7 @@ def begin(what: Any, state: Any = None) -> Simulation:
     if not isinstance(what, HybridSystem):
         raise InputError(f"a {type(what).__name__} cannot be shown; give a Trajectory, a system or a Simulation")
     system: Any = what
-    if state is None and hasattr(system, "initial_state"):
+    if state is None:
         state = system.initial_state()
     if state is None and hasattr(getattr(system, "robot", None), "nominal"):
         from .scene import default_start

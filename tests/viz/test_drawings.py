@@ -19,7 +19,7 @@ from viz_fakes import needs_browser
 
 import contactsim as cs
 from contactsim.errors import InputError
-from contactsim.look import GREEN, RED, Box, Drawing, Polyline, Rod, Sphere, Spring, level
+from contactsim.look import GREEN, RED, Arrow, Box, Drawing, Polyline, Rod, Sphere, Spring, level
 
 ULP = 1e-6  # s; events are known to the page in single precision
 
@@ -87,6 +87,9 @@ def objects(made) -> dict[str, dict]:
     return {c["path"]: c["object"] for c in made if c["type"] == "set_object" and c["path"].startswith("/world")}
 
 
+ACCELERATION = slice(9, 12)  # of the hexapod's body, in its rate
+
+
 @pytest.fixture(scope="module")
 def hop():
     slip = cs.load_model("slip")
@@ -113,6 +116,29 @@ def test_the_page_of_the_runner_is_one_small_file(hop_page):
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=", text)
     assert "<title>slip</title>" in text
     assert hop_page.stat().st_size < 1.2e6
+
+
+def test_the_arrow_of_the_runner_is_what_accelerates_its_body(hop):
+    seen = 0
+    for t in np.linspace(0.0, hop.t[-1], 41):
+        arc = hop.arc_at(t)
+        x = arc(t)
+        drawing, p = hop.system.drawing(t, x, arc.mode), hop.system.parameters
+        (scale,) = [float(re.search("force, 1 m = (.*) N", word)[1]) for word in drawing.legend if "force" in word]
+        gravity = p.g_stance if "stance" in drawing.caption else p.g_flight
+        rate = hop.system.field(t, x, arc.mode)[2:4] + np.array([0.0, gravity])
+        force = scale * np.asarray(drawing.parts["force"].vector)
+        assert force[[0, 2]] == pytest.approx(p.body_mass * rate, rel=1e-9, abs=1e-9)
+        seen += bool(force.any())
+    assert 5 < seen < 36
+
+
+def test_arrows_are_a_group_and_short_ones_are_not_drawn():
+    seen = parts.read({"up": Arrow((0, 0, 1), (0, 0, 0.5), 0.01), "none": Arrow((0, 0, 0), (0, 0, 0.01), 0.01)}, "here")
+    assert list(seen) == ["up/shaft", "up/head"]
+    assert {look.group for look, _ in seen.values()} == {"forces"}
+    assert seen["up/head"][1].position.tolist() == [0.0, 0.0, 1.5]
+    assert parts.groups_of(look for look, _ in seen.values()) == {"forces": ("/world/forces", True)}
 
 
 def test_body_foot_and_leg_are_where_the_state_says(hop, hop_page):
@@ -231,6 +257,19 @@ def test_toes_of_the_hexapod_tell_flight_from_stance(gait, tmp_path):
 def parts_colour(stands: bool) -> np.ndarray:
     code = GREEN if stands else RED
     return np.array([int(code[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+
+
+def test_the_arrows_of_the_hexapod_are_what_accelerates_its_body(gait):
+    p, seen = gait.system.parameters, 0
+    for t in np.linspace(0.01, 0.39, 20):
+        arc = gait.arc_at(t)
+        drawing = gait.system.drawing(t, arc(t), arc.mode)
+        (scale,) = [float(re.search("force, 1 m = (.*) N", word)[1]) for word in drawing.legend if "force" in word]
+        total = scale * sum(np.asarray(drawing.parts[f"force{i}"].vector) for i in range(6))
+        rate = gait.system.field(t, arc(t), arc.mode)[ACCELERATION]
+        assert total == pytest.approx(p.body_mass * (rate + np.array([0.0, 0.0, p.g])), rel=1e-9, abs=1e-9)
+        seen += bool(total.any())
+    assert seen > 10
 
 
 def test_the_body_of_the_hexapod_turns_with_its_state(gait, tmp_path):
@@ -433,7 +472,7 @@ def test_a_model_without_a_drawing_says_how_to_give_one(tmp_path):
         (Box((0, 0, 0), (1, 1)), "the sides of the part 'it' .* give 3 finite numbers"),
         (Box((0, 0, 0), (1, 0, 1)), "the sides of the part 'it' .* give positive numbers"),
         (Polyline([(0, 0, 0)], 0.1), "the points of the part 'it' .* are 1; give two or more"),
-        ("ball", "the part 'it' in the drawing of Sketched at t = 0 s is 'ball'; give a Sphere, Box, Rod, Spring or"),
+        ("ball", "the part 'it' in the drawing of Sketched at t = 0 s is 'ball'; give a Sphere, Box, Rod, Spring,"),
     ],
 )
 def test_a_part_that_cannot_be_drawn_is_named(part, sentence):

@@ -154,7 +154,7 @@ def test_no_more_than_the_last_bands_are_kept(played: Session, monkeypatch: pyte
 
 def test_without_friction_or_contacts_nothing_lies_over_it() -> None:
     free = painter(Session(cs.Simulation(cs.ContactSystem(sphere().with_contacts([])), _rest())).moment)
-    assert free._overlays == [] and dict(free.scene.groups) == {}
+    assert free._overlays == [] and free.groups == {}
     smooth = Session(cs.Simulation(cs.ContactSystem(sphere(friction=0.0)), _rest()))
     live = painter(smooth.moment)
     picture = live.paint(smooth.moment)
@@ -163,7 +163,7 @@ def test_without_friction_or_contacts_nothing_lies_over_it() -> None:
 
 def test_groups_are_shown_and_hidden_as_wished(played: Session) -> None:
     with Live(played, show=["cones"], hide=["forces"]) as live:
-        assert {name: on for name, (_, on) in live._groups.items()} == {
+        assert {name: on for name, (_, on) in live.groups.items()} == {
             "forces": False,
             "cones": True,
             "impulses": True,

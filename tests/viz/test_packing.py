@@ -64,10 +64,11 @@ def test_a_mesh_is_unpacked_as_it_was(seed: int, count: int, smooth: bool, flat:
 def test_equal_meshes_are_packed_once_and_small_ones_stay() -> None:
     points = np.random.default_rng(1).normal(size=(packing.LEAST, 3))
     faces = np.arange(3 * (packing.LEAST // 3)).reshape(-1, 3)
-    large = shapes.mesh(shapes.triangles(points, faces), {}, np.eye(4))
+    large = shapes.mesh(shapes.flat(points, faces), {"flatShading": True}, np.eye(4))
     small = shapes.mesh(shapes.triangles(points[:9], faces[:3]), {}, np.eye(4))
     commands, meshes, uses = packing.share([put("/a", large), put("/b", small), put("/c", large)])
-    assert len(meshes) == 1 and uses == [("/a", 0), ("/c", 0)]
+    assert [mesh["smooth"] for mesh in meshes] == [False]
+    assert uses == [("/a", 0), ("/c", 0)]
     assert commands[1] == put("/b", small)
     assert commands[0]["object"]["geometries"][0]["type"] == "BoxGeometry"
 
@@ -124,8 +125,10 @@ def test_the_page_unpacks_what_was_packed(tmp_path: Path) -> None:
     item = robot.visual_model.geometryObjects[0]
     path = f"world/robot/root_joint/{item.name}"
     asked = f"""(() => {{ const {{index, attributes}} = node("{path}/<object>").geometry;
-      return {{index: [...index.array], places: [...attributes.position.array]}}; }})()"""
+      return {{index: [...index.array], places: [...attributes.position.array], normals: attributes.normal.count}};
+    }})()"""
     shown = fakes.ask_browser(page, tmp_path, 0.02, asked)
     read = meshfiles.read(Path(item.meshPath))
+    assert 3 * shown["normals"] == len(shown["places"])  # without which it receives no shadows
     corners = np.array(shown["places"]).reshape(-1, 3)[np.array(shown["index"]).reshape(-1, 3)]
     assert (np.abs(corners - read.vertices[read.faces]) <= HALF_STEP * np.ptp(read.vertices, axis=0) * 1.01).all()

@@ -47,10 +47,13 @@ class Browser:
         self._process.kill()
         self._process.wait()
         self._process.stderr.close()
-        self._socket.close()
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(self._hang_up())
         self._loop.close()
         self._folder.cleanup()
+
+    async def _hang_up(self) -> None:
+        self._socket.close()
+        await asyncio.sleep(0)
 
     def _wait(self, begin: Callable[[], Any]) -> Any:
         async def wait() -> Any:

@@ -81,7 +81,7 @@ class Live:
     ) -> None:
         self.session, self._plays = session, plays
         self._painter = painter(session.moment)
-        self._groups = switched(self._painter.scene.groups, show, hide)
+        self._wished = switched(self._painter.groups, show, hide)
         self._id = secrets.token_hex(8)
         self._commands = [pack(command) for command in self._painter.scene.commands]
         self._picture = (0, b"")
@@ -97,6 +97,11 @@ class Live:
     def address(self) -> str:
         """Where the page is."""
         return self._server.address
+
+    @property
+    def groups(self) -> dict[str, tuple[str, bool]]:
+        """What can be shown and hidden so far, as wished."""
+        return self._painter.groups | self._wished
 
     def start(self) -> Live:
         """Run the session in a thread of its own; `close` ends it."""
@@ -174,7 +179,6 @@ class Live:
             "type": "hello",
             "id": self._id,
             "size": self._painter.size,
-            "groups": self._groups,
             "colours": {mode.lower(): code for mode, code in MODE_COLOURS.items()},
         }
         client.send(json.dumps(hello))
@@ -226,7 +230,8 @@ class Live:
         known.commands = len(self._commands)
         if known.nodes < len(self._painter.nodes):
             fresh = self._painter.nodes[known.nodes :]
-            client.send(json.dumps({"type": "nodes", "from": known.nodes, "paths": fresh, "drawn": known.commands}))
+            told = {"type": "nodes", "from": known.nodes, "paths": fresh, "groups": self.groups}
+            client.send(json.dumps(told))
             known.nodes += len(fresh)
         client.send(picture)
         known.picture, known.sent, known.waits = number, now, True

@@ -12,7 +12,6 @@ import base64
 import gzip
 import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -60,12 +59,9 @@ def _arrays(command: Command) -> list[np.ndarray] | None:
     if len(vertices) < LEAST:
         return None
     faces = np.frombuffer(data["index"]["array"].data, np.uint32).reshape(-1, 3)
-    normals = [np.frombuffer(part["array"].data, np.float32).reshape(-1, 3) for part in _normals(attributes)]
-    return [vertices, faces, *normals]
-
-
-def _normals(attributes: Json) -> list[Any]:
-    return [attributes["normal"]] if "normal" in attributes else []
+    if "normal" not in attributes or drawn["materials"][0].get("flatShading"):
+        return [vertices, faces]
+    return [vertices, faces, np.frombuffer(attributes["normal"]["array"].data, np.float32).reshape(-1, 3)]
 
 
 def pack(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray | None = None) -> Json:

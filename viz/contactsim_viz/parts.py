@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,20 +15,24 @@ from .reads import Array
 from .shapes import Y_TO_Z, Json, box, coil, cylinder, mesh, sphere, tube
 
 _SHORTEST = 1e-9  # metres; a rod between two points that meet is as long
+_HEAD, _BROAD = 8.0, 2.8  # of the radius of an arrow: length and radius of its head
+FORCES = "forces"  # the group of arrows
 
 
 class Look(NamedTuple):
     """What does not change while a part moves; equal looks are one object.
 
     Attributes:
-        kind: "sphere", "box", "rod", "spring" or "line".
+        kind: "sphere", "box", "rod", "spring", "line" or "head".
         sizes: the numbers that its shape needs.
         colour: "#rrggbb".
+        group: what the page shows and hides with it; the node below `/world` that it is drawn under.
     """
 
     kind: str
     sizes: tuple[float, ...]
     colour: str
+    group: str = "parts"
 
     def mesh(self, length: float, material: Json) -> Json:
         """The object to draw; one that stretches has the given length."""
@@ -42,6 +46,8 @@ class Look(NamedTuple):
                 return mesh(coil(sizes[0], max(length, _SHORTEST), int(sizes[1])), material, np.eye(4))
             case "line":
                 return mesh(tube(np.reshape(sizes[1:], (-1, 3)), sizes[0]), material, np.eye(4))
+            case "head":
+                return mesh(cylinder(_BROAD * sizes[0], 0.0, _HEAD * sizes[0]), material, Y_TO_Z)
         upwards = np.eye(4)
         upwards[2, 3] = 0.5
         return mesh(cylinder(sizes[0], sizes[0], 1.0), material, upwards @ Y_TO_Z)
@@ -95,10 +101,16 @@ def read(parts: Mapping[str, Any], where: str) -> dict[str, Seen]:
     for name, part in parts.items():
         reader = _READERS.get(getattr(part, "kind", None))  # type: ignore[arg-type]
         if reader is None:
-            known = "Sphere, Box, Rod, Spring or Polyline"
+            known = "Sphere, Box, Rod, Spring, Polyline or Arrow"
             raise InputError(f"the part '{name}' {where} is {part!r}; give a {known} of contactsim.look")
-        out[name] = reader(_Asked(part, f"of the part '{name}' {where}"))
+        seen = reader(_Asked(part, f"of the part '{name}' {where}"))
+        out |= {f"{name}/{piece}": one for piece, one in seen.items()} if isinstance(seen, dict) else {name: seen}
     return out
+
+
+def groups_of(looks: Iterable[Look]) -> dict[str, tuple[str, bool]]:
+    """{name: (node above it, whether it is shown at first)} of what can be shown and hidden."""
+    return {FORCES: (f"/world/{FORCES}", True)} if any(look.group == FORCES for look in looks) else {}
 
 
 def pieces(line: Look) -> dict[str, Seen]:
@@ -179,6 +191,20 @@ def _stretched(start: Array, end: Array) -> Pose:
     return Pose(start, along=along, length=length)
 
 
+def _arrow(asked: _Asked) -> dict[str, Seen]:
+    """Its shaft and its head; nothing of one that is too short."""
+    start, vector, radius = asked.array("start", 3), asked.array("vector", 3), asked.size("radius")
+    length, colour = float(np.linalg.norm(vector)), asked.colour
+    if length < _BROAD * radius:
+        return {}
+    shaft, head = Look("rod", (radius,), colour, FORCES), Look("head", (radius,), colour, FORCES)
+    along = vector / length
+    return {
+        "shaft": (shaft, Pose(start, along=along, length=length)),
+        "head": (head, Pose(start + vector, along=along, length=1.0)),
+    }
+
+
 def _polyline(asked: _Asked) -> Seen:
     points = asked.array("points", -1, 3)
     if len(points) < 2:
@@ -186,10 +212,11 @@ def _polyline(asked: _Asked) -> Seen:
     return Look("line", (asked.size("radius"), *points.ravel().tolist()), asked.colour), Pose(np.zeros(3))
 
 
-_READERS: dict[str, Callable[[_Asked], Seen]] = {
+_READERS: dict[str, Callable[[_Asked], Seen | dict[str, Seen]]] = {
     "sphere": _sphere,
     "box": _box,
     "rod": _between,
     "spring": _between,
     "polyline": _polyline,
+    "arrow": _arrow,
 }

@@ -16,7 +16,7 @@ from .figure import Figure
 from .ground import ground_way
 from .motion import MODES, Motion
 from .overlays import Glance, Overlay, overlays
-from .parts import Look, Pose, Seen, pieces
+from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .scene import Scene, hills, joint_path, measure
@@ -57,11 +57,13 @@ class Painter(ABC):
     Attributes:
         scene: what is drawn before the first picture.
         nodes: paths of the nodes that the rows of a picture are for; it grows.
+        groups: {name: (node above it, whether it is shown at first)} of what can be shown and hidden; it grows.
         size: diagonal of what is drawn, metres.
     """
 
     scene: Scene
     nodes: list[str]
+    groups: dict[str, tuple[str, bool]]
     size: float
 
     @abstractmethod
@@ -121,12 +123,12 @@ class RobotPainter(Painter):
             self.nodes += [f"/world/forces/{name}{part}" for part in ("", "/shaft", "/head")]
         self.nodes.append("/world/ground")
         self._own = len(self.nodes)
-        legend, groups = dict(built.legend), dict(built.groups)
+        legend, self.groups = dict(built.legend), dict(built.groups)
         for overlay, _ in self._overlays:
             legend |= overlay.legend
-            groups[overlay.name] = overlay.path, overlay.shown
+            self.groups[overlay.name] = overlay.path, overlay.shown
         commands = [*built.commands[:-1], *self._fresh(moment)]
-        return Scene(commands, legend, None if built.force_scale is None else self._newton, groups=groups)
+        return Scene(commands, legend, None if built.force_scale is None else self._newton)
 
     def _fresh(self, moment: MomentLike) -> list[Command]:
         """What overlays draw for the first time; their new nodes come behind all others."""
@@ -241,6 +243,7 @@ class SketchPainter(Painter):
         self._frame = replace(frame, size=_ROOM * frame.size)
         self.size = self._frame.size
         self.scene = Scene(setting(self._frame, first.ground), first.legend)
+        self.groups = {}
         self._bent: set[str] = set()
         self._looks: dict[str, dict[Look, int]] = {}
         self._lengths: dict[str, float] = {}
@@ -270,7 +273,8 @@ class SketchPainter(Painter):
     def _focus(self, drawing: Any, parts: dict[str, Seen]) -> Array:
         if drawing.focus is not None:
             return np.asarray(drawing.focus, dtype=np.float64)
-        boxes = np.array([pose.bounds(look) for look, pose in parts.values()] or [np.zeros((2, 3))])
+        shown = [pose.bounds(look) for look, pose in parts.values() if look.group != FORCES]
+        boxes = np.array(shown or [np.zeros((2, 3))])
         return np.asarray(boxes.mean(axis=(0, 1)))
 
     def _straightened(self, parts: dict[str, Seen]) -> dict[str, Seen]:
@@ -291,7 +295,8 @@ class SketchPainter(Painter):
         """Row of a part's look; it is drawn when it comes for the first time."""
         looks = self._looks.setdefault(name, {})
         if look not in looks:
-            path = f"/world/parts/{node_name(name)}/{len(looks)}"
+            path = f"/world/{look.group}/{node_name(name)}/{len(looks)}"
+            self.groups |= groups_of([look])
             looks[look] = len(self.nodes)
             self.nodes.append(path)
             self._lengths[path] = pose.length

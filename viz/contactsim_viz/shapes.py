@@ -70,6 +70,16 @@ def triangles(vertices: Array, faces: Array, normals: Array | None = None) -> Js
     return {"type": "BufferGeometry", "data": {"attributes": attributes, "index": index}}
 
 
+def flat(vertices: Array, faces: Array) -> Json:
+    """A mesh of flat triangles: its normals are those of its vertices, with which shadows are received."""
+    corners = vertices[faces]
+    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sums = [np.bincount(faces.ravel(), np.repeat(areas[:, k], 3), len(vertices)) for k in range(3)]
+    normals = np.stack(sums, axis=1)
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return triangles(vertices, faces, normals / np.where(length > 0.0, length, 1.0))
+
+
 def tube(points: Array, radius: float, sides: int = 8) -> Json:
     """A round tube of `radius` along a line through `points` (n, 3), in metres."""
     along = np.gradient(points, axis=0)
@@ -207,8 +217,9 @@ def draw(item: Any) -> Json | None:
             return _collada(file, scale)
         found = meshfiles.read(file)
         if found is not None and _agrees(found, item):
-            shading = {"flatShading": True} if found.normals is None else {}
-            return mesh(triangles(*found), paint(item.meshColor, **shading), scale)
+            if found.normals is None:
+                return mesh(flat(found.vertices, found.faces), paint(item.meshColor, flatShading=True), scale)
+            return mesh(triangles(*found), paint(item.meshColor), scale)
         return mesh(_LOADERS[kind](file), paint(item.meshColor), scale)
     surface = _surface(item.geometry)
     return None if surface is None else mesh(surface, paint(item.meshColor, flatShading=True), np.eye(4))
@@ -281,8 +292,8 @@ def _surface(shape: Any) -> Json | None:
     """Triangles of a loaded mesh or a convex body, None for any other shape or an empty one."""
     if getattr(shape, "num_tris", 0):
         faces = [[triangle[k] for k in range(3)] for triangle in map(shape.tri_indices, range(shape.num_tris))]
-        return triangles(np.asarray(shape.vertices()), np.array(faces))
+        return flat(np.asarray(shape.vertices()), np.array(faces))
     if getattr(shape, "num_polygons", 0):
         faces = [[polygon[k] for k in range(3)] for polygon in map(shape.polygons, range(shape.num_polygons))]
-        return triangles(np.asarray(shape.points()), np.array(faces))
+        return flat(np.asarray(shape.points()), np.array(faces))
     return None

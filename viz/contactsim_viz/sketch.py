@@ -17,7 +17,7 @@ import numpy as np
 from contactsim.errors import InputError
 
 from .commands import Command, animation, node_name, place, placed, put, rgba, switch, track, unit
-from .parts import Look, Seen, finite, pieces, read
+from .parts import FORCES, Look, Seen, finite, groups_of, pieces, read
 from .reads import Array, DrawingLike, TrajectoryLike
 from .scene import Scene
 from .shapes import Json, carried, paint
@@ -138,11 +138,12 @@ def build(sketch: Sketch, sight: Sequence[float] | None = None, zoom: float = 1.
     tracks = {"/world": [track("position", "vector3", frames, -frame.target)]}
     for name, series in sketch.parts.items():
         for k, look in enumerate(_looks(sketch.kind, name, series)):
-            path = f"/world/parts/{node_name(name)}/{k}"
+            path = f"/world/{look.group}/{node_name(name)}/{k}"
             commands += _object(path, look, series)
             tracks[path] = _tracks(look, series, sketch.time)
     commands.append(animation(tracks, sketch.duration))
-    return Scene(commands, first.legend, captions=_captions(sketch))
+    looks = (seen[0] for series in sketch.parts.values() for seen in series if seen is not None)
+    return Scene(commands, first.legend, captions=_captions(sketch), groups=groups_of(looks))
 
 
 def setting(frame: Frame, heights: Heights | None) -> list[Command]:
@@ -176,7 +177,8 @@ def _focus(sketch: Sketch, axes: Array) -> tuple[Array, Array, Array]:
     """What the camera follows (n, 3), and the corners (3,), (3,), along `axes`, of all parts at all times around it."""
     focus, lows, highs = [], [], []
     for k, drawing in enumerate(sketch.drawings):
-        seen = [found for series in sketch.parts.values() if (found := series[k]) is not None]
+        here = [found for series in sketch.parts.values() if (found := series[k]) is not None]
+        seen = [found for found in here if found[0].group != FORCES]
         boxes = np.array([pose.bounds(look) for look, pose in seen] or [np.zeros((2, 3))])
         middle = boxes.mean(axis=(0, 1)) if drawing.focus is None else np.asarray(drawing.focus, dtype=np.float64)
         centres = (boxes.mean(axis=1) - middle) @ axes

@@ -20,10 +20,11 @@ from contactsim import (
     Transition,
 )
 from contactsim.hybrid import Array
-from contactsim.look import BLUE, DARK, GREEN, RED, Drawing, Sphere, Spring, level
+from contactsim.look import BLUE, DARK, GREEN, PINK, RED, Arrow, Drawing, Sphere, Spring, level, newton_per_metre
 
 ASCENT, DESCENT, COMPRESSION, DECOMPRESSION = CHARTS = ("ascent", "descent", "compression", "decompression")
 STANCE = (COMPRESSION, DECOMPRESSION)
+WEIGHT = 0.2  # of the leg's length: about how long an arrow of the weight is drawn
 TRIPPED = "the foot cannot hold the ground, since the leg lengthens at touchdown; put the foot further ahead"
 TOPPLED = "the body toppled over: its height fell below zero; begin higher or stiffen the leg"
 
@@ -252,18 +253,27 @@ class Slip(Model):
         reach = np.array([length * math.sin(x[6]), 0.0, -length * math.cos(x[6])])
         foot = np.array([x[4], 0.0, x[5]]) if stands else body + reach
         colour = GREEN if stands else RED
+        scale = newton_per_metre(self.parameters.body_mass * max(self.parameters.g_stance, 1.0), WEIGHT * length)
         return Drawing(
             {
                 "body": Sphere(body, 0.1 * length, BLUE),
                 "leg": Spring(foot, body, 0.045 * length, colour=DARK),
                 "foot": Sphere(foot, 0.025 * length, colour),
+                "force": Arrow(foot, self._push(x, stands) / scale, 0.01 * length),
             },
             focus=(x[0], 0.0, 0.5 * length),
             caption=f"{chart} ({'stance' if stands else 'flight'})",
-            legend={"flight": RED, "stance": GREEN},
+            legend={"flight": RED, "stance": GREEN, f"force, 1 m = {scale:g} N": PINK},
             ground=level,
             sight=(0.3, -1.0, 0.22),
         )
+
+    def _push(self, x: Array, stands: bool) -> Array:
+        """Force (3,) of the ground on the foot, which the massless leg hands on to the body [N]."""
+        if not stands:
+            return np.zeros(3)
+        legx, legy, length = _leg(x)
+        return -self.slope(length) / length * np.array([legx, 0.0, legy])
 
 
 def _leg(x: Array) -> tuple[float, float, float]:

@@ -10,17 +10,32 @@ from collections.abc import Sequence
 import numpy as np
 
 from contactsim.hybrid import Array
-from contactsim.look import BLUE, DARK, GREEN, RED, Box, Drawing, Part, Rod, Sphere, Spring
+from contactsim.look import (
+    BLUE,
+    DARK,
+    GREEN,
+    PINK,
+    RED,
+    Arrow,
+    Box,
+    Drawing,
+    Part,
+    Rod,
+    Sphere,
+    Spring,
+    newton_per_metre,
+)
 
 from .parameters import LEGS
 from .state import FEET, PLACE, ROTATION
 from .terrain import Ground
 
 BODY_HEIGHT, COIL, TOE, HIP = 0.05, 0.012, 0.014, 0.018  # of the body, and radii [m]
+ARROW = 0.06  # arrow of a sixth of the weight [m]
 OVERHANG = 0.04  # of the body over the hips at both ends [m]
 
 
-def draw(x: Array, stance: Sequence[bool], attach: Array, ground: Ground) -> Drawing:
+def draw(x: Array, stance: Sequence[bool], attach: Array, ground: Ground, force: Array, weight: float) -> Drawing:
     """The robot at one instant; toes and caption say which legs stand.
 
     Args:
@@ -28,9 +43,12 @@ def draw(x: Array, stance: Sequence[bool], attach: Array, ground: Ground) -> Dra
         stance: whether each leg stands (6,).
         attach: hips in the body (6, 3) [m].
         ground: below it.
+        force: of the ground on each toe that stands (6, 3) [N].
+        weight: of the body [N].
     """
     R, place, feet = x[ROTATION].reshape(3, 3), x[PLACE], x[FEET].reshape(LEGS, 3)
     hips = attach @ R.T + place
+    scale = newton_per_metre(weight / LEGS, ARROW)
     low, high = attach.min(axis=0), attach.max(axis=0)
     sides = high - low + [-HIP, 2.0 * OVERHANG, BODY_HEIGHT]
     parts: dict[str, Part] = {
@@ -41,12 +59,13 @@ def draw(x: Array, stance: Sequence[bool], attach: Array, ground: Ground) -> Dra
         parts[f"axle{i}"] = Rod(inner, hips[i], HIP / 2.0, DARK)
         parts[f"leg{i}"] = Spring(feet[i], hips[i], COIL, coils=6, colour=DARK)
         parts[f"toe{i}"] = Sphere(feet[i], TOE, GREEN if stance[i] else RED)
+        parts[f"force{i}"] = Arrow(feet[i], force[i] / scale if stance[i] else np.zeros(3), TOE / 3.0)
     standing = ", ".join(str(i) for i in range(LEGS) if stance[i])
     return Drawing(
         parts,
         focus=place,
         caption=f"stance: legs {standing}" if standing else "flight",
-        legend={"toe in flight": RED, "in stance": GREEN},
+        legend={"toe in flight": RED, "in stance": GREEN, f"force, 1 m = {scale:g} N": PINK},
         ground=ground.height,
         sight=(1.0, -0.9, 0.6),
     )

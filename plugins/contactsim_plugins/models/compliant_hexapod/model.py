@@ -471,7 +471,10 @@ class CompliantHexapod(Model):
         """What the robot looks like at a state."""
         from .drawing import draw
 
-        return draw(x, LegChart.of(chart).stance, self.dynamics.attach, self.dynamics.ground)
+        chart, p = LegChart.of(chart), self.parameters
+        force = self.flow(chart).evaluate(x).force
+        weight = p.body_mass * max(p.g, 1.0)
+        return draw(x, chart.stance, self.dynamics.attach, self.dynamics.ground, force, weight)
 
     def figures(self, trajectory: Trajectory) -> Mapping[str, Figure]:
         """Gait diagram with duty factors, hip torques with their limits, armature currents."""
