@@ -399,12 +399,20 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     _demand_size("start.v", v, robot.nv)
     _demand_size("start.q", q, robot.nq)
     height = table.height
-    if height is None and demo is None and table.q is None and table.pose is None and lifting(robot, q) is not None:
-        height = DROP
+    if height is None and table.q is None and table.pose is None and lifting(robot, q) is not None:
+        height = DROP if demo is None else _height_of(demo, system, q)
     closing = bool(system.loops) and (table.close or table.q is None)
     q = system.close(q).q if closing else q
     q = q if height is None else lifted(system, q, height)
     return system.close(q, v) if closing else State(q, v)
+
+
+def _height_of(demo: Any, system: ContactSystem, q: Array) -> float | None:
+    """Height of a demonstration's start above its own ground, where the scene has another; else None."""
+    own = Slope(demo.slope) if demo.slope else Flat()
+    if type(own) is type(system.terrain) and own.parameters() == system.terrain.parameters():
+        return None
+    return clearance(ContactSystem(system.robot, own, joint_limits=False), q)
 
 
 def _ground_below(system: ContactSystem, q: Array) -> Terrain:

@@ -306,6 +306,14 @@ def test_a_robot_without_demonstration_or_root(tmp_path: Path) -> None:
     assert "does not move up" in refused(text, "start.height=0.1")
 
 
+@pytest.mark.parametrize("ground", ["angle = 0.3", 'kind = "sinusoid"', "height = 0.2"])
+def test_a_demonstration_starts_as_high_above_another_ground(ground: str) -> None:
+    own = built('robot = {name = "hexapod"}')
+    made = built(f'robot = {{name = "hexapod"}}\n[terrain]\n{ground}\n')
+    assert clearance(made) == pytest.approx(clearance(own), abs=1e-12)
+    np.testing.assert_array_equal(made.state.q[7:], own.state.q[7:])
+
+
 ARM = """
 <robot name="arm"><link name="base">
   <collision><geometry><box size="0.4 0.4 0.4"/></geometry></collision>
