@@ -16,6 +16,7 @@ from .hybrid import Array
 from .multibody.terrain import Flat, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 
 Pair = tuple[float, float]
+BELT: Pair = Field((0.0, 0.0), description="velocity of the surface, as of a belt [m/s]")  # type: ignore[assignment]
 
 
 class Table(BaseModel):
@@ -28,8 +29,8 @@ class FlatTable(GroundTable):
     """[terrain] kind = "flat"."""
 
     kind: Literal["flat"] = "flat"
-    height: float = 0.0
-    velocity: Pair = (0.0, 0.0)
+    height: float = Field(default=0.0, description="height [m]")
+    velocity: Pair = BELT
 
     def build(self) -> Terrain:
         """The ground."""
@@ -40,8 +41,8 @@ class SlopeTable(GroundTable):
     """[terrain] kind = "slope": angle [rad]."""
 
     kind: Literal["slope"] = "slope"
-    angle: float
-    downhill: Pair = (1.0, 0.0)
+    angle: float = Field(description="inclination [rad]")
+    downhill: Pair = Field((1.0, 0.0), description="horizontal direction in which it falls [-]")
 
     def build(self) -> Terrain:
         """The ground."""
@@ -52,10 +53,10 @@ class SinusoidTable(GroundTable):
     """[terrain] kind = "sinusoid": h = a1 sin(a2 x) cos(a3 y), with the numbers of the SimSect manual, Table 3."""
 
     kind: Literal["sinusoid"] = "sinusoid"
-    a1: float = 0.03
-    a2: float = 15.0
-    a3: float = 15.0
-    velocity: Pair = (0.0, 0.0)
+    a1: float = Field(0.03, description="height of the hills [m]")
+    a2: float = Field(15.0, description="wave number along x [1/m]")
+    a3: float = Field(15.0, description="wave number along y [1/m]")
+    velocity: Pair = BELT
 
     def build(self) -> Terrain:
         """The ground."""
@@ -69,13 +70,13 @@ class HeightFieldTable(GroundTable):
     """
 
     kind: Literal["height-field"] = "height-field"
-    file: str | None = None
-    heights: list[list[float]] | None = None
-    x: list[float] | None = None
-    y: list[float] | None = None
-    extent: tuple[float, float, float, float] | None = None
-    scale: float = 1.0
-    velocity: Pair = (0.0, 0.0)
+    file: str | None = Field(None, description="where the heights are")
+    heights: list[list[float]] | None = Field(None, description="heights, a row for each x [m]")
+    x: list[float] | None = Field(None, description="places of the rows [m]")
+    y: list[float] | None = Field(None, description="places of the columns [m]")
+    extent: tuple[float, float, float, float] | None = Field(None, description="x_min, x_max, y_min, y_max [m]")
+    scale: float = Field(1.0, description="factor on the heights [-]")
+    velocity: Pair = BELT
 
     @model_validator(mode="after")
     def _one_source(self) -> HeightFieldTable:
@@ -164,10 +165,10 @@ class MovingTable(GroundTable):
     """[terrain] kind = "moving": a ground that moves as a whole by amplitude sin(2 pi frequency t + phase)."""
 
     kind: Literal["moving"] = "moving"
-    amplitude: tuple[float, float, float]
-    frequency: float = Field(gt=0.0)
-    phase: float = 0.0
-    ground: Still = FlatTable()
+    amplitude: tuple[float, float, float] = Field(description="amplitude along x, y and z [m]")
+    frequency: float = Field(gt=0.0, description="frequency [Hz]")
+    phase: float = Field(0.0, description="phase at t = 0 [rad]")
+    ground: Still = Field(FlatTable(), description="table of the ground that moves")
 
     def build(self) -> Terrain:
         """The ground."""

@@ -112,6 +112,7 @@ class ParameterRow(NamedTuple):
     description: str
 
 
+KIND = "kind"  # of a ground: the name by which it was asked for
 UNIT = re.compile(r"\s*\[([^\]]*)\]\s*$")
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
@@ -120,6 +121,8 @@ def parameter_rows(schema: type[BaseModel]) -> list[ParameterRow]:
     """The parameters of a schema; the unit is what a description ends with in brackets."""
     rows = []
     for name, field in schema.model_fields.items():
+        if name == KIND:
+            continue
         text = field.description or ""
         unit = UNIT.search(text)
         bounds = ", ".join(f"{BOUNDS[kind]} {value:g}" for item in field.metadata for kind, value in _bounds(item))
@@ -139,6 +142,12 @@ def _bounds(item: Any) -> list[tuple[str, float]]:
     return [(kind, value) for kind in BOUNDS if (value := getattr(item, kind, None)) is not None]
 
 
+def schema_of(group: str, name: str) -> type[BaseModel] | None:
+    """The parameters of a plugin, of a ground the keys of its table; None where it has none to tell of."""
+    plugin = registry.load(group, name)
+    return plugin if group == "terrains" else getattr(plugin, "Parameters", None)
+
+
 def parameter_table(plugins: list[str], group: str = "contact_laws") -> Table:
     """The parameters of plugins of a group by name; those of laws as `--set law.NAME=VALUE` takes them."""
     from rich.markup import escape
@@ -146,7 +155,7 @@ def parameter_table(plugins: list[str], group: str = "contact_laws") -> Table:
 
     table = Table("plugin", "parameter", "default", "unit", "range", "description")
     for name in plugins:
-        schema = getattr(registry.load(group, name), "Parameters", None)
+        schema = schema_of(group, name)
         for k, row in enumerate(parameter_rows(schema) if schema is not None else ()):
             table.add_row(*(escape(text) for text in (name if k == 0 else "", *row)))
     return table
@@ -162,7 +171,7 @@ def parameters(name: str) -> int:
     if not groups:
         raise PluginError(f"no plugin '{name}'; `contactsim plugins` lists them")
     for group in groups:
-        schema = getattr(registry.load(group, name), "Parameters", None)
+        schema = schema_of(group, name)
         some = schema is not None and schema.model_fields
         terminal().print(parameter_table([name], group) if some else f"{group}: {name} has no parameters", markup=False)
     return 0

@@ -104,7 +104,7 @@ class Radau9(Radau):
 
     is solved by Newton's method with one derivative for all stages, one real and two complex systems of size n. Where a
     tolerance is sharp its steps are several times as long as those of methods of lower order, of which SciPy's `Radau`
-    is one; arguments and attributes are those of that class.
+    is one; arguments and attributes are those of that class, but for a derivative that is sparse.
 
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8; the same, Stiff differential equations
     solved by Radau methods, J. Comp. Appl. Math. 111, 1999.
@@ -221,9 +221,10 @@ class Radau9(Radau):
         self.y_old, self.t, self.y = y_old, end, y_old + stages[-1]
         self.f = self.fun(self.t, self.y)
         self.sol = Collocation(t_old, end, y_old, stages)
-        factor = 1.0 if factor < ENOUGH and not renew else factor
+        factor = 1.0 if 1.0 <= factor < ENOUGH and not renew else factor
         self.h_abs = abs(h) * factor
-        self.current_jac = False
+        renew = renew and self.jac is not None
+        self.current_jac = self.jac is None  # a derivative that is a constant matrix is never out of date
         if renew:
             self.J, self.current_jac = self.jac(self.t, self.y, self.f), True
         if renew or factor != 1.0:

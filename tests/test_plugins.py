@@ -80,6 +80,12 @@ BROKEN: Mapping[str, tuple[str, str, str]] = {
     "no-catalogue": ("robots", "def Law(name): ...\n", "a function without arguments"),
     "no-controller": ("controllers", "def Law(): ...\n", "let it name a function (robot, **parameters)"),
     "no-integrator": ("integrators", "class Law: ...\n", "let it name a subclass of scipy.integrate.OdeSolver"),
+    "no-terrain": ("terrains", "class Law: ...\n", "let it name a subclass of GroundTable"),
+    "half-terrain": (
+        "terrains",
+        "from contactsim import GroundTable\nclass Law(GroundTable): ...\n",
+        "is the class Law without build",
+    ),
     "no-viewer": ("viewers", "class Law: ...\n", "a class with view, export_html and export_png"),
 }
 
@@ -200,3 +206,44 @@ def Law(robot, push=0.0):
     }.items():
         with pytest.raises(cs.InputError, match=words):
             built(table)
+
+
+GROUND = """
+from contactsim import GroundTable, terrain
+from pydantic import Field
+class Law(GroundTable):
+    rise: float = Field(0.1, ge=0.0, description="slope, as a tangent [-]")
+    def build(self):
+        import math
+        return terrain.Slope(math.atan(self.rise))
+"""
+
+
+def test_a_ground_of_others_is_found_by_its_name(foreign: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign("my-grounds", "terrains", "ramp", GROUND)
+    text = 'robot = {name = "hexapod"}\n[terrain]\nkind = "ramp"\nrise = 0.5'
+    made = scene.parse(text, ["terrain.rise=0.25"])
+    assert scene.build(made).system.terrain.angle == pytest.approx(np.arctan(0.25))
+    assert scene.parse(made.text()) == made
+    carried = scene.parse('robot = {name = "hexapod"}\nterrain = {kind = "moving", amplitude = [0, 0, 0.01],'
+                          ' frequency = 2, ground = {kind = "ramp"}}')  # fmt: skip
+    assert scene.build(carried).system.terrain.ground.angle == pytest.approx(np.arctan(0.1))
+    assert cli.execute(["plugins", "ramp"]) == 0
+    assert "slope, as a tangent" in capsys.readouterr().out
+    for key, words in {
+        "terrain.rise=-1": "terrain.rise is -1; give a number greater than or equal to 0",
+        "terrain.rize=1": "terrain.rize: unknown key (known here: kind, rise)",
+        "terrain.kind=rampe": "no ground of kind 'rampe'; choose one of flat, height-field, moving, ramp, sinusoid",
+    }.items():
+        with pytest.raises(cs.InputError) as caught:
+            scene.parse(text, [key])
+        assert words in str(caught.value)
+
+
+def test_a_broken_ground_stops_only_its_own_scene(foreign: Install) -> None:
+    foreign("bad-grounds", "terrains", "quagmire", "raise RuntimeError('mud')\n")
+    assert (
+        scene.build(scene.parse('robot = {name = "hexapod"}\nterrain = {kind = "flat"}')).system.terrain.height == 0.0
+    )
+    with pytest.raises(cs.InputError, match=r"terrain: the plugin 'quagmire' .* RuntimeError: mud"):
+        scene.parse('robot = {name = "hexapod"}\nterrain = {kind = "quagmire"}')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-HELP = "contact law or model to hold to the contract: pytest --pyargs contactsim.conformance --contactsim-law NAME"
+HELP = "plugin to hold to its contract: pytest --pyargs contactsim.conformance --contactsim-law NAME"
 
 
 def pytest_addoption(parser: Any) -> None:
