@@ -285,7 +285,7 @@ class Watch:
                 below, time = time, time + correction
             if not above < time < below:
                 time = 0.5 * (above + below)
-            if not time <= segment.t1:
+            if not above < time < below or time > segment.t1:
                 break
         if met:
             return landed, values
