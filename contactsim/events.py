@@ -302,7 +302,7 @@ class Watch:
         return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
 
     def _slopes(self, segment: Segment, time: float) -> Array:
-        h = SLOPE * (segment.t1 - segment.t0)
+        h = max(SLOPE * (segment.t1 - segment.t0), float(np.spacing(time)))
         early, late = max(segment.t0, time - h), min(segment.t1, time + h)
         return (self._at(segment, late) - self._at(segment, early)) / (late - early)
 
