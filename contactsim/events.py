@@ -29,7 +29,7 @@ QUIET = 2.0  # a step in which every guard stays this many times its own change 
 UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
 BOTTOM = 1e-9  # to which the time is found where a guard is least [s]
 SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
-GUESS = 0.25  # share of `Tolerances.event_time` to which the zero of an interpolant is found
+GUESS = 1e-3  # share of `Tolerances.event_time` to which the zero of an interpolant is found
 LANDED = 0.1  # share of it to which an event is then met on true steps
 ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
 AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
@@ -285,7 +285,7 @@ class Watch:
                 below, time = time, time + correction
             if not above < time < below:
                 time = 0.5 * (above + below)
-            if not time <= segment.t1:
+            if not above < time < below or time > segment.t1:
                 break
         if met:
             return landed, values
@@ -302,7 +302,7 @@ class Watch:
         return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
 
     def _slopes(self, segment: Segment, time: float) -> Array:
-        h = SLOPE * (segment.t1 - segment.t0)
+        h = max(SLOPE * (segment.t1 - segment.t0), float(np.spacing(time)))
         early, late = max(segment.t0, time - h), min(segment.t1, time + h)
         return (self._at(segment, late) - self._at(segment, early)) / (late - early)
 

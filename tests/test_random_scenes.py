@@ -10,11 +10,18 @@ from random_scenes import COUNT, scene
 import contactsim as cs
 
 # Work, not time, ends what would hang: an impact of a cascade costs as much as some ten field evaluations.
-MOST_EVALUATIONS = 200_000
+MOST_EVALUATIONS = 300_000
 MOST_EVENTS = 5_000
+LAST = 100  # events that say by what a run has too many of them
+LIVELY = 0.5  # restitution from which cascades of bounces may have thousands of them
 ALL = bool(os.environ.get("CONTACTSIM_SLOW"))
-QUICK = (0, 1, 4, 5, 6, 7, 11, 12, 16, 37, 148)  # seeds, with contacts that jam (12, 37, 148) among them
-NAMED = {cs.Status.NO_ADMISSIBLE_MODE: "Painleve", cs.Status.EVENTS_WITHOUT_END: "without end"}
+# Seeds, with contacts that jam (37, 148, 191) and feet that slip through a singular configuration (42) among them.
+QUICK = (1, 4, 6, 7, 11, 37, 42, 148, 191)
+NAMED = {
+    cs.Status.NO_ADMISSIBLE_MODE: "Painleve",
+    cs.Status.EVENTS_WITHOUT_END: "without end",
+    cs.Status.TOO_MANY_EVENTS: "bounces that accumulate",
+}
 
 
 class TooMuchWork(Exception):
@@ -38,8 +45,16 @@ def judge(seed: int) -> None:
     if not traj.status.complete:
         assert traj.status in NAMED, traj.message
         assert NAMED[traj.status] in traj.message
+    if traj.status is cs.Status.TOO_MANY_EVENTS:
+        demand_bounces(traj)
     traj.check()
-    assert len(traj.all_events) < MOST_EVENTS
+
+
+def demand_bounces(traj: cs.Trajectory) -> None:
+    """The last events are impacts of contacts that give back much of their speed: bounces within bounces."""
+    last = traj.all_events[-LAST:]
+    assert sum(bool(event.impulses) for event in last) > LAST // 2, traj.message
+    assert max(traj.system.restitution) > LIVELY, traj.message
 
 
 @pytest.mark.parametrize("seed", QUICK)
@@ -48,7 +63,7 @@ def test_some_random_scenes(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not ALL, reason="set CONTACTSIM_SLOW=1 for all 200 scenes; they take about half an hour")
+@pytest.mark.skipif(not ALL, reason="set CONTACTSIM_SLOW=1 for all 200 scenes; they take about forty minutes")
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_all_random_scenes(seed: int) -> None:
     judge(seed)

@@ -15,8 +15,8 @@ from ..hybrid import LIMIT, Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .closed import ClosedMechanism
-from .complementarity import TOLERANCE, ContactProblem, ContactSolution, broken, solve_modes
-from .dynamics import LEAVE, SIDE, RigidFlow, contact_problem
+from .complementarity import TOLERANCE, ContactProblem, ContactSolution, broken, cone_margins, solve_modes
+from .dynamics import LEAVE, OF_FORCE, SIDE, RigidFlow, contact_problem
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import ImpactSolution
 from .mechanism import Terms
@@ -33,6 +33,7 @@ PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
+HELD = 1e-6  # least margin, relative to the largest force, with which a contact is said to stick that need not slip
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
@@ -482,7 +483,9 @@ class RigidContacts:
         jumped = any(law.startswith("impact") for law in residuals)
         sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
         problem, _ = contact_problem(self._system, terms, force, staying, sliding)
-        before = self.forces(t, x, mode) if {"force", "cone"} & set(kinds.values()) else {}
+        before = self.forces(t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
+        if "forces" in kinds.values():
+            kinds = self._without_margin(mode, before) | dict(kinds)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
         with Asking("the contact law", type(self._law).__name__, t):
@@ -533,6 +536,18 @@ class RigidContacts:
             else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
+
+    def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
+        """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
+        zero = OF_FORCE * self._system.tolerances.force * max(float(np.abs(force).max()) for force in before.values())
+        kinds = {}
+        for i, force in before.items():
+            held = mode.contacts[i].mode is Mode.STICK and self._system.tangent_rows(i) > 0
+            if force[0] <= zero:
+                kinds[i] = "force"
+            elif held and self._system.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
+                kinds[i] = "cone"
+        return kinds
 
     def _guess(
         self,
@@ -708,10 +723,11 @@ def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMod
 
 
 def _without_still_slip(problem: ContactProblem, solution: ContactSolution) -> ContactSolution:
-    """The solution with contacts put to stick that begin to slip without acceleration, where that is admissible.
+    """The solution with contacts put to stick that begin to slip without acceleration, where a margin is left for that.
 
-    A force between two contacts of one body along their line moves nothing. With all friction at one of them it is said
-    to slip, but its slip has no direction: the forces would jump from one to another under the same motion.
+    A contact that breaks away has none: its slip begins without acceleration, too, and grows. But a force between two
+    contacts of one body along their line moves nothing. With all friction at one of them it is said to slip, and as its
+    slip has no direction the forces would jump from one to another under the same motion.
     """
     for i, mode in enumerate(solution.modes):
         if mode is not Mode.SLIP or problem.sliding[i] is not None or problem.dims[i] == 1:
@@ -719,7 +735,9 @@ def _without_still_slip(problem: ContactProblem, solution: ContactSolution) -> C
         if np.linalg.norm(solution.motion[problem.tangent(i)]) <= TOLERANCE * problem.speed:
             modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
             stuck = solve_modes(problem, modes, solution.directions)
-            solution = solution if broken(problem, stuck) else stuck
+            held = min(cone_margins(problem, modes, stuck.forces)) > HELD * float(np.abs(stuck.forces).max())
+            if held and not stuck.unique and not broken(problem, stuck):
+                solution = stuck
     return solution
 
 
