@@ -21,11 +21,13 @@ from .contact_problem import NOTHING, TOLERANCE, ContactProblem, ContactSolution
 from .given_modes import solve_modes
 from .modes import Mode
 from .proposals import propose, read_modes
+from .redundant import least_margin
 from .sweeps import FEW_ROUNDS, ROUNDS, swept
 
 __all__ = ["ContactProblem", "ContactSolution", "Direction", "broken", "solve"]
 
 CREEP = 10.0 * TOLERANCE  # motion of a held contact, relative to the largest, that a singular system leaves
+HELD = 1e-6  # least margin, relative to the largest force, with which a contact is said to stick that need not slip
 EXHAUSTIVE = 4096  # with at most this many combinations of modes all are tried before giving up: those of six contacts
 
 
@@ -65,19 +67,33 @@ def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSol
     """The solution with contacts put back to stick that may.
 
     Between the two coefficients both modes are admissible at rest, and the search may have passed through slip where
-    the guess was to stick. Redundant contacts may be found to slip without moving, with some of the many forces.
+    the guess was to stick. And a force between two contacts of one body along their line moves nothing: with all
+    friction at one of them it is said to slip, but its slip has no direction. A contact that breaks away begins to slip
+    without motion, too, but as one that sticks it has no margin left.
     """
     if solution.lifted != problem.lifted:
         problem = replace(problem, lifted=solution.lifted)
     slipping = [i for i, m in enumerate(solution.modes) if m is Mode.SLIP and problem.sliding[i] is None]
     still = [i for i in slipping if hypot(*solution.motion[problem.tangent(i)]) <= CREEP * problem.speed]
-    meant = [[i] for i in slipping if guess[i] is Mode.STICK and problem.static_friction[i] != problem.friction[i]]
-    for group in [still, *meant] if still else meant:
-        modes = tuple(Mode.STICK if i in group else mode for i, mode in enumerate(solution.modes))
-        stuck = solve_modes(problem, modes, solution.directions)
-        if not broken(problem, stuck):
+    for group in [still, *([i] for i in still)] if len(still) > 1 else [still] if still else []:
+        stuck = _sticking(problem, solution, group)
+        if stuck is not None and not stuck.unique and _has_margin(problem, stuck):
             solution = stuck
+    for i in slipping:
+        if guess[i] is Mode.STICK and problem.static_friction[i] != problem.friction[i]:
+            solution = _sticking(problem, solution, [i]) or solution
     return solution
+
+
+def _sticking(problem: ContactProblem, solution: ContactSolution, group: list[int]) -> ContactSolution | None:
+    """The solution with the contacts of a group sticking; None where that is not admissible."""
+    modes = tuple(Mode.STICK if i in group else mode for i, mode in enumerate(solution.modes))
+    stuck = solve_modes(problem, modes, solution.directions)
+    return None if broken(problem, stuck) else stuck
+
+
+def _has_margin(problem: ContactProblem, solution: ContactSolution) -> bool:
+    return least_margin(problem, solution.modes, solution.forces) > HELD * float(np.abs(solution.forces).max())
 
 
 def _plain_guess(problem: ContactProblem) -> tuple[Mode, ...]:

@@ -15,7 +15,7 @@ from ..hybrid import LIMIT, Array, Flow, Transition
 from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .closed import ClosedMechanism
-from .complementarity import TOLERANCE, ContactProblem, ContactSolution, broken, cone_margins, solve_modes
+from .contact_problem import ContactProblem
 from .dynamics import LEAVE, OF_FORCE, SIDE, RigidFlow, contact_problem
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import ImpactSolution
@@ -33,7 +33,6 @@ PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
-HELD = 1e-6  # least margin, relative to the largest force, with which a contact is said to stick that need not slip
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
@@ -489,8 +488,7 @@ class RigidContacts:
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
         with Asking("the contact law", type(self._law).__name__, t):
-            asked = replace(problem, guess=guess, directions=directions, slack=slack)
-            solution = _without_still_slip(asked, self._law.select(asked))
+            solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
@@ -720,25 +718,6 @@ def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMod
         replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
     )
     return replace(mode, contacts=tuple(states))
-
-
-def _without_still_slip(problem: ContactProblem, solution: ContactSolution) -> ContactSolution:
-    """The solution with contacts put to stick that begin to slip without acceleration, where a margin is left for that.
-
-    A contact that breaks away has none: its slip begins without acceleration, too, and grows. But a force between two
-    contacts of one body along their line moves nothing. With all friction at one of them it is said to slip, and as its
-    slip has no direction the forces would jump from one to another under the same motion.
-    """
-    for i, mode in enumerate(solution.modes):
-        if mode is not Mode.SLIP or problem.sliding[i] is not None or problem.dims[i] == 1:
-            continue
-        if np.linalg.norm(solution.motion[problem.tangent(i)]) <= TOLERANCE * problem.speed:
-            modes = (*solution.modes[:i], Mode.STICK, *solution.modes[i + 1 :])
-            stuck = solve_modes(problem, modes, solution.directions)
-            held = min(cone_margins(problem, modes, stuck.forces)) > HELD * float(np.abs(stuck.forces).max())
-            if held and not stuck.unique and not broken(problem, stuck):
-                solution = stuck
-    return solution
 
 
 def _parallel(way: Array, other: Array) -> bool:
