@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,16 +12,18 @@ import numpy as np
 from ..callbacks import Asking
 from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid import LIMIT, Array, Flow, Transition
-from .algebra import projector, pseudo_inverse, smallest_change, solve_mass
+from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .bounces import time_to_rest
 from .closed import ClosedMechanism
 from .contact_problem import ContactProblem
-from .dynamics import LEAVE, OF_FORCE, SIDE, RigidFlow, contact_problem
-from .impact_sensitivity import ImpactSensitivity
+from .dynamics import LEAVE, SIDE, RigidFlow
 from .impacts import ImpactSolution
 from .mechanism import Terms
+from .mode_choice import ModeChoice
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .painleve import indeterminate, jammed, sentence
+from .outcome_sensitivity import OutcomeSensitivity
+from .painleve import jammed
+from .touching import Impact, closed_forces, closed_terms, resting_rows
 
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
@@ -34,14 +36,6 @@ GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
-
-
-@dataclass(frozen=True)
-class Impact:
-    """An impact as it came out: the touching contacts, and the stages of it."""
-
-    contacts: tuple[int, ...]
-    solution: ImpactSolution
 
 
 class Encounter(NamedTuple):
@@ -72,6 +66,7 @@ class RigidContacts:
     def __init__(self, system: ContactSystem) -> None:
         self._system = system
         self._law: RigidLaw = system.law  # type: ignore[assignment]
+        self._choice, self._sensitivity = ModeChoice(system, self._law), OutcomeSensitivity(system)
 
     def flow(self, mode: SystemMode) -> Flow:
         """Field and guards of a mode."""
@@ -79,13 +74,7 @@ class RigidContacts:
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
-        flow = RigidFlow(self._system, mode)
-        flow.rebase(t, x)
-        forces, start, result = flow.motion(t, x).forces, 0, {}
-        for i in mode.closed:
-            result[i] = forces[start : start + self._system.mechanism.dims[i]]
-            start += self._system.mechanism.dims[i]
-        return result
+        return closed_forces(self._system, t, x, mode)
 
     # --- start and transition ---------------------------------------------------------------------------------
 
@@ -173,7 +162,7 @@ class RigidContacts:
 
         Their normals agree up to what is held, and so do their rates, which differ where grounds move apart.
         """
-        terms, where = self._closed_terms(t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
+        terms, where = closed_terms(self._system, t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
         held = terms.rows[[where[i].start for i in mode.closed]]
         groups: list[tuple[Array, set[Hashable]]] = []
         for name in names:
@@ -226,7 +215,7 @@ class RigidContacts:
 
     def _turn_phase(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> Transition:
         """Changes that only the engine sees: how a slip direction is found, and which contacts may close."""
-        terms, where = self._closed_terms(t, x, mode.closed)
+        terms, where = closed_terms(self._system, t, x, mode.closed)
         states = list(mode.contacts)
         for i, kind in kinds.items():
             if kind == "enable":
@@ -237,15 +226,6 @@ class RigidContacts:
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
         identity = partial(np.eye, self._system.tangent_size)
         return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
-
-    def _closed_terms(
-        self, t: float, x: Array, contacts: tuple[int, ...], mode: SystemMode | None = None
-    ) -> tuple[Terms, dict[int, slice]]:
-        nq, nv, dims = self._system.nq, self._system.nv, self._system.mechanism.dims
-        mechanism = self._system.mechanism if mode is None else self._system.mechanism.within(mode.regions)
-        terms = mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
-        starts = np.cumsum([0, *(dims[i] for i in contacts)])
-        return terms, {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
 
     # --- impact, then selection -------------------------------------------------------------------------------
 
@@ -264,7 +244,7 @@ class RigidContacts:
     def _outcome(self, x: Array, event: Encounter, jam: bool = False) -> Transition:
         """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
         t, before, speed = event.t, x, self._system.tolerances.speed
-        terms, where = self._closed_terms(t, x, event.touching)
+        terms, where = closed_terms(self._system, t, x, event.touching)
         impact: Impact | None = None
         impulses: dict[str, Array] = {}
         residuals: dict[str, float] = {}
@@ -275,14 +255,14 @@ class RigidContacts:
             impact = Impact(event.touching, solution)
             notes = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
-            terms, where = self._closed_terms(t, x, event.touching)
+            terms, where = closed_terms(self._system, t, x, event.touching)
             at_rest = {i for k, i in enumerate(event.touching) if solution.modes[k] is Mode.STICK}
         staying = {i for i in event.touching if terms.rates[where[i]][0] <= speed}
         then = self._settled(x, event, staying, at_rest, residuals)
         if impulses:
             impulses = self._with_settling(t, then.x, impact, impulses, then.impulses)
         changes = self._changes(event.mode, then.mode, event.kinds, impulses)
-        derivative = partial(self._derivative, t, before, impact, then.x, event.mode, then.mode)
+        derivative = partial(self._sensitivity.by_state, t, before, impact, then.x, event.mode, then.mode)
         still, notes = self._system.mechanism.autonomous, notes + then.notes
         return Transition(then.x, then.mode, changes, impulses, residuals, notes, derivative, still, impact is None)
 
@@ -292,7 +272,7 @@ class RigidContacts:
         """Modes of what stays in touch: found anew while others come to rest by them, or hop too low to be followed."""
         t, bouncing, rest = event.t, set[int](), None
         while True:
-            after, notes = self._select(t, x, event.mode, tuple(sorted(staying)), event.kinds, at_rest, residuals)
+            after, notes = self._choice.among(t, x, event.mode, tuple(sorted(staying)), event.kinds, at_rest, residuals)
             settled, left = self._settle(t, x, after)
             stopped = self._stopped_by_others(t, settled, after) - at_rest
             hopping = set[int]() if event.follow else self._hopping(t, settled, after, {*event.touching} - staying)
@@ -396,7 +376,7 @@ class RigidContacts:
         flow = RigidFlow(self._system, mode)
         flow.rebase(t, x)
         acceleration = flow.motion(t, x).acceleration
-        terms, where = self._closed_terms(t, x, contacts)
+        terms, where = closed_terms(self._system, t, x, contacts)
         normals = [where[i].start for i in contacts]
         return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
 
@@ -415,7 +395,7 @@ class RigidContacts:
 
     def _stopped_by_others(self, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that are said to slide, but have no slip velocity left since others stick."""
-        terms, where = self._closed_terms(t, x, mode.closed)
+        terms, where = closed_terms(self._system, t, x, mode.closed)
         sliding = {i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)}
         return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
 
@@ -462,144 +442,13 @@ class RigidContacts:
         }
         return x, solution, impulses
 
-    def _select(
-        self,
-        t: float,
-        x: Array,
-        mode: SystemMode,
-        staying: tuple[int, ...],
-        kinds: Mapping[int, str],
-        at_rest: set[int],
-        residuals: dict[str, float],
-    ) -> tuple[SystemMode, tuple[str, ...]]:
-        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law of accelerations."""
-        states = [ContactState(enabled=state.enabled) for state in mode.contacts]
-        if not staying:
-            return SystemMode(tuple(states)), ()
-        terms, where = self._closed_terms(t, x, staying, mode)
-        applied = self._system.applied_force(t, x)
-        force = terms.force if applied is None else terms.force + applied
-        jumped = any(law.startswith("impact") for law in residuals)
-        sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
-        problem, _ = contact_problem(self._system, terms, force, staying, sliding)
-        before = self.forces(t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
-        if "forces" in kinds.values():
-            kinds = self._without_margin(mode, before) | dict(kinds)
-        guess, directions = self._guess(mode, staying, kinds, sliding, before)
-        slack = self._slack(staying, kinds, problem, before)
-        with Asking("the contact law", type(self._law).__name__, t):
-            solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
-        residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
-        for k, i in enumerate(staying):
-            z = terms.rates[where[i]][1:]
-            state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
-            states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
-        after = SystemMode(self._placed(x, mode, states), redundant=not solution.unique)
-        note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
-        notes: tuple[str, ...] = () if solution.unique else (note,)
-        if paradoxes := indeterminate(problem, solution.modes):
-            names = tuple(self._system.mechanism.all_names[i] for i in staying)
-            notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
-        return after, notes
-
-    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
-        """The states with the regions in which the closed contacts touch: as before, or where they are."""
-        q, mechanism, before = x[: self._system.nq], self._system.mechanism, mode.regions
-        return tuple(
-            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
-            for i, state in enumerate(states)
-        )
-
-    def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
-        """Direction in which a contact slides already; None where its slip velocity is zero."""
-        if not self._system.tangent_rows(i) or i in at_rest:
-            return None
-        state = mode.contacts[i]
-        if not jumped and (state.mode is Mode.STICK or state.phase is Phase.INCIPIENT):
-            return None
-        if not jumped and state.phase is Phase.DIRECTED:
-            return np.array(state.direction)
-        return np.array(unit(z)) if np.linalg.norm(z) > self._system.tolerances.speed else None
-
-    def _slack(
-        self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
-    ) -> tuple[float, ...]:
-        """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
-        if "force" not in kinds.values():
-            return ()
-        fired = [kinds.get(i) == "force" and i in before for i in staying]
-        return tuple(
-            2.0 * abs(float(before[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)])
-            if off
-            else 0.0
-            for k, (i, off) in enumerate(zip(staying, fired, strict=True))
-        )
-
-    def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
-        """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
-        zero = OF_FORCE * self._system.tolerances.force * max(float(np.abs(force).max()) for force in before.values())
-        kinds = {}
-        for i, force in before.items():
-            held = mode.contacts[i].mode is Mode.STICK and self._system.tangent_rows(i) > 0
-            if force[0] <= zero:
-                kinds[i] = "force"
-            elif held and self._system.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
-                kinds[i] = "cone"
-        return kinds
-
-    def _guess(
-        self,
-        mode: SystemMode,
-        staying: tuple[int, ...],
-        kinds: Mapping[int, str],
-        sliding: tuple[Array | None, ...],
-        before: Mapping[int, Array],
-    ) -> tuple[tuple[Mode, ...], tuple[Array | None, ...]]:
-        """The present modes, with the contacts whose guards fired moved on; contacts that touch anew, to close."""
-        modes, directions = [], []
-        for i, slip in zip(staying, sliding, strict=True):
-            state, kind = mode.contacts[i], kinds.get(i, "")
-            touching = Mode.STICK if slip is None else Mode.SLIP
-            direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
-            guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
-            if kind == "cone" and np.any(before[i][1:]):
-                direction = -np.array(unit(before[i][1:]))
-            elif kind == "cone":  # at the apex of its cone
-                guess = Mode.OPEN
-            elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
-                guess = Mode.SLIP
-            modes.append(guess)
-            directions.append(direction)
-        return tuple(modes), tuple(directions)
-
-    def _contact_state(
-        self, i: int, mode: Mode, sliding: Array | None, direction: Array | None, z: Array, before: ContactState
-    ) -> ContactState:
-        enabled = before.enabled
-        if mode is Mode.OPEN:
-            return ContactState(enabled=enabled)
-        if i >= len(self._system.mechanism.names):
-            return ContactState(Mode.CLOSED)
-        if not self._system.tangent_rows(i):
-            return ContactState(Mode.SLIP, enabled=enabled)
-        if mode is Mode.STICK:
-            return ContactState(Mode.STICK, enabled=enabled)
-        planar = self._system.mechanism.dims[i] == 2
-        if sliding is None:
-            assert direction is not None
-            phase = Phase.DIRECTED if planar else Phase.INCIPIENT
-            return ContactState(Mode.SLIP, phase, tuple(map(float, direction)), enabled)
-        if planar or np.linalg.norm(z) < self._system.tolerances.slip_speed or before.phase is Phase.DIRECTED:
-            return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled)
-        return ContactState(Mode.SLIP, Phase.FREE, (), enabled)
-
     def _settle(self, t: float, x: Array, mode: SystemMode) -> tuple[Array, dict[int, Array]]:
         """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.
 
         Returns the state, and {contact: impulse along its rows} that this took.
         """
-        terms, where = self._closed_terms(t, x, mode.closed)
-        rows = self._resting_rows(mode, where)
+        terms, where = closed_terms(self._system, t, x, mode.closed)
+        rows = resting_rows(self._system, mode, where)
         if not rows or not np.any(terms.rates[rows]):
             return x, {}
         nq, nv = self._system.nq, self._system.nv
@@ -609,97 +458,6 @@ class RigidContacts:
         impulse = np.zeros(len(terms.rates))
         impulse[rows] = multipliers
         return x, {i: impulse[where[i]] for i in mode.closed}
-
-    def _resting_rows(self, mode: SystemMode, where: Mapping[int, slice]) -> list[int]:
-        """Rows of the closed contacts whose velocity is zero in a mode."""
-        rows: list[int] = []
-        for i in mode.closed:
-            state = mode.contacts[i]
-            resting = state.mode is Mode.STICK or state.phase is Phase.INCIPIENT
-            part = range(where[i].start, where[i].stop)
-            rows += list(part)[: 1 + self._system.tangent_rows(i)] if resting else [part.start]
-        return rows
-
-    # --- derivatives ------------------------------------------------------------------------------------------
-
-    def _derivative(
-        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
-    ) -> Array:
-        """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what comes to rest.
-
-        Gaps that close with others, without an impact of their own, end with no variation; the gap of one contact that
-        lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with
-        both tangential variations zero: what is left of the one across the slip when the held direction takes over is
-        removed by the impulse of friction that would have removed it. What was held before is left as it is: where
-        nothing comes to rest, the derivative is the identity.
-        """
-        system, nq, nv = self._system, self._system.nq, self._system.nv
-        jacobian = np.eye(system.tangent_size)
-        if impact is not None:
-            jacobian[nv : 2 * nv, : 2 * nv] = self._impact_jacobian(t, x, impact)
-        terms, where = self._closed_terms(t, x_post, after.closed)
-        closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
-        if closing.any() and not self._lands_alone(
-            t, x, impact, [i for i in after.closed if not mode.contacts[i].closed]
-        ):
-            normals = terms.rows[[where[i].start for i in after.closed]]
-            jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
-        rows = self._resting_rows(after, where)
-        held = self._held_rows(mode, impact, where)
-        stopping = np.array([row not in held for row in rows], dtype=bool)
-        if stopping.any():
-            v_post = x_post[nq : nq + nv]
-            constraint = np.zeros((len(rows), system.tangent_size))
-            constraint[:, :nv] = system.mechanism.rate_derivatives(t, x_post[:nq], v_post, after.closed)[rows]
-            constraint[:, nv : 2 * nv] = terms.rows[rows]
-            forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
-            solved = solve_mass(terms.mass, forces.T)
-            settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
-            jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
-        return jacobian
-
-    def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
-        """Whether one contact closes, by an impact of its own."""
-        if impact is None or len(closing) != 1:
-            return False
-        terms, _ = self._closed_terms(t, x, (closing[0],))
-        return bool(terms.rates[0] < -self._system.tolerances.speed)
-
-    def _friction_directions(
-        self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]
-    ) -> Array:
-        """Directions (k, nv) of the forces that hold `rows`; of a contact that slips, with its friction."""
-        directions = terms.rows[rows].copy()
-        if mode.redundant:
-            return directions
-        for k, row in enumerate(rows):
-            i = next(i for i, part in where.items() if part.start <= row < part.stop)
-            state, part = mode.contacts[i], slice(where[i].start + 1, where[i].stop)
-            if state.phase in (Phase.FREE, Phase.DIRECTED):
-                slip = np.array(state.direction or unit(terms.rates[part]))
-                directions[k] -= self._system.friction[i] * slip @ terms.rows[part]
-        return directions
-
-    def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
-        """Rows whose velocity has no variation: the mode before held it, or the impact makes it zero."""
-        if impact is None:
-            states = {i: mode.contacts[i].mode for i in where}
-        else:
-            last = impact.solution.stages[-1]
-            resting = [mode if last.ends_at_rest(k) else Mode.OPEN for k, mode in enumerate(last.solution.modes)]
-            states = dict(zip(impact.contacts, resting, strict=True))
-        rows: set[int] = set()
-        for i, part in where.items():
-            if states[i] is not Mode.OPEN:
-                rows |= set(range(part.start, part.stop)) if states[i] is Mode.STICK else {part.start}
-        return rows
-
-    def _impact_jacobian(self, t: float, x: Array, impact: Impact) -> Array:
-        """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
-        nq, nv = self._system.nq, self._system.nv
-        terms, where = self._closed_terms(t, x, impact.contacts)
-        sensitivity = ImpactSensitivity(self._system, t, x[:nq], impact.contacts, terms, where)
-        return sensitivity.by_state(x[nq : nq + nv], impact.solution)
 
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
