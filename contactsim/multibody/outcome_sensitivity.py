@@ -39,7 +39,7 @@ class OutcomeSensitivity:
         system, nq, nv = self._system, self._system.nq, self._system.nv
         jacobian = np.eye(system.tangent_size)
         if impact is not None:
-            jacobian[nv : 2 * nv, : 2 * nv] = self._impact_jacobian(t, x, impact)
+            jacobian[nv : 2 * nv, : 2 * nv] = self.by_impact(t, x, impact)
         terms, where = closed_terms(self._system, t, x_post, after.closed)
         closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
         if closing.any() and not self._lands_alone(
@@ -97,7 +97,7 @@ class OutcomeSensitivity:
                 rows |= set(range(part.start, part.stop)) if states[i] is Mode.STICK else {part.start}
         return rows
 
-    def _impact_jacobian(self, t: float, x: Array, impact: Impact) -> Array:
+    def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
         """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
         nq, nv = self._system.nq, self._system.nv
         terms, where = closed_terms(self._system, t, x, impact.contacts)
