@@ -59,3 +59,19 @@ def test_thrown_box_obeys_the_laws(seed: int) -> None:
             elif speed > tol.SETTLE:
                 miss = np.linalg.norm(force[:2] + contact.friction * force[2] * z[:2] / speed) / scale
                 assert miss <= tol.LAW_RESIDUAL, (where, miss)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 14, 20, 33])
+def test_a_bouncing_box_comes_to_rest_on_a_face(seed: int) -> None:
+    """At rest the forces of four corners are not unique: some, with all friction at two corners, would let the others
+    slip without motion, and the mode would change for ever."""
+    rng = np.random.default_rng([78, seed])
+    robot = cs.Robot.box(1.0, (0.3, 0.2, 0.1), friction=0.6, restitution=0.2)
+    q = robot.nominal.copy()
+    q[2] += 0.2
+    q[3:7] = pin.Quaternion(pin.exp3(0.7 * rng.normal(size=3))).coeffs()
+    traj = cs.simulate(cs.ContactSystem(robot), cs.State(q, rng.normal(size=6) * [1, 1, 1, 3, 3, 3]), (0.0, 1.5))
+    assert traj.status is cs.Status.FINISHED, traj.message
+    traj.check()
+    assert sorted(mode.name for mode in traj.mode_at(1.5).values()) == ["OPEN"] * 4 + ["STICK"] * 4
+    np.testing.assert_allclose(traj.final.v, 0.0, atol=1e-9)
