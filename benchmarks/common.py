@@ -34,7 +34,15 @@ def fastest(jobs: Sequence[Callable[[], object]], rounds: int = 15) -> list[floa
     return best
 
 
-def line(question: str, measured: str, value: float, target: float | None = None, unit: str = "x") -> None:
-    """Print one line of the table; `value` must not be above `target`, where there is one."""
-    goal = "| |" if target is None else f"{target:.3g}{unit} | {REACHED[value <= target]} |"
+def line(
+    question: str,
+    measured: str,
+    value: float,
+    target: float | None = None,
+    unit: str = "x",
+    at_least: bool = False,
+) -> None:
+    """Print one line of the table; `value` must not be above `target`, where there is one, or `at_least` as high."""
+    reached = target is not None and (value >= target if at_least else value <= target)
+    goal = "| |" if target is None else f"{target:.3g}{unit} | {REACHED[reached]} |"
     print(f"| {question} | {measured} | {value:.3g}{unit} | {goal}")
