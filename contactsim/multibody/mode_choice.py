@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..callbacks import Asking
+from ..errors import NoAdmissibleModeError
 from ..hybrid import Array
-from .contact_problem import ContactProblem
+from .complementarity import CREEP, broken
+from .contact_problem import ContactProblem, ContactSolution
 from .dynamics import OF_FORCE, contact_problem
+from .given_modes import solve_modes
 from .modes import ContactState, Mode, Phase, SystemMode, unit
 from .painleve import indeterminate, sentence
 from .touching import closed_forces, closed_terms
@@ -19,6 +23,8 @@ from .touching import closed_forces, closed_terms
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
     from .system import ContactSystem
+
+LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,9 @@ class ModeChoice:
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
         with Asking("the contact law", type(self._law).__name__, t):
-            solution = self._law.select(replace(problem, guess=guess, directions=directions, slack=slack))
+            asked = replace(problem, guess=guess, directions=directions, slack=slack)
+            leaving = [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
+            solution = self._leading_on(asked, self._law.select(asked), leaving)
         residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
@@ -67,6 +75,27 @@ class ModeChoice:
             names = tuple(self._system.mechanism.all_names[i] for i in staying)
             notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
         return after, notes
+
+    def _leading_on(self, problem: ContactProblem, solution: ContactSolution, leaving: list[int]) -> ContactSolution:
+        """The solution, or another where its contacts that are `leaving` their cones would not begin to slip.
+
+        At the edge of its cone a contact slips without acceleration. That leads on where it slips forward as soon as
+        there is a little less friction; where it would slip back, only a solution remains that slips at once.
+        """
+        still = [k for k in leaving if solution.modes[k] is Mode.SLIP and problem.sliding[k] is None]
+        still = [k for k in still if hypot(*solution.motion[problem.tangent(k)]) <= CREEP * problem.speed]
+        if not still:
+            return solution
+        share = np.ones(len(problem.friction))
+        share[still] = LESS
+        less = replace(problem, friction=share * problem.friction, static_friction=share * problem.static_friction)
+        if not broken(less, solve_modes(less, solution.modes, solution.directions, quick=True)):
+            return solution
+        try:
+            other = self._law.select(less)
+        except NoAdmissibleModeError:
+            return solution
+        return self._law.select(replace(problem, guess=other.modes, directions=other.directions))
 
     def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""
