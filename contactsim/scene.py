@@ -26,7 +26,7 @@ from .multibody.loops import LoopClosure
 from .multibody.merge import JointControllers
 from .multibody.robot import Robot
 from .multibody.system import ContactSystem, State
-from .multibody.terrain import Flat, Slope, Terrain
+from .multibody.terrain import Flat, Plane, Slope, Terrain
 from .tables import (
     CONTROLLERS,
     BodyTable,
@@ -143,8 +143,7 @@ def build(scene: Scene) -> Built:
         InputError: a file, a name or a value of the scene cannot be used.
     """
     robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
-    slope = demo.slope if demo is not None else 0.0
-    terrain = scene.terrain.build() if scene.terrain is not None else Slope(slope) if slope else Flat()
+    terrain = scene.terrain.build() if scene.terrain is not None else _own_ground(demo)
     law, left_over = _law(scene.law)
     controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
@@ -407,9 +406,14 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     return system.close(q, v) if closing else State(q, v)
 
 
+def _own_ground(demo: Any) -> Plane:
+    """The ground of a demonstration; level at z = 0 where there is none."""
+    return Slope(demo.slope) if demo is not None and demo.slope else Flat()
+
+
 def _height_of(demo: Any, system: ContactSystem, q: Array) -> float | None:
     """Height of a demonstration's start above its own ground, where the scene has another; else None."""
-    own = Slope(demo.slope) if demo.slope else Flat()
+    own = _own_ground(demo)
     if type(own) is type(system.terrain) and own.parameters() == system.terrain.parameters():
         return None
     return clearance(ContactSystem(system.robot, own, joint_limits=False), q)

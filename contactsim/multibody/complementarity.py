@@ -24,7 +24,7 @@ from .proposals import propose, read_modes
 from .redundant import least_margin
 from .sweeps import FEW_ROUNDS, ROUNDS, swept
 
-__all__ = ["ContactProblem", "ContactSolution", "Direction", "broken", "solve"]
+__all__ = ["ContactProblem", "ContactSolution", "Direction", "broken", "slips_without_motion", "solve"]
 
 CREEP = 10.0 * TOLERANCE  # motion of a held contact, relative to the largest, that a singular system leaves
 HELD = 1e-6  # least margin, relative to the largest force, with which a contact is said to stick that need not slip
@@ -74,8 +74,9 @@ def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSol
     if solution.lifted != problem.lifted:
         problem = replace(problem, lifted=solution.lifted)
     slipping = [i for i, m in enumerate(solution.modes) if m is Mode.SLIP and problem.sliding[i] is None]
-    still = [i for i in slipping if hypot(*solution.motion[problem.tangent(i)]) <= CREEP * problem.speed]
-    for group in [still, *([i] for i in still)] if len(still) > 1 else [still] if still else []:
+    still = slips_without_motion(problem, solution)
+    together = [still] if len(still) > 1 else []
+    for group in (*together, *([i] for i in still)):
         stuck = _sticking(problem, solution, group)
         if stuck is not None and not stuck.unique and _has_margin(problem, stuck):
             solution = stuck
@@ -83,6 +84,16 @@ def _held(problem: ContactProblem, guess: tuple[Mode, ...], solution: ContactSol
         if guess[i] is Mode.STICK and problem.static_friction[i] != problem.friction[i]:
             solution = _sticking(problem, solution, [i]) or solution
     return solution
+
+
+def slips_without_motion(problem: ContactProblem, solution: ContactSolution) -> list[int]:
+    """The contacts that are said to begin to slip, but do not move along the ground."""
+    return [
+        i
+        for i, mode in enumerate(solution.modes)
+        if mode is Mode.SLIP and problem.sliding[i] is None
+        if hypot(*solution.motion[problem.tangent(i)]) <= CREEP * problem.speed
+    ]
 
 
 def _sticking(problem: ContactProblem, solution: ContactSolution, group: list[int]) -> ContactSolution | None:

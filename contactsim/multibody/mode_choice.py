@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from ..callbacks import Asking
 from ..errors import NoAdmissibleModeError
 from ..hybrid import Array
-from .complementarity import CREEP, broken
+from .complementarity import broken, slips_without_motion
 from .contact_problem import ContactProblem, ContactSolution
 from .dynamics import OF_FORCE, contact_problem
 from .given_modes import solve_modes
@@ -82,8 +81,7 @@ class ModeChoice:
         At the edge of its cone a contact slips without acceleration. That leads on where it slips forward as soon as
         there is a little less friction; where it would slip back, only a solution remains that slips at once.
         """
-        still = [k for k in leaving if solution.modes[k] is Mode.SLIP and problem.sliding[k] is None]
-        still = [k for k in still if hypot(*solution.motion[problem.tangent(k)]) <= CREEP * problem.speed]
+        still = [k for k in slips_without_motion(problem, solution) if k in leaving]
         if not still:
             return solution
         share = np.ones(len(problem.friction))
