@@ -48,13 +48,14 @@ def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> Con
         proposed = propose(problem)
         solution = _pivot(*proposed, quick=True) or _sweep(problem, forces)
         solution = solution or _pivot(problem, first, problem.directions) or _pivot(*proposed)
-    if solution is None and prod(len(_choices(problem, i)) for i in range(len(problem.dims))) <= EXHAUSTIVE:
+    few = prod(len(_choices(problem, i)) for i in range(len(problem.dims))) <= EXHAUSTIVE
+    if solution is None and few:
         candidates = ((tried, solve_modes(tried, modes, slips)) for tried, modes, slips in _all_modes(problem))
         solution = next((found for tried, found in candidates if not broken(tried, found)), None)
     if solution is None:
         names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
         jammed = any(slip is not None for slip in problem.sliding)
-        why = "(Painleve)" if jammed else "within what the search tries"
+        why = "(Painleve)" if jammed and few else "within what the search tries"
         raise NoAdmissibleModeError(
             f"no combination of open, stick and slip of {names} satisfies Coulomb's law {why}; lower the friction"
             " or give the contact compliance",
