@@ -10,19 +10,13 @@ from random_scenes import COUNT, scene
 import contactsim as cs
 
 # Work, not time, ends what would hang: an impact of a cascade costs as much as some ten field evaluations.
-MOST_EVALUATIONS = 300_000
+MOST_EVALUATIONS = 200_000
 MOST_EVENTS = 5_000
-LAST = 100  # events that say by what a run has too many of them
-LIVELY = 0.5  # restitution from which cascades of bounces may have thousands of them
 ALL = bool(os.environ.get("CONTACTSIM_SLOW"))
 # Seeds, with contacts that jam (37, 148, 191), feet that slip through a singular configuration (42), and a contact that
 # can leave its cone only by a jump (71) among them.
 QUICK = (1, 4, 6, 7, 11, 37, 42, 71, 148, 191)
-NAMED = {
-    cs.Status.NO_ADMISSIBLE_MODE: "Painleve",
-    cs.Status.EVENTS_WITHOUT_END: "without end",
-    cs.Status.TOO_MANY_EVENTS: "bounces that accumulate",
-}
+NAMED = {cs.Status.NO_ADMISSIBLE_MODE: "Painleve", cs.Status.EVENTS_WITHOUT_END: "without end"}
 
 
 class TooMuchWork(Exception):
@@ -46,16 +40,8 @@ def judge(seed: int) -> None:
     if not traj.status.complete:
         assert traj.status in NAMED, traj.message
         assert NAMED[traj.status] in traj.message
-    if traj.status is cs.Status.TOO_MANY_EVENTS:
-        demand_bounces(traj)
     traj.check()
-
-
-def demand_bounces(traj: cs.Trajectory) -> None:
-    """The last events are impacts of contacts that give back much of their speed: bounces within bounces."""
-    last = traj.all_events[-LAST:]
-    assert sum(bool(event.impulses) for event in last) > LAST // 2, traj.message
-    assert max(traj.system.restitution) > LIVELY, traj.message
+    assert len(traj.all_events) < MOST_EVENTS
 
 
 @pytest.mark.parametrize("seed", QUICK)
