@@ -1,4 +1,5 @@
 import os
+import signal
 
 import pytest
 
@@ -7,6 +8,9 @@ SLOW = os.environ.get("CONTACTSIM_SLOW") == "1"
 
 def pytest_configure(config) -> None:
     config.addinivalue_line("markers", "slow: runs for more than about ten seconds; only with CONTACTSIM_SLOW=1")
+    # A shell that runs the tests in the background has them ignore Ctrl-C, and with them the commands that they start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items) -> None:
