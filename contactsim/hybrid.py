@@ -14,7 +14,7 @@ from .errors import InputError, SimulationError
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
-    from .trajectory import Trajectory
+    from .trajectory import Event, Trajectory
 
 Array = np.ndarray
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -264,6 +264,10 @@ class HybridSystem(ABC):
     def guard_label(self, name: Hashable) -> str:
         """A guard as a user reads it."""
         return str(name)
+
+    def why_so_many(self, events: Sequence[Event]) -> str | None:
+        """What makes for so many events, from the last ones of a run that has too many; None: nothing is known."""
+        return None
 
     def with_parameter(self, name: str, value: float) -> HybridSystem:
         """A copy with one parameter changed.

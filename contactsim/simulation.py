@@ -311,7 +311,9 @@ class Simulation:
         last = self._events[-LAST_EVENTS:]
         labels = Counter(self.system.guard_label(name) for event in last for name in event.fired)
         most = f"; {labels.most_common(1)[0][0]} in {max(labels.values())} of them" if labels else ""
-        return f"t = {self.t:.12g} s, the last {len(last)} events in {self.t - last[0].time:.2g} s{most}"
+        why = self.system.why_so_many(last)
+        reason = f": {why}" if why else ""
+        return f"t = {self.t:.12g} s, the last {len(last)} events in {self.t - last[0].time:.2g} s{most}{reason}"
 
     def _look_for_an_end(self, event: Event) -> None:
         """Stop where events lead to and fro between two modes: the run would go on for ever and not get on.

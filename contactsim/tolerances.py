@@ -25,8 +25,9 @@ class Tolerances:
         gap: contacts closer than this are touching [m].
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
-        hop: a contact that would leave the ground for less than this height stays on it [m]. Where bounces are followed
-            down to rounding, as by default, the time at which they end is found as well.
+        hop: a contact that would leave the ground for less than this height stays on it [m]; the time at which its
+            bounces end is found as if the configuration stood still until then. Positions miss some ten times the
+            height, the ends of bounces that disturb each other some tens of times as long as such a hop takes.
         force: rounding of a contact force, relative to the largest of its mode: what force guards may miss.
         slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
             of the slip acceleration while the contact starts to slip [m/s].
@@ -43,7 +44,7 @@ class Tolerances:
     gap: float = 1e-11
     start_depth: float = 1e-9
     speed: float = 1e-10
-    hop: float = 2e-15
+    hop: float = 1e-13
     force: float = 1e-9
     slip_speed: float = 1e-6
     drift: float = 1e-11

@@ -180,6 +180,29 @@ def test_elastic_bounces_have_no_end() -> None:
     assert len(traj.events) == int((1.0 + np.sqrt(2e-3 / G)) / (2 * np.sqrt(2e-3 / G)))
 
 
+def dragged_ball(drag: float) -> cs.ContactSystem:
+    """An elastic ball under gravity and a drag in proportion to its speed, per mass [1/s]."""
+    gap = cs.Gap(lambda t, q: q[0], lambda t, q: np.ones(1), restitution=1.0, name="floor")
+    return cs.ContactSystem(cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: -G - drag * v, [gap]))
+
+
+def test_elastic_bounces_under_drag_multiply_and_the_run_says_so() -> None:
+    """A hop at speed v takes 2 v / G and loses 2 drag v^2 / (3 G), so v falls as exp(-drag t / 3)."""
+    drag, height = 10.0, 1e-4
+    system, start = dragged_ball(drag), cs.State([height], [0.0])
+    traj = cs.simulate(system, start, (0.0, 10.0), max_events=500)
+    assert traj.status is cs.Status.TOO_MANY_EVENTS
+    speeds = np.array([-event.x_pre[1] for event in traj.events])
+    rates = np.diff(np.log(speeds)) / np.diff([event.time for event in traj.events])
+    assert rates[-1] == pytest.approx(-drag / 3.0, rel=1e-2)
+    assert (
+        "'floor' is elastic (restitution 1), hops by 4e-07 m in 0.0006 s and so does not come to rest" in traj.message
+    )
+    with_hop = cs.ContactSystem(system.robot, tolerances=cs.Tolerances(hop=1e-6))  # what the message advises
+    traj = cs.simulate(with_hop, start, (0.0, 10.0), max_events=500)
+    assert traj.status is cs.Status.FINISHED and traj.final.v[0] == 0.0
+
+
 def test_limit_is_kept_in_the_file(tmp_path) -> None:
     system = bouncer(0.3)
     traj = cs.simulate(system, cs.State([0.1], [0.0]), (0.0, 0.5))

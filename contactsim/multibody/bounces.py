@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
+from ..contracts import RigidLaw
 from ..errors import NoAdmissibleModeError
 from ..hybrid import Array
 from .modes import SystemMode
 
 if TYPE_CHECKING:
+    from ..trajectory import Event
     from .rigid import RigidContacts
+    from .system import ContactSystem
 
 HOPS = 60  # hops that are followed one by one; what comes behind is summed as a geometric series
 STALLED = 40  # hops in succession that take no time: contacts that pass an impact to and fro; what follows takes none
+ELASTIC = 0.95  # restitution from which on a contact takes hundreds of bounces to come to rest
+LONGEST_CYCLE = 4  # hops after which a pattern of hops repeats
+ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the share by which the series is missed
 SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
 
 
@@ -40,6 +48,8 @@ def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, 
         if duration is None:
             return None
         durations.append(duration)
+        if (left := _left_of_series(durations)) is not None:
+            return float(sum(durations)) + left
         if len(durations) >= STALLED and not any(durations[-STALLED:]):
             return float(sum(durations)) if follow.speed() < first else None
     half = len(durations) // 2
@@ -50,6 +60,45 @@ def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, 
         return None
     ratio = after / before
     return float(sum(durations) + after * ratio / (1.0 - ratio))
+
+
+def _left_of_series(durations: list[float]) -> float | None:
+    """What is left of a geometric series of hops [s], where they repeat in one ratio < 1, each or in a short cycle.
+
+    At a configuration that stands still, hops look alike in any scale, so that they come to do so where they shrink.
+    """
+    for cycle in range(1, min(LONGEST_CYCLE, len(durations) // 3) + 1):
+        first, before, last = (durations[-(k + 1) * cycle : len(durations) - k * cycle] for k in (2, 1, 0))
+        if not all(first) or not all(before):
+            continue
+        ratios = [b / a for a, b in zip(first + before, before + last, strict=True)]
+        low, high = min(ratios), max(ratios)
+        if high < 1.0 and high - low <= ALIKE * (1.0 - high) ** 2:
+            return sum(last) * high / (1.0 - high)
+    return None
+
+
+def bounces_on(system: ContactSystem, events: Sequence[Event]) -> str | None:
+    """What bounces on and on by the `events`, in a sentence; None where no (almost) elastic contact does.
+
+    Where something damps the motion, an elastic contact hops ever lower and faster: its speed v falls exponentially in
+    time, and the number of hops grows as 1 / v. With restitution e < 1 they end, after log(v / v_end) / log(1 / e).
+    """
+    landings = Counter(name for event in events for name in event.fired if isinstance(name, tuple) and name[0] == "gap")
+    guard, count = landings.most_common(1)[0] if landings else (("gap", 0), 0)
+    contact, restitution = guard[1], float(system.restitution[guard[1]])
+    if count < 2 or restitution < ELASTIC or not isinstance(system.law, RigidLaw):
+        return None
+    hits = [event for event in events if guard in event.fired]
+    duration, last = (hits[-1].time - hits[0].time) / (count - 1), hits[-1]
+    q, v = last.x_pre[: system.nq], last.x_pre[system.nq : system.nq + system.nv]
+    height = abs(float(system.mechanism.terms(last.time, q, v, (contact,)).rates[0])) * duration / 4.0
+    elastic, end = ("elastic", "does not come") if restitution == 1.0 else ("almost elastic", "is long in coming")
+    return (
+        f"'{system.guard_label(guard)}' is {elastic} (restitution {restitution:g}), hops by {height:.1g} m in"
+        f" {duration:.1g} s and so {end} to rest; lower its restitution, or let it stay on the ground where it would"
+        " hop less than some height, with ContactSystem(..., tolerances=Tolerances(hop=height))"
+    )
 
 
 class _Hops:

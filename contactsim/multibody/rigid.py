@@ -278,7 +278,7 @@ class RigidContacts:
             hopping = set[int]() if event.follow else self._hopping(t, settled, after, {*event.touching} - staying)
             if not stopped and not hopping:
                 break
-            if hopping and not bouncing and self._system.tolerances.hop <= self._lowest_hop(t, x):
+            if hopping and not bouncing:
                 rest = time_to_rest(self, t, settled, after, hopping)
             at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
         if rest is not None:

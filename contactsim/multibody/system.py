@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Push, Transition
 from ..tolerances import Tolerances
 from . import parameters
+from .bounces import bounces_on
 from .closed import ClosedMechanism
 from .compliant import CompliantContacts
 from .controllers import as_controller
@@ -28,7 +29,7 @@ from .rigid import RigidContacts
 from .terrain import Flat, Terrain
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..trajectory import Event, Trajectory
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,10 @@ class ContactSystem(HybridSystem):
     def guard_label(self, name: Hashable) -> str:
         """The contact a guard belongs to."""
         return self.mechanism.all_names[name[1]] if isinstance(name, tuple) and name[1] >= 0 else str(name)
+
+    def why_so_many(self, events: Sequence[Event]) -> str | None:
+        """The contact that bounces on and on, where it is elastic or almost so."""
+        return bounces_on(self, events)
 
     def _pass(
         self, t: float, x: Array, mode: Any, fired: frozenset[Hashable], contacts: Callable[..., Transition]
