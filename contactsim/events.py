@@ -97,9 +97,10 @@ class Watch:
         times, samples = self._sample(segment)
         if len(times) < len(NODES):
             return []
-        if self._unresolved(samples):
-            raise LandingError(segment)
-        suspects = np.flatnonzero(self._may_fire(samples))
+        with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
+            if self._unresolved(samples):
+                raise LandingError(segment)
+            suspects = np.flatnonzero(self._may_fire(samples))
         return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
 
     def _unresolved(self, samples: Array) -> bool:

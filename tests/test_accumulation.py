@@ -14,13 +14,14 @@ G = 9.81
 LIMIT = 1e-8  # s, of the time at which the last bounce comes
 
 
-def bouncer(e: float, g: float = G, ceiling: float | None = None) -> cs.ContactSystem:
+def bouncer(e: float, g: float = G, ceiling: float | None = None, hop: float = 1e-13) -> cs.ContactSystem:
     """A point mass above a floor, and below a ceiling where there is one."""
     gaps = [cs.Gap(lambda t, q: q[0], lambda t, q: np.ones(1), restitution=e, name="floor")]
     if ceiling is not None:
         gaps.append(cs.Gap(lambda t, q: ceiling - q[0], lambda t, q: -np.ones(1), restitution=e, name="ceiling"))
     force = np.array([-g])
-    return cs.ContactSystem(cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: force, gaps, lambda q: g * q[0]))
+    mechanism = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: force, gaps, lambda q: g * q[0])
+    return cs.ContactSystem(mechanism, tolerances=cs.Tolerances(hop=hop))
 
 
 def limit_of(traj: cs.Trajectory) -> cs.Event:
@@ -82,6 +83,16 @@ def test_ball_with_spin() -> None:
         [0.428352936878, 0.856705873756, 1.0708823422], abs=1e-10
     )
     assert limit_of(traj).time == pytest.approx(1.285058810634, abs=LIMIT)
+
+
+@pytest.mark.parametrize("hop", [2e-15, 1e-9, 1e-7])
+def test_the_end_of_bounces_does_not_depend_on_how_far_they_are_followed(hop: float) -> None:
+    """Hops of one ball are a geometric series from any height, under a constant acceleration."""
+    system = cs.ContactSystem(spinning_ball().robot, tolerances=cs.Tolerances(hop=hop))
+    traj = cs.simulate(system, cs.State([0.0, 1.0, 0.0], [0.0, 0.0, 50.0]), (0.0, 2.0))
+    assert limit_of(traj).time == pytest.approx(1.285058810634, abs=1e-10)
+    default = cs.simulate(spinning_ball(), cs.State([0.0, 1.0, 0.0], [0.0, 0.0, 50.0]), (0.0, 2.0))
+    np.testing.assert_allclose(traj.final.q, default.final.q, atol=1e-12)
 
 
 def test_derivative_through_the_limit() -> None:

@@ -24,7 +24,7 @@ def test_hops_that_begin_below_zero_die_out(depth: float) -> None:
     e, height = 0.99, 2e-14
     speed = np.sqrt(2.0 * G * height)
     limit = 2.0 * speed / (G * (1.0 - e))
-    traj = cs.simulate(bouncer(e), cs.State([-depth], [speed]), (0.0, 2.0 * limit))
+    traj = cs.simulate(bouncer(e, hop=2e-15), cs.State([-depth], [speed]), (0.0, 2.0 * limit))
     assert limit_of(traj).time == pytest.approx(limit, rel=0.05, abs=LIMIT)
     first = traj.events[0]
     assert first.time == pytest.approx(2.0 * speed / G, rel=1e-3)
