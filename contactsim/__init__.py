@@ -68,11 +68,11 @@ _HOMES = {
     "Sampled": "multibody.controllers",
     "Gap": "multibody.mechanism",
     "Mechanism": "multibody.mechanism",
-    "LoopClosure": "multibody.loops",
+    "LoopClosure": "multibody.bodies.loops",
     "Mode": "multibody.modes",
-    "ContactPoint": "multibody.contact_point",
-    "ContactPair": "multibody.pairs",
-    "Solid": "multibody.solids",
+    "ContactPoint": "multibody.parts.contact_point",
+    "ContactPair": "multibody.bodies.pairs",
+    "Solid": "multibody.bodies.solids",
     "Robot": "multibody.robot",
     "load_robot": "multibody.catalogue",
     "ContactSystem": "multibody.system",
@@ -122,15 +122,15 @@ if TYPE_CHECKING:
     from .look import export_html, export_mp4, export_png, view
     from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
     from .multibody import terrain
+    from .multibody.bodies.loops import LoopClosure
+    from .multibody.bodies.pairs import ContactPair
+    from .multibody.bodies.solids import Solid
     from .multibody.catalogue import load_robot
-    from .multibody.contact_point import ContactPoint
     from .multibody.controllers import PD, Controller, Sampled
-    from .multibody.loops import LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.modes import Mode
-    from .multibody.pairs import ContactPair
+    from .multibody.parts.contact_point import ContactPoint
     from .multibody.robot import Robot
-    from .multibody.solids import Solid
     from .multibody.system import ContactSystem, State
     from .session import Session
     from .simulation import Simulation, simulate

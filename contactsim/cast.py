@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from .errors import InputError
 from .grounds import Table
 from .hybrid import Array
-from .multibody.model_checks import unbounded
-from .multibody.pairs import ContactPair
+from .multibody.bodies.pairs import ContactPair
+from .multibody.parts.model_checks import unbounded
 from .multibody.robot import Robot
 
 UP = 2  # the vertical axis of the world
@@ -128,7 +128,7 @@ def world_of(members: Sequence[Member], pairs: Sequence[PairTable]) -> Robot:
 
 def placement(place: tuple[Sequence[float], Sequence[float]]) -> Any:
     """A placement as `Robot.merge` takes it."""
-    from .multibody.merge import placed
+    from .multibody.bodies.merge import placed
 
     return placed(*place)
 

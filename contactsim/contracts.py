@@ -13,8 +13,8 @@ from .hybrid import Array
 
 if TYPE_CHECKING:
     from .multibody.complementarity import ContactProblem, ContactSolution
+    from .multibody.ground.surface import Terrain
     from .multibody.impacts import ImpactSolution
-    from .multibody.surface import Terrain
     from .words import EventData
 
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them

@@ -19,11 +19,11 @@ from .config import validated
 from .contracts import ContactLaw
 from .errors import InputError
 from .hybrid import Array
+from .multibody.bodies.loops import LoopClosure
+from .multibody.bodies.merge import JointControllers
 from .multibody.catalogue import load_robot, robot_entries
-from .multibody.contact_point import ContactPoint
 from .multibody.controllers import PD, Controller, Sampled, as_controller
-from .multibody.loops import LoopClosure
-from .multibody.merge import JointControllers
+from .multibody.parts.contact_point import ContactPoint
 from .multibody.robot import Robot
 from .multibody.system import ContactSystem, State
 from .multibody.terrain import Flat, Plane, Slope, Terrain

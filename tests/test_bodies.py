@@ -12,8 +12,8 @@ from builders import TIGHT, G, impacts, unit
 
 import contactsim as cs
 from contactsim.differences import tangent_derivative
-from contactsim.multibody.merge import JointControllers
-from contactsim.multibody.solids import RIM
+from contactsim.multibody.bodies.merge import JointControllers
+from contactsim.multibody.bodies.solids import RIM
 
 Array = np.ndarray
 

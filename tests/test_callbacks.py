@@ -13,7 +13,7 @@ from builders import point_mass
 
 import contactsim as cs
 from contactsim.contracts import CompliantPoint
-from contactsim.multibody.surface import Surface
+from contactsim.multibody.ground.surface import Surface
 
 Array = np.ndarray
 LATE = 0.1  # s, when the functions begin to fail

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..contracts import ContactLaw
 from ..hybrid import Array
-from ..multibody.contact_point import ContactPoint
+from ..multibody.parts.contact_point import ContactPoint
 from ..multibody.robot import Robot
 from ..multibody.system import ContactSystem, State
 from ..multibody.terrain import Plane

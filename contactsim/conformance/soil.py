@@ -13,9 +13,9 @@ from ..differences import derivative
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid import Array
 from ..linearization import linearize
-from ..multibody.contact_point import ContactPoint
+from ..multibody.ground.surface import Surface, Terrain
+from ..multibody.parts.contact_point import ContactPoint
 from ..multibody.robot import Robot
-from ..multibody.surface import Surface, Terrain
 from ..multibody.system import ContactSystem, State
 from ..simulation import simulate
 from ..tolerances import Tolerances

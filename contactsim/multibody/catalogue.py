@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import registry
 from ..config import unknown_robot
-from .contact_point import ContactPoint
+from .parts.contact_point import ContactPoint
 from .robot import Robot
 
 

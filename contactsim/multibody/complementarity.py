@@ -17,12 +17,12 @@ import numpy as np
 
 from ..errors import NoAdmissibleModeError
 from ..hybrid import Array
-from .contact_problem import NOTHING, TOLERANCE, ContactProblem, ContactSolution, Direction
-from .given_modes import solve_modes
 from .modes import Mode
-from .proposals import propose, read_modes
-from .redundant import least_margin
-from .sweeps import FEW_ROUNDS, ROUNDS, swept
+from .problem.contact_problem import NOTHING, TOLERANCE, ContactProblem, ContactSolution, Direction
+from .problem.given_modes import solve_modes
+from .problem.proposals import propose, read_modes
+from .problem.redundant import least_margin
+from .problem.sweeps import FEW_ROUNDS, ROUNDS, swept
 
 __all__ = ["ContactProblem", "ContactSolution", "Direction", "broken", "slips_without_motion", "solve"]
 

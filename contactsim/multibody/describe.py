@@ -17,17 +17,17 @@ from .. import registry
 from ..errors import InputError
 from ..hybrid import Array
 from ..tolerances import Tolerances
-from .contact_point import ContactPoint
+from .bodies.loops import LoopClosure
+from .bodies.merge import MergedGeometry, Part
+from .bodies.pairs import ContactPair
+from .bodies.solids import Solid
 from .controllers import Controller, name_of
-from .loops import LoopClosure
+from .ground.moving import Given
 from .mechanism import COEFFICIENTS
-from .merge import MergedGeometry, Part
-from .moving import Given
-from .pairs import ContactPair
-from .primitives import PrimitiveGeometry
+from .parts.contact_point import ContactPoint
+from .parts.primitives import PrimitiveGeometry
+from .parts.robot_files import GeometryFile
 from .robot import Robot
-from .robot_files import GeometryFile
-from .solids import Solid
 from .system import ContactSystem
 from .terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 

@@ -14,12 +14,12 @@ from scipy.linalg.lapack import dgesv
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid import Array, Finding, Flow
 from .algebra import pseudo_inverse, smallest_change, solve_mass
-from .contact_problem import ContactProblem
-from .given_modes import solve_modes
+from .contacts.sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
 from .mechanism import ULPS, Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .redundant import cone_margins
-from .sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
+from .problem.contact_problem import ContactProblem
+from .problem.given_modes import solve_modes
+from .problem.redundant import cone_margins
 
 if TYPE_CHECKING:
     from .system import ContactSystem

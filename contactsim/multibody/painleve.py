@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .complementarity import ContactProblem, broken, solve
-from .given_modes import solve_modes
 from .impacts import ImpactSolution, ImpactStage
 from .modes import Mode
+from .problem.given_modes import solve_modes
 
 CLEAR = 1e-6  # share of the largest force or motion above which either mode of a paradox is no matter of rounding
 

@@ -13,17 +13,17 @@ from ..callbacks import Asking
 from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid import LIMIT, Array, Flow, Transition
 from .algebra import pseudo_inverse, smallest_change, solve_mass
-from .bounces import time_to_rest
-from .closed import ClosedMechanism
-from .contact_problem import ContactProblem
+from .bodies.closed import ClosedMechanism
+from .contacts.bounces import time_to_rest
+from .contacts.mode_choice import ModeChoice
+from .contacts.outcome_sensitivity import OutcomeSensitivity
+from .contacts.touching import Impact, closed_forces, closed_terms, resting_rows
 from .dynamics import LEAVE, SIDE, RigidFlow
 from .impacts import ImpactSolution
 from .mechanism import Terms
-from .mode_choice import ModeChoice
 from .modes import ContactState, Mode, Phase, SystemMode, unit
-from .outcome_sensitivity import OutcomeSensitivity
 from .painleve import jammed
-from .touching import Impact, closed_forces, closed_terms, resting_rows
+from .problem.contact_problem import ContactProblem
 
 if TYPE_CHECKING:
     from ..contracts import RigidLaw
@@ -41,14 +41,14 @@ SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals 
 class Encounter(NamedTuple):
     """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
 
-    With `follow`, a contact leaves the ground however low its hop will be.
+    A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
     """
 
     t: float
     mode: SystemMode
     touching: tuple[int, ...]
     kinds: Mapping[int, str]
-    follow: bool = False
+    slowest: float | None = None
 
 
 class Settled(NamedTuple):
@@ -275,10 +275,10 @@ class RigidContacts:
             after, notes = self._choice.among(t, x, event.mode, tuple(sorted(staying)), event.kinds, at_rest, residuals)
             settled, left = self._settle(t, x, after)
             stopped = self._stopped_by_others(t, settled, after) - at_rest
-            hopping = set[int]() if event.follow else self._hopping(t, settled, after, {*event.touching} - staying)
+            hopping = self._hopping(t, settled, after, {*event.touching} - staying, event.slowest)
             if not stopped and not hopping:
                 break
-            if hopping and not bouncing:
+            if hopping and not bouncing and event.slowest is None:
                 rest = time_to_rest(self, t, settled, after, hopping)
             at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
         if rest is not None:
@@ -345,7 +345,9 @@ class RigidContacts:
         slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
         return stopped | slow if stopped & spatial else stopped
 
-    def _hopping(self, t: float, x: Array, mode: SystemMode, leaving: set[int]) -> set[int]:
+    def _hopping(
+        self, t: float, x: Array, mode: SystemMode, leaving: set[int], slowest: float | None = None
+    ) -> set[int]:
         """Contacts that leave so slowly that they would be back before their gap is more than rounding: they stay.
 
         Neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
@@ -354,6 +356,8 @@ class RigidContacts:
             return set()
         contacts = tuple(sorted(leaving))
         _, rates, bend = self.gap_motion(t, x, mode, contacts)
+        if slowest is not None:
+            return {i for i, rate, back in zip(contacts, rates, -bend, strict=True) if back > 0.0 and rate <= slowest}
         height = max(self._system.tolerances.hop, self._lowest_hop(t, x))
         return {
             i
@@ -386,10 +390,10 @@ class RigidContacts:
         x[self._system.nq : self._system.nq + self._system.nv] += change
         return x
 
-    def land(self, t: float, x: Array, mode: SystemMode, contact: int) -> tuple[Array, SystemMode]:
-        """State and mode behind the impact of one more contact, however low it will hop."""
+    def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of one more contact; what leaves at up to `slowest` [m/s] stays."""
         touching = tuple(sorted({*mode.closed, contact}))
-        transition = self._resolve(x, Encounter(t, mode, touching, {contact: "gap"}, follow=True))
+        transition = self._resolve(x, Encounter(t, mode, touching, {contact: "gap"}, slowest=slowest))
         assert isinstance(transition.mode, SystemMode)
         return transition.x, transition.mode
 

@@ -15,12 +15,15 @@ import pinocchio as pin
 
 from ..errors import InputError
 from ..hybrid import Array
-from .bound import BoundRobot
-from .contact_point import ContactPoint
-from .geometry import automatic_contacts, load_geometry
-from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
+from .bodies.bound import BoundRobot
+from .bodies.loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
+from .bodies.pairs import ContactPair, expanded, solids_of
+from .bodies.solids import Solid
+from .bodies.world import BoundWorld
 from .mechanism import ContactMechanism, unique_names
-from .model_checks import (
+from .parts.contact_point import ContactPoint
+from .parts.geometry import automatic_contacts, load_geometry
+from .parts.model_checks import (
     check_masses,
     check_order,
     frame_id_of,
@@ -29,15 +32,12 @@ from .model_checks import (
     warn_about_dry_friction,
     within_limits,
 )
-from .pairs import ContactPair, expanded, solids_of
-from .robot_files import GeometryFile, existing, package_folders, root_joint
-from .solids import Solid
-from .space import ConfigurationSpace
+from .parts.robot_files import GeometryFile, existing, package_folders, root_joint
+from .parts.space import ConfigurationSpace
 from .terrain import Terrain
-from .world import BoundWorld
 
 if TYPE_CHECKING:
-    from .merge import Part
+    from .bodies.merge import Part
 
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
 
@@ -170,7 +170,7 @@ class Robot:
         Raises:
             InputError: a number is not positive.
         """
-        from .primitives import sphere
+        from .parts.primitives import sphere
 
         return sphere(mass, radius, name, root, inertia, coefficients)
 
@@ -190,7 +190,7 @@ class Robot:
         Raises:
             InputError: a number is not positive.
         """
-        from .primitives import box
+        from .parts.primitives import box
 
         return box(mass, size, name, root, coefficients)
 
@@ -214,7 +214,7 @@ class Robot:
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.
         """
-        from .merge import merge
+        from .bodies.merge import merge
 
         return merge(robots, names, pairs, placements)
 
@@ -317,7 +317,7 @@ class Robot:
         Raises:
             InputError: there is no such part, or a state has the wrong size.
         """
-        from .merge import pack
+        from .bodies.merge import pack
 
         return pack(self, states)
 

@@ -17,12 +17,12 @@ from ..differences import tangent_derivative
 from ..errors import InputError
 from ..hybrid import CLOCK, Array, Flow, HybridSystem, Manifold, Push, Transition
 from ..tolerances import Tolerances
-from . import parameters
-from .bounces import bounces_on
-from .closed import ClosedMechanism
+from .bodies.closed import ClosedMechanism
+from .bodies.loops import checked
 from .compliant import CompliantContacts
+from .contacts import parameters
+from .contacts.bounces import bounces_on
 from .controllers import as_controller
-from .loops import checked
 from .mechanism import ContactMechanism
 from .modes import Mode, SystemMode
 from .rigid import RigidContacts
@@ -479,7 +479,7 @@ class ContactSystem(HybridSystem):
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""
-        from .audit import audit
+        from .contacts.audit import audit
 
         return audit(self, trajectory)
 

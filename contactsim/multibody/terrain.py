@@ -7,9 +7,9 @@ from math import cos, isfinite, sin
 import numpy as np
 
 from ..errors import InputError
-from .hills import Function, HeightField, Hills, Sinusoid
-from .moving import Moving, Oscillation
-from .surface import Array, Surface, Terrain, Third, unknown_parameter
+from .ground.hills import Function, HeightField, Hills, Sinusoid
+from .ground.moving import Moving, Oscillation
+from .ground.surface import Array, Surface, Terrain, Third, unknown_parameter
 
 __all__ = [
     "Flat",

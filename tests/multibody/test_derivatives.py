@@ -24,7 +24,7 @@ from test_terrain import Bowl
 
 import contactsim as cs
 from contactsim.multibody.mechanism import ContactMechanism
-from contactsim.multibody.space import ConfigurationSpace
+from contactsim.multibody.parts.space import ConfigurationSpace
 from contactsim.multibody.system import StateSpace
 
 Array = np.ndarray

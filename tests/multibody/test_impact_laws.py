@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import contactsim as cs
 from contactsim.multibody.complementarity import ContactProblem
+from contactsim.multibody.contacts.outcome_sensitivity import OutcomeSensitivity
+from contactsim.multibody.contacts.touching import Impact, closed_terms
 from contactsim.multibody.impacts import ImpactSolution
 from contactsim.multibody.modes import Mode
-from contactsim.multibody.outcome_sensitivity import OutcomeSensitivity
-from contactsim.multibody.touching import Impact, closed_terms
 
 Array = np.ndarray
 LAWS = {"coulomb": Coulomb, "poisson": Poisson, "energetic": Energetic, "sequential": Sequential}

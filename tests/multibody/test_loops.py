@@ -30,7 +30,7 @@ from linkages import (
 import contactsim as cs
 from contactsim import scene
 from contactsim.differences import tangent_derivative
-from contactsim.multibody.closed import ClosedMechanism
+from contactsim.multibody.bodies.closed import ClosedMechanism
 from contactsim.multibody.mechanism import ContactMechanism
 
 Array = np.ndarray

@@ -17,7 +17,7 @@ from scipy.optimize import linprog, minimize
 import contactsim as cs
 from contactsim.multibody.complementarity import ContactProblem, solve
 from contactsim.multibody.modes import Mode
-from contactsim.multibody.redundant import cone_margins
+from contactsim.multibody.problem.redundant import cone_margins
 
 Array = np.ndarray
 FACES = 48  # of the pyramids that stand for a round cone in a linear program

@@ -13,7 +13,7 @@ from contact_oracle import law_violation
 from contactsim.errors import NoAdmissibleModeError
 from contactsim.multibody.complementarity import ContactProblem, solve
 from contactsim.multibody.modes import Mode
-from contactsim.multibody.sweeps import swept
+from contactsim.multibody.problem.sweeps import swept
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "hard_impacts.json").read_text())
 

@@ -1,0 +1,1 @@
+"""What happens to the contacts of a system: choice of modes, bounces, derivatives of events, parameters, audit."""
