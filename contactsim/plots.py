@@ -194,7 +194,7 @@ def _legend(axes: Axes, count: int) -> None:
 def _draw_gaps(axes: Axes, trajectory: Trajectory) -> None:
     def gaps(arc: Arc, t: float) -> Array:
         system: Any = arc.system
-        return np.asarray(system.mechanism.gaps(t, arc(t)[: system.nq]))
+        return np.asarray(system.mechanism.gaps(t, system.q(arc(t))))
 
     _curves(axes, *_along(trajectory, gaps), _names(trajectory), "gap [m]")
 

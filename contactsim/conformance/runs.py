@@ -92,7 +92,7 @@ def _forces(runs: Runs) -> Iterator[Finding]:
         system = trajectory.system
         found = []
         for arc, t, x in _states(trajectory):
-            gaps = system.mechanism.gaps(t, x[: system.nq])  # type: ignore[attr-defined]
+            gaps = system.mechanism.gaps(t, system.q(x))  # type: ignore[attr-defined]
             for i, force in system._contacts.forces(t, x, arc.mode).items():  # type: ignore[attr-defined]
                 found.append((t, i, float(gaps[i]), np.asarray(force)))
         size = max((float(np.abs(force).max()) for *_, force in found), default=0.0) or 1.0
@@ -137,7 +137,7 @@ def _guard_sizes(system: Any, flow: Any, t: float, x: Array) -> Array:
 
 
 def _parts(system: Any, x: Array) -> tuple[Array, Array]:
-    return x[: system.nq], x[system.nq : system.nq + system.nv]
+    return system.q(x), system.v(x)
 
 
 def _leaves(trajectory: Trajectory) -> Iterator[Finding]:
@@ -147,7 +147,7 @@ def _leaves(trajectory: Trajectory) -> Iterator[Finding]:
         yield np.inf, "the ball falls through the ground: no guard fires; let the contact take hold", {}
         return
     x, system, mode = trajectory.final_x, cast("ContactSystem", trajectory.system), trajectory.arcs[-1].mode
-    gap = float(system.mechanism.gaps(0.0, x[: system.nq]).min())
+    gap = float(system.mechanism.gaps(0.0, system.q(x)).min())
     if cast(SystemMode, mode).closed and gap > GAP:
         yield np.inf, f"the ball is {gap:.3g} m above the ground, but its contact is closed: no guard has fired", {}
 
@@ -218,9 +218,8 @@ def _longest(trajectory: Trajectory) -> list[Any]:
 def _elsewhere(runs: Runs) -> Iterator[Finding]:
     for scenario in SCENARIOS[:2]:
         home, away = runs.run(scenario), runs.run(scenario, ELSEWHERE)
-        nq, nv = home.system.nq, home.system.nv  # type: ignore[attr-defined]
-        carried = np.concatenate([ELSEWHERE.carried(home.final_x[:nq]), home.final_x[nq : nq + nv]])
-        off = float(np.abs(carried - away.final_x[: nq + nv]).max()) / max(1.0, float(np.abs(carried).max()))
+        carried = np.concatenate([ELSEWHERE.carried(home.final.q), home.final.v])
+        off = float(np.abs(carried - away.final_x[: len(carried)]).max()) / max(1.0, float(np.abs(carried).max()))
         text = f"the run of {scenario.name} ends elsewhere, by {off:.3g}, in a world that is turned and moved"
         yield off, f"{text}; let friction not depend on the tangential axes", {}
 

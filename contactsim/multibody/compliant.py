@@ -81,7 +81,7 @@ class CompliantFlow(Flow):
 
     def field(self, t: float, x: Array) -> Array:
         """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
-        system, nq, nv = self._system, self._system.nq, self._system.nv
+        system = self._system
         try:
             found = self._evaluate(t, x)
         except SingularError:  # a trial step went too deep into hills, or opened loops too far
@@ -89,11 +89,11 @@ class CompliantFlow(Flow):
         memory = system.memory_rate(t, x)
         if found.rates.size:
             memory[-found.rates.size :] = found.rates.ravel()
-        return np.concatenate([x[nq : nq + nv], self._acceleration(t, x, found), memory])
+        return np.concatenate([self._system.v(x), self._acceleration(t, x, found), memory])
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
-        gaps = self._mechanism.gaps(t, x[: self._system.nq])
+        gaps = self._mechanism.gaps(t, self._system.q(x))
         margins = self.margins(t, x) if self._forces_guard else {}
         value: dict[str, Callable[[int], float]] = {
             "gap": lambda i: gaps[i],
@@ -118,8 +118,9 @@ class CompliantFlow(Flow):
         """Set how well the guards are known where the flow starts: forces as stiffness and damping make them."""
         if self.guard_rounding is not None:
             return
-        tolerances, nq, nv = self._system.tolerances, self._system.nq, self._system.nv
-        place, speed = (ULPS * float(np.spacing(np.abs(part).max(initial=1.0))) for part in (x[:nq], x[nq : nq + nv]))
+        tolerances = self._system.tolerances
+        parts = self._system.q(x), self._system.v(x)
+        place, speed = (ULPS * float(np.spacing(np.abs(part).max(initial=1.0))) for part in parts)
         rounding = {kind: max(tolerances.rearm, place) for kind in ("gap", "clear")}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
         self.guard_bands = np.full(len(self._guards), tolerances.jump)
@@ -156,8 +157,8 @@ class CompliantFlow(Flow):
 
         M da = dtau - r_q dq - r_v dv + J^T dlam,  dlam = D (dg, dz, dmemory),  dg = w_n dq,  dz = z_q dq + J dv.
         """
-        system, nq, nv = self._system, self._system.nq, self._system.nv
-        q, v = x[:nq], x[nq : nq + nv]
+        system, nv = self._system, self._system.nv
+        q, v = self._system.q(x), self._system.v(x)
         found = self._evaluate(t, x)
         held = np.zeros(len(found.terms.rows))
         for i in self._mode.closed:
@@ -182,8 +183,8 @@ class CompliantFlow(Flow):
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array:
         """D_x g (len(names), dim) of the named guards: rows of gaps, derivatives of margins and of `enabled`."""
-        nq, nv = self._system.nq, self._system.nv
-        q, v = x[:nq], x[nq : nq + nv]
+        nv = self._system.nv
+        q, v = self._system.q(x), self._system.v(x)
         chosen = [self._guards[k] for k in self.places(names)]
         seen: dict[int, Array] = {}
         if any(kind in FORCE_GUARDS for kind, _ in chosen):
@@ -236,8 +237,8 @@ class CompliantFlow(Flow):
         return {i: closed if self._mode.contacts[i].closed else closed + 1 for i in self._watched}
 
     def _evaluate(self, t: float, x: Array) -> Evaluation:
-        system, nq, nv = self._system, self._system.nq, self._system.nv
-        q, v = x[:nq], x[nq : nq + nv]
+        system = self._system
+        q, v = self._system.q(x), self._system.v(x)
         terms = self._mechanism.terms(t, q, v, self._watched)
         gaps = self._mechanism.gaps(t, q)
         memory = system.law_memory(x)
@@ -283,7 +284,7 @@ def memory_of(system: ContactSystem, contact: int, end: int) -> slice:
 def may_touch(system: ContactSystem, i: int, t: float, x: Array) -> float:
     """The `enabled` margin of a contact; infinity where it has none."""
     margin = system.mechanism.enabled[i]
-    return float("inf") if margin is None else float(margin(t, x[: system.nq], x[system.nq : system.nq + system.nv]))
+    return float("inf") if margin is None else float(margin(t, system.q(x), system.v(x)))
 
 
 def _margin(law: CompliantLaw, point: CompliantPoint, force: Array) -> float:
@@ -372,7 +373,7 @@ class CompliantContacts:
 
     def start(self, t: float, x: Array) -> Transition:
         """Contacts inside the ground are closed (or released, where the law may not pull); the others are open."""
-        gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
+        gaps = self._system.mechanism.gaps(t, self._system.q(x))
         enabled = [may_touch(self._system, i, t, x) > 0.0 for i in range(len(gaps))]
         inside = SystemMode(
             tuple(
@@ -442,5 +443,5 @@ class CompliantContacts:
             return ContactState(Mode.OPEN, Phase.RELEASED) if kind == "release" else ContactState()
         if state.enabled:
             return ContactState(enabled=False)
-        inside = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i]) < 0.0
+        inside = float(self._system.mechanism.gaps(t, self._system.q(x))[i]) < 0.0
         return ContactState(phase=Phase.BURIED if inside else Phase.NONE)

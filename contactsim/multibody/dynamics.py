@@ -176,8 +176,8 @@ class RigidFlow(Flow):
         """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
         system = self._system
         out = np.empty(system.tangent_size)
-        nq, nv = system.nq, system.nv
-        out[:nv] = x[nq : nq + nv]
+        nv = system.nv
+        out[:nv] = system.v(x)
         try:
             out[nv : 2 * nv] = self.motion(t, x).acceleration
         except (SingularError, np.linalg.LinAlgError):
@@ -195,8 +195,7 @@ class RigidFlow(Flow):
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
-        nq, nv = self._system.nq, self._system.nv
-        q, v = x[:nq], x[nq : nq + nv]
+        q, v = self._system.q(x), self._system.v(x)
         values = np.empty(len(self.guard_names))
         if len(self._gap_guards):
             values[self._gap_guards] = self._mechanism.gaps(t, q)[self._gap_contacts]
@@ -222,7 +221,7 @@ class RigidFlow(Flow):
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
-        return self._mechanism.longest_step(x[self._system.nq : self._system.nq + self._system.nv])
+        return self._mechanism.longest_step(self._system.v(x))
 
     def rebase(self, t: float, x: Array) -> None:
         """Take the present slip directions as references: past a stop, the field runs on smoothly along them."""
@@ -247,8 +246,7 @@ class RigidFlow(Flow):
         if not self._closed:
             return x
         tolerance = self._system.tolerances.drift
-        nq, nv = self._system.nq, self._system.nv
-        q, v = x[:nq], x[nq : nq + nv]
+        q, v = self._system.q(x), self._system.v(x)
         gaps = self._mechanism.gaps(t, q)[list(self._closed)]
         terms = self._terms(t, x)
         slip = terms.rates[self._constrained]
@@ -261,7 +259,7 @@ class RigidFlow(Flow):
             return x
         v = v + smallest_change(terms.mass, terms.rows[self._constrained], -slip)[0]
         self._key = None
-        return np.concatenate([q, v, x[nq + nv :]])
+        return np.concatenate([q, v, self._system.z(x)])
 
     def singular(self, t: float, x: Array) -> SimulationError | None:
         """Dynamic jam (Painleve): sliding contacts whose friction makes their forces infinite or undetermined.
@@ -328,22 +326,22 @@ class RigidFlow(Flow):
         """D_u f (dim, nu) for generalised forces u on the actuated joints."""
         nv = self._system.nv
         terms = self._terms(t, x)
-        select = self._mechanism.admissible_force(x[: self._system.nq], np.eye(nv)[:, self._system.actuated])
+        select = self._mechanism.admissible_force(self._system.q(x), np.eye(nv)[:, self._system.actuated])
         acceleration, _ = self._equations(t, x, terms).solve(select, np.zeros((self._rows_total, select.shape[1])))
         matrix = np.zeros((self._system.tangent_size, select.shape[1]))
         matrix[nv : 2 * nv] = acceleration
         return matrix
 
     def _gap_row(self, t: float, x: Array, i: int) -> Array:
-        nq, nv = self._system.nq, self._system.nv
+        nv = self._system.nv
         row = np.zeros(self._system.tangent_size)
-        row[:nv] = self._mechanism.terms(t, x[:nq], x[nq : nq + nv], (i,)).rows[0]
+        row[:nv] = self._mechanism.terms(t, self._system.q(x), self._system.v(x), (i,)).rows[0]
         return row
 
     def _side_row(self, kind: str, i: int, x: Array) -> Array:
         row = np.zeros(self._system.tangent_size)
         region, side = self._state(i).region, int(kind.removeprefix(SIDE))
-        row[: self._system.nv] = self._mechanism.region_margin(x[: self._system.nq], i, region, side)[1]
+        row[: self._system.nv] = self._mechanism.region_margin(self._system.q(x), i, region, side)[1]
         return row
 
     def _guard_row(self, kind: str, i: int, t: float, x: Array) -> Array | None:
@@ -374,10 +372,11 @@ class RigidFlow(Flow):
 
     def _differentiate(self, t: float, x: Array) -> Sensitivity | None:
         """Differentiate M a = f + J^T lam and the rows of the mode: see `sensitivity`."""
-        system, nq, nv = self._system, self._system.nq, self._system.nv
+        system, nv = self._system, self._system.nv
         motion, terms = self.motion(t, x), self._terms(t, x)
         forces, acceleration = motion.forces, motion.acceleration
-        of_terms = self._mechanism.term_derivatives(t, x[:nq], x[nq : nq + nv], acceleration, self._closed, forces)
+        q, v = system.q(x), system.v(x)
+        of_terms = self._mechanism.term_derivatives(t, q, v, acceleration, self._closed, forces)
         applied = system.applied_jacobian(t, x)
         force = applied.force_x
         force[:, :nv] -= of_terms.residual_q
@@ -412,7 +411,7 @@ class RigidFlow(Flow):
     ) -> tuple[Array, Array]:
         """How the smallest forces change within the null space, as slip directions turn with the slip velocity, too."""
         unknowns = forces[self._constrained]
-        q = x[: self._system.nq]
+        q = self._system.q(x)
         by_q, by_turns, y = loose_forces(self._mechanism, t, q, self._closed, equations, unknowns, inverse)
         by_state = np.zeros((len(unknowns), self._system.tangent_size))
         by_state[:, : self._system.nv] = by_q
@@ -453,14 +452,12 @@ class RigidFlow(Flow):
     # --- the linear algebra of one mode -----------------------------------------------------------------------
 
     def _terms(self, t: float, x: Array) -> Terms:
-        nq, nv = self._system.nq, self._system.nv
-        return self._mechanism.terms(t, x[:nq], x[nq : nq + nv], self._closed)
+        return self._mechanism.terms(t, self._system.q(x), self._system.v(x), self._closed)
 
     def _solve(self, t: float, x: Array) -> Motion:
-        nq, nv = self._system.nq, self._system.nv
         applied = self._system.applied_force(t, x)
         if self._fast is not None:
-            acceleration, forces = self._fast(x[:nq], x[nq : nq + nv], applied)
+            acceleration, forces = self._fast(self._system.q(x), self._system.v(x), applied)
             return Motion(acceleration, np.zeros(self._rows_total), lambda: forces())
         terms = self._terms(t, x)
         force = terms.force if applied is None else terms.force + applied
@@ -587,7 +584,7 @@ class RigidFlow(Flow):
         if self._needs_motion:
             largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
             force = OF_FORCE * tolerances.force * max(largest, LEAST_FORCE)
-        place = ULPS * float(np.spacing(np.abs(x[: self._system.nq]).max(initial=1.0)))
+        place = ULPS * float(np.spacing(np.abs(self._system.q(x)).max(initial=1.0)))
         rounding = {
             "gap": max(tolerances.rearm, place),
             "force": force,

@@ -85,7 +85,7 @@ class RigidContacts:
             InputError: a contact that may close lies inside the ground.
         """
         mechanism = self._system.mechanism
-        gaps = mechanism.gaps(t, x[: self._system.nq])
+        gaps = mechanism.gaps(t, self._system.q(x))
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._system.tolerances.start_depth:
@@ -134,7 +134,7 @@ class RigidContacts:
 
     def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that touch the ground, whether they fired or not."""
-        gaps = self._system.mechanism.gaps(t, x[: self._system.nq])
+        gaps = self._system.mechanism.gaps(t, self._system.q(x))
         return {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._system.tolerances.gap}
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
@@ -197,14 +197,13 @@ class RigidContacts:
 
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._system.mechanism.enabled[i]
-        nq, nv = self._system.nq, self._system.nv
-        return margin is None or float(margin(t, x[:nq], x[nq : nq + nv])) > 0.0
+        return margin is None or float(margin(t, self._system.q(x), self._system.v(x))) > 0.0
 
     def _enable(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> SystemMode:
         states = list(mode.contacts)
         for i in (i for i, kind in kinds.items() if kind == "enable"):
             states[i] = replace(states[i], enabled=not states[i].enabled)
-            gap = float(self._system.mechanism.gaps(t, x[: self._system.nq])[i])
+            gap = float(self._system.mechanism.gaps(t, self._system.q(x))[i])
             if states[i].enabled and gap < 0.0:
                 name = self._system.mechanism.all_names[i]
                 raise InputError(
@@ -291,7 +290,7 @@ class RigidContacts:
         """Impulses of an impact with those `left` when it settles, and those of closed loops under both."""
         names, total = self._system.mechanism.all_names, dict(impulses)
         for i, force in left.items():
-            along = self._system.mechanism.world_force(t, x[: self._system.nq], i, force)
+            along = self._system.mechanism.world_force(t, self._system.q(x), i, force)
             total[names[i]] = total.get(names[i], 0.0) + along
         return total | self._loop_impulses(t, x, impact, left)
 
@@ -313,14 +312,14 @@ class RigidContacts:
             along[rows] = impact.solution.impulses
         for i, impulse in left.items():
             along[where[i]] += impulse
-        return mechanism.loop_impulses(t, x[: self._system.nq], contacts, along)
+        return mechanism.loop_impulses(t, self._system.q(x), contacts, along)
 
     def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
         """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
 
         Work is counted relative to the ground, which may move.
         """
-        v_pre = before[self._system.nq : self._system.nq + self._system.nv]
+        v_pre = self._system.v(before)
         notes: tuple[str, ...] = ()
         if solution.work > GAIN * max(0.5 * float(v_pre @ mass @ v_pre), solution.turnover):
             law = type(self._law).__name__
@@ -367,7 +366,7 @@ class RigidContacts:
 
     def _lowest_hop(self, t: float, x: Array) -> float:
         """Height [m] below which a hop is a matter of rounding."""
-        place = float(np.abs(x[: self._system.nq]).max(initial=1.0))
+        place = float(np.abs(self._system.q(x)).max(initial=1.0))
         return max(SPACING * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
 
     @property
@@ -387,7 +386,7 @@ class RigidContacts:
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
         x = x.copy()
-        x[self._system.nq : self._system.nq + self._system.nv] += change
+        self._system.v(x)[:] += change
         return x
 
     def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
@@ -413,7 +412,7 @@ class RigidContacts:
         jam: bool = False,
     ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
-        system, nq, nv = self._system, self._system.nq, self._system.nv
+        system = self._system
         chosen, kept = list(touching), self._system.kept_rows(touching)
         rows = terms.rows[kept]
         solved = solve_mass(terms.mass, rows.T)
@@ -435,10 +434,10 @@ class RigidContacts:
                 contact_problem=problem,
             )
         x = x.copy()
-        x[nq : nq + nv] += solved @ solution.impulses
+        self._system.v(x)[:] += solved @ solution.impulses
         along = np.zeros(len(terms.rates))
         along[kept] = solution.impulses
-        q = x[:nq]
+        q = self._system.q(x)
         impulses = {
             system.mechanism.all_names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
             for i in touching
@@ -455,10 +454,9 @@ class RigidContacts:
         rows = resting_rows(self._system, mode, where)
         if not rows or not np.any(terms.rates[rows]):
             return x, {}
-        nq, nv = self._system.nq, self._system.nv
         change, multipliers = smallest_change(terms.mass, terms.rows[rows], -terms.rates[rows])
         x = x.copy()
-        x[nq : nq + nv] += change
+        self._system.v(x)[:] += change
         impulse = np.zeros(len(terms.rates))
         impulse[rows] = multipliers
         return x, {i: impulse[where[i]] for i in mode.closed}

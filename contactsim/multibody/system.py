@@ -224,7 +224,7 @@ class ContactSystem(HybridSystem):
         return replace(transition, derivative=derivative, still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
-        q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
+        q, v, z = self.q(x), self.v(x), self.z(x)
         own, start = self._controller_memory, 2 * self.nv
         sample = np.eye(self.tangent_size)
         sample[start : start + own, : start + own] = self.controller.sample_jacobian(  # type: ignore[union-attr]
@@ -239,12 +239,12 @@ class ContactSystem(HybridSystem):
         for all variations, those that would open a loop among them (see `admissible` for those that would not).
         """
         if isinstance(self.mechanism, ClosedMechanism):
-            q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+            q, v = self.q(x), self.v(x)
             if self.mechanism.is_closed(q, v, self.tolerances.drift):  # a run that is resumed goes on unchanged
                 x = x.copy()
             else:
                 x = self._with(x, *self.mechanism.close(q, v))
-        if not (self._is_sampling(t) or np.isnan(x[self.nq + self.nv :]).any()):
+        if not (self._is_sampling(t) or np.isnan(self.z(x)).any()):
             return x
         return self.sampled(t, np.nan_to_num(x) if np.isfinite(x[: self.nq + self.nv]).all() else x)
 
@@ -255,7 +255,7 @@ class ContactSystem(HybridSystem):
             InputError: the state is not finite, not on its manifold, or inside the ground, or leaves a loop open.
         """
         if isinstance(self.mechanism, ClosedMechanism):
-            self.mechanism.begin(x[: self.nq], x[self.nq : self.nq + self.nv])
+            self.mechanism.begin(self.q(x), self.v(x))
         x = self.prepared(t, x)
         self.validate(x)
         x = self._space.integrate(x, np.zeros(self._space.dim))  # normalises to rounding
@@ -265,9 +265,21 @@ class ContactSystem(HybridSystem):
         """Manifold of (q, v, z)."""
         return self._space
 
+    def q(self, x: Array) -> Array:
+        """Configuration (nq,) in a plain state, a view of it."""
+        return x[: self.nq]
+
+    def v(self, x: Array) -> Array:
+        """Velocity (nv,) in a plain state, a view of it."""
+        return x[self.nq : self.nq + self.nv]
+
+    def z(self, x: Array) -> Array:
+        """Memory of the controller and of the law in a plain state, a view of it."""
+        return x[self.nq + self.nv :]
+
     def state(self, x: Array) -> State:
         """The parts of a plain state."""
-        return State(x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :])
+        return State(self.q(x), self.v(x), self.z(x))
 
     def pack(self, state: Any) -> Array:
         """The plain state of a State, or of a (q, v) pair; missing memory is zero.
@@ -295,7 +307,7 @@ class ContactSystem(HybridSystem):
     def validate(self, x: Array) -> None:
         """Raise InputError where a plain state is not one of this system."""
         self.pack(self.state(x))
-        self.mechanism.validate(x[: self.nq])
+        self.mechanism.validate(self.q(x))
 
     # --- what flows ask for -----------------------------------------------------------------------------------
 
@@ -315,16 +327,16 @@ class ContactSystem(HybridSystem):
     def applied_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
         given = self._given_force(t, x)
-        return None if given is None else self.mechanism.admissible_force(x[: self.nq], given)
+        return None if given is None else self.mechanism.admissible_force(self.q(x), given)
 
     def _given_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes; None where there are none."""
         if self.controller is None and not self.pushes:
             return None
-        q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+        q, v = self.q(x), self.v(x)
         total = self._still
         if self.controller is not None:
-            z = x[self.nq + self.nv : self.nq + self.nv + self._controller_memory]
+            z = self.z(x)[: self._controller_memory]
             with Asking("the controller", self.controller, t):
                 torque = self.controller.torque(t, q, v, z)
             total = self._checked("tau", torque, self.nv, t, x)
@@ -340,7 +352,7 @@ class ContactSystem(HybridSystem):
         """Rate (memory,) of the controller's memory, with the law's at rest."""
         rate = np.zeros(self.memory)
         if self.controller is not None and self._controller_memory:
-            q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
+            q, v, z = self.q(x), self.v(x), self.z(x)
             own = self._controller_memory
             with Asking("the controller", self.controller, t):
                 given = self.controller.rate(t, q, v, z[:own])
@@ -349,8 +361,8 @@ class ContactSystem(HybridSystem):
 
     def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
         """Derivatives of `applied_force` and of the controller's memory rate with respect to the state."""
-        nq, nv, own = self.nq, self.nv, self._controller_memory
-        q, v, z = x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + own]
+        nv, own = self.nv, self._controller_memory
+        q, v, z = self.q(x), self.v(x), self.z(x)[:own]
         force, memory = np.zeros((nv, self.tangent_size)), np.zeros((own, self.tangent_size))
         if self.controller is not None:
             size = 2 * nv + own
@@ -378,7 +390,7 @@ class ContactSystem(HybridSystem):
 
     def law_memory(self, x: Array) -> Array:
         """Memory of the contact law (contacts, memory a contact)."""
-        return x[self.nq + self.nv + self._controller_memory :].reshape(len(self.mechanism.all_names), -1)
+        return self.z(x)[self._controller_memory :].reshape(len(self.mechanism.all_names), -1)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""
@@ -400,7 +412,7 @@ class ContactSystem(HybridSystem):
         """The state with the controller's memory sampled."""
         if self.controller is None or self.controller.period is None:
             return x
-        q, v, z = x[: self.nq], x[self.nq : self.nq + self.nv], x[self.nq + self.nv :]
+        q, v, z = self.q(x), self.v(x), self.z(x)
         own = self._controller_memory
         with Asking("the controller", self.controller, t):
             given = self.controller.sample(t, q, v, z[:own])
@@ -418,13 +430,13 @@ class ContactSystem(HybridSystem):
         along_rows, mechanism = self._contacts.forces(t, x, mode), self.mechanism.within(mode.regions)
         zero = np.zeros(3)
         return {
-            name: mechanism.world_force(t, x[: self.nq], i, along_rows.get(i, zero[: mechanism.dims[i]]))
+            name: mechanism.world_force(t, self.q(x), i, along_rows.get(i, zero[: mechanism.dims[i]]))
             for i, name in enumerate(self.mechanism.names)
         }
 
     def energy(self, x: Array, mode: Any = None) -> float:
         """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""
-        return float(self.mechanism.energy(x[: self.nq], x[self.nq : self.nq + self.nv]))
+        return float(self.mechanism.energy(self.q(x), self.v(x)))
 
     def loop_forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
         """{loop: force on its first body (3,) [N], with the moment about its origin (6,) [N m]}, in world axes.
@@ -433,7 +445,7 @@ class ContactSystem(HybridSystem):
         """
         if not isinstance(self.mechanism, ClosedMechanism):
             return {}
-        q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+        q, v = self.q(x), self.v(x)
         flow = self.flow(mode)
         flow.rebase(t, x)
         acceleration = flow.field(t, x)[self.nv : 2 * self.nv]
@@ -451,8 +463,8 @@ class ContactSystem(HybridSystem):
         x = self.pack(State(q, np.zeros(self.nv) if v is None else v))
         x = self._space.integrate(x, np.zeros(self._space.dim))
         if isinstance(self.mechanism, ClosedMechanism):
-            x = self._with(x, *self.mechanism.close(x[: self.nq], x[self.nq : self.nq + self.nv]))
-        return State(x[: self.nq], x[self.nq : self.nq + self.nv])
+            x = self._with(x, *self.mechanism.close(self.q(x), self.v(x)))
+        return State(self.q(x), self.v(x))
 
     def admissible(self, state: Any) -> Array:
         """Basis (dim, k) of the variations of a state that keep its loops closed: all, where there are none."""
@@ -460,7 +472,7 @@ class ContactSystem(HybridSystem):
         basis = np.eye(self.tangent_size)
         if not isinstance(self.mechanism, ClosedMechanism):
             return basis
-        motions = self.mechanism.admissible(x[: self.nq], x[self.nq : self.nq + self.nv])
+        motions = self.mechanism.admissible(self.q(x), self.v(x))
         moved = np.zeros((self.tangent_size, motions.shape[1]))
         moved[: 2 * self.nv] = motions
         return np.hstack([moved, basis[:, 2 * self.nv :]])
@@ -469,13 +481,13 @@ class ContactSystem(HybridSystem):
         """The state put back on its closed loops, where it is off by more than the drift; else `x` itself."""
         if not isinstance(self.mechanism, ClosedMechanism):
             return x
-        q, v = x[: self.nq], x[self.nq : self.nq + self.nv]
+        q, v = self.q(x), self.v(x)
         q_closed, v_closed = self.mechanism.on_loops(q, v, self.tolerances.drift)
         return x if q_closed is q and v_closed is v else self._with(x, q_closed, v_closed)
 
     def _with(self, x: Array, q: Array, v: Array) -> Array:
         """The state with another configuration and velocity."""
-        return np.concatenate([q, v, x[self.nq + self.nv :]])
+        return np.concatenate([q, v, self.z(x)])
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""

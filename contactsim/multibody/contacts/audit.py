@@ -90,8 +90,7 @@ def _look_here(
     system: ContactSystem, flow: RigidFlow | CompliantFlow, mode: SystemMode, t: float, x: Array, worst: _Worst
 ) -> float:
     """See the violations at one state; returns the power of what is not conservative [W]."""
-    nq, nv = system.nq, system.nv
-    q, v = x[:nq], x[nq : nq + nv]
+    q, v = system.q(x), system.v(x)
     if isinstance(system.mechanism, ClosedMechanism):
         worst.see(CLOSURE, max(system.mechanism.loops.openings(q).values()))
     terms = system.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
@@ -147,10 +146,10 @@ def _imbalance(system: ContactSystem, trajectory: Trajectory, work: float, moved
     """Error of the energy balance, relative to the energy exchanged in the run and to the kinetic energy in it."""
 
     def energy(x: Array) -> float:
-        return system.mechanism.energy(x[: system.nq], x[system.nq : system.nq + system.nv])
+        return system.mechanism.energy(system.q(x), system.v(x))
 
     def kinetic(x: Array) -> float:
-        return energy(x) - system.mechanism.energy(x[: system.nq], np.zeros(system.nv))
+        return energy(x) - system.mechanism.energy(system.q(x), np.zeros(system.nv))
 
     jumps = [energy(e.x_post) - energy(e.x_pre) for arc in trajectory.arcs if (e := arc.event) is not None]
     start, end = energy(trajectory.arcs[0].segments[0].base), energy(trajectory.final_x)

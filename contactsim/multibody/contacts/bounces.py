@@ -94,7 +94,7 @@ def bounces_on(system: ContactSystem, events: Sequence[Event]) -> str | None:
         return None
     hits = [event for event in events if guard in event.fired]
     duration, last = (hits[-1].time - hits[0].time) / (count - 1), hits[-1]
-    q, v = last.x_pre[: system.nq], last.x_pre[system.nq : system.nq + system.nv]
+    q, v = system.q(last.x_pre), system.v(last.x_pre)
     height = abs(float(system.mechanism.terms(last.time, q, v, (contact,)).rates[0])) * duration / 4.0
     elastic, end = ("elastic", "does not come") if restitution == 1.0 else ("almost elastic", "is long in coming")
     return (

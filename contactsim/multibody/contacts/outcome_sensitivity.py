@@ -36,7 +36,7 @@ class OutcomeSensitivity:
         removed by the impulse of friction that would have removed it. What was held before is left as it is: where
         nothing comes to rest, the derivative is the identity.
         """
-        system, nq, nv = self._system, self._system.nq, self._system.nv
+        system, nv = self._system, self._system.nv
         jacobian = np.eye(system.tangent_size)
         if impact is not None:
             jacobian[nv : 2 * nv, : 2 * nv] = self.by_impact(t, x, impact)
@@ -51,9 +51,9 @@ class OutcomeSensitivity:
         held = self._held_rows(mode, impact, where)
         stopping = np.array([row not in held for row in rows], dtype=bool)
         if stopping.any():
-            v_post = x_post[nq : nq + nv]
+            v_post = system.v(x_post)
             constraint = np.zeros((len(rows), system.tangent_size))
-            constraint[:, :nv] = system.mechanism.rate_derivatives(t, x_post[:nq], v_post, after.closed)[rows]
+            constraint[:, :nv] = system.mechanism.rate_derivatives(t, system.q(x_post), v_post, after.closed)[rows]
             constraint[:, nv : 2 * nv] = terms.rows[rows]
             forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
             solved = solve_mass(terms.mass, forces.T)
@@ -99,7 +99,6 @@ class OutcomeSensitivity:
 
     def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
         """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
-        nq, nv = self._system.nq, self._system.nv
         terms, where = closed_terms(self._system, t, x, impact.contacts)
-        sensitivity = ImpactSensitivity(self._system, t, x[:nq], impact.contacts, terms, where)
-        return sensitivity.by_state(x[nq : nq + nv], impact.solution)
+        sensitivity = ImpactSensitivity(self._system, t, self._system.q(x), impact.contacts, terms, where)
+        return sensitivity.by_state(self._system.v(x), impact.solution)

@@ -30,9 +30,9 @@ def closed_terms(
     system: ContactSystem, t: float, x: Array, contacts: tuple[int, ...], mode: SystemMode | None = None
 ) -> tuple[Terms, dict[int, slice]]:
     """Equations of motion with the rows of `contacts`, and where the rows of each lie; in the regions of a mode."""
-    nq, nv, dims = system.nq, system.nv, system.mechanism.dims
+    dims = system.mechanism.dims
     mechanism = system.mechanism if mode is None else system.mechanism.within(mode.regions)
-    terms = mechanism.terms(t, x[:nq], x[nq : nq + nv], contacts)
+    terms = mechanism.terms(t, system.q(x), system.v(x), contacts)
     starts = np.cumsum([0, *(dims[i] for i in contacts)])
     return terms, {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
 
