@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -79,17 +80,17 @@ class SystemMode:
     contacts: tuple[ContactState, ...]
     redundant: bool = False
 
-    @property
+    @cached_property
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
         return tuple(i for i, state in enumerate(self.contacts) if state.closed)
 
-    @property
+    @cached_property
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
         return tuple(state.until for state in self.contacts if state.until is not None)
 
-    @property
+    @cached_property
     def regions(self) -> dict[int, tuple[int, ...]]:
         """{contact: region} of the closed contacts that have one."""
         return {i: state.region for i, state in enumerate(self.contacts) if state.closed and state.region}
