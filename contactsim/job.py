@@ -119,7 +119,8 @@ def _kept(
     try:
         trajectory = go()
     except KeyboardInterrupt:
-        trajectory = _ended(simulation(), Status.INTERRUPTED, "The run was interrupted")
+        why = simulation().held_up()
+        trajectory = _ended(simulation(), Status.INTERRUPTED, "The run was interrupted", f" ({why})." if why else ".")
     except ContactSimError as error:
         if not begun():
             raise

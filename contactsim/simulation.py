@@ -24,6 +24,7 @@ EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or 
 NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
 LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
+DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
 LONGEST_CHART = 60  # characters of a mode that a note repeats
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
@@ -305,6 +306,12 @@ class Simulation:
             self._stop(Status.ACCUMULATION, f"{names} at t = {self.t:.12g} s: {Status.ACCUMULATION.value}")
         if len(self._events) >= self._settings.max_events:
             self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} ({self._last_events()})")
+
+    def held_up(self) -> str | None:
+        """By what the run hardly gets on: its last events, where they are dense; None: they are not."""
+        last = self._events[-LAST_EVENTS:]
+        dense = len(last) == LAST_EVENTS and self.t - last[0].time < DENSE * (self.t - self.t0)
+        return self._last_events() if dense else None
 
     def _last_events(self) -> str:
         """Where a run is, how fast its last events follow each other, and by what most of them come."""

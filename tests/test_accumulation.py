@@ -7,7 +7,7 @@ import pytest
 from test_hybrid_systems import Ball
 
 import contactsim as cs
-from contactsim import scene
+from contactsim import scene, simulation
 from contactsim.multibody.contacts import bounces
 
 G = 9.81
@@ -206,12 +206,21 @@ def test_elastic_bounces_under_drag_multiply_and_the_run_says_so() -> None:
     speeds = np.array([-event.x_pre[1] for event in traj.events])
     rates = np.diff(np.log(speeds)) / np.diff([event.time for event in traj.events])
     assert rates[-1] == pytest.approx(-drag / 3.0, rel=1e-2)
-    assert (
-        "'floor' is elastic (restitution 1), hops by 4e-07 m in 0.0006 s and so does not come to rest" in traj.message
-    )
+    reason = "'floor' is elastic (restitution 1), hops by 4e-07 m in 0.0006 s and so does not come to rest"
+    assert reason in traj.message
     with_hop = cs.ContactSystem(system.robot, tolerances=cs.Tolerances(hop=1e-6))  # what the message advises
     traj = cs.simulate(with_hop, start, (0.0, 10.0), max_events=500)
     assert traj.status is cs.Status.FINISHED and traj.final.v[0] == 0.0
+
+
+def test_a_run_says_what_holds_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred hops take a tenth of this run; only a thousandth is dense otherwise."""
+    monkeypatch.setattr(simulation, "DENSE", 0.5)
+    run = cs.Simulation(dragged_ball(10.0), cs.State([1e-4], [0.0]))
+    run.advance(0.01)
+    assert run.held_up() is None
+    run.advance(0.8)
+    assert "'floor' is elastic" in (run.held_up() or "")
 
 
 def test_limit_is_kept_in_the_file(tmp_path) -> None:
