@@ -267,8 +267,9 @@ class Watch:
         """
         guard, above, below = leader.guard, segment.t0, math.inf
         last: tuple[float, float] | None = None
+        landed = segment
         for _ in range(CORRECTIONS):
-            landed = stepper.land(segment, time)
+            landed = stepper.cut(landed, time) if stepper.is_exact(landed, time) else stepper.land(segment, time)
             values = self._at(landed, time) if landed.guards is None else landed.guards
             error = float(values[guard] - leader.level)
             if last is not None and abs(time - last[0]) > self._window:

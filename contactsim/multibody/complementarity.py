@@ -28,7 +28,7 @@ __all__ = ["ContactProblem", "ContactSolution", "Direction", "broken", "slips_wi
 
 CREEP = 10.0 * TOLERANCE  # motion of a held contact, relative to the largest, that a singular system leaves
 HELD = 1e-6  # least margin, relative to the largest force, with which a contact is said to stick that need not slip
-EXHAUSTIVE = 4096  # with at most this many combinations of modes all are tried before giving up: those of six contacts
+EXHAUSTIVE = 16384  # with at most this many combinations of modes all are tried before giving up: in some seconds
 
 
 def solve(problem: ContactProblem, guess: tuple[Mode, ...] | None = None) -> ContactSolution:
