@@ -111,7 +111,7 @@ def view_run(
     from . import job
     from .storage import load
 
-    trajectory = job.drawable(load(file))
+    trajectory = load(file)
     if html is None and png is None and mp4 is None:
         job.show(trajectory)
     if html is not None:

@@ -7,7 +7,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain, count
@@ -233,25 +233,6 @@ def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
 def write_mp4(trajectory: Trajectory, where: Path, name: str = "run.mp4") -> Path:
     """Write a film."""
     return look.export_mp4(trajectory, where / name)
-
-
-class WithoutForces(Trajectory):
-    """A stored run whose forces nobody knows: it is drawn without them."""
-
-    def forces(self, t: float, side: str = "+") -> dict[str, np.ndarray]:
-        """None."""
-        return {}
-
-
-def drawable(trajectory: Trajectory) -> Trajectory:
-    """The run itself, or without its forces where they need a controller that the file names only."""
-    first = trajectory.arcs[0]
-    try:
-        first.system.forces(first.t0, first(first.t0), first.mode)
-    except InputError as error:
-        terminal(error=True).print(f"drawn without forces: {escape(str(error))}", soft_wrap=True)
-        return WithoutForces(**{item.name: getattr(trajectory, item.name) for item in fields(trajectory)})
-    return trajectory
 
 
 def show(trajectory: Trajectory, **options: Any) -> None:

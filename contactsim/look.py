@@ -9,8 +9,9 @@ that says what it looks like at one instant; `Model` has it, and gives None unti
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,10 +19,10 @@ import numpy as np
 
 from . import registry
 from .errors import InputError
+from .trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .session import Session
-    from .trajectory import Trajectory
 
 DARK, PLAIN, LIGHT = "#344054", "#98a2b3", "#d0d5dd"
 BLUE, GREEN, RED, ORANGE, PINK = "#3b6fe0", "#12b76a", "#e5484d", "#f79009", "#d6336c"
@@ -188,7 +189,7 @@ def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: An
     """
     shown = registry.load("viewers", viewer)()
     if hasattr(what, "arcs"):
-        return shown.view(what, **options)  # type: ignore[no-any-return]
+        return shown.view(_drawable(what), **options)  # type: ignore[no-any-return]
     if not hasattr(shown, "live"):
         raise InputError(f"the viewer '{viewer}' shows finished runs only; give it a Trajectory")
     return shown.live(_session(what, state), **options)  # type: ignore[no-any-return]
@@ -207,14 +208,39 @@ def _title(what: Any) -> str:
     return getattr(getattr(system, "robot", None), "name", "") or type(system).__name__
 
 
+class _WithoutForces(Trajectory):
+    """A stored run whose forces nobody knows: it is drawn without them."""
+
+    def forces(self, t: float, side: str = "+") -> dict[str, np.ndarray]:
+        """None."""
+        return {}
+
+
+def _drawable(trajectory: Trajectory) -> Trajectory:
+    """The run itself, or without its forces where they need a controller that the file names only.
+
+    Raises:
+        InputError: it is no run.
+    """
+    if not isinstance(trajectory, Trajectory):
+        raise InputError(f"a {type(trajectory).__name__} cannot be drawn; give a Trajectory, which simulate returns")
+    first = trajectory.arcs[0]
+    try:
+        first.system.forces(first.t0, first(first.t0), first.mode)
+    except InputError as error:
+        warnings.warn(f"drawn without forces: {error}", stacklevel=3)
+        return _WithoutForces(**{item.name: getattr(trajectory, item.name) for item in fields(trajectory)})
+    return trajectory
+
+
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a run as one offline page; returns its path."""
-    return registry.load("viewers", viewer)().export_html(trajectory, path, **options)
+    return registry.load("viewers", viewer)().export_html(_drawable(trajectory), path, **options)
 
 
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
-    return registry.load("viewers", viewer)().export_png(trajectory, path, **options)
+    return registry.load("viewers", viewer)().export_png(_drawable(trajectory), path, **options)
 
 
 def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
@@ -226,4 +252,4 @@ def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat"
     shown = registry.load("viewers", viewer)()
     if not hasattr(shown, "export_mp4"):
         raise InputError(f"the viewer '{viewer}' makes no films; write a page with export_html")
-    return shown.export_mp4(trajectory, path, **options)  # type: ignore[no-any-return]
+    return shown.export_mp4(_drawable(trajectory), path, **options)  # type: ignore[no-any-return]

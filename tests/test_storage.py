@@ -220,6 +220,20 @@ def test_a_controller_is_stored_by_name_and_asked_for_when_it_is_needed(tmp_path
     assert np.array_equal(given.forces(0.2)["point"], run.forces(0.2)["point"])
 
 
+@pytest.mark.parametrize("period", [None, 0.01])
+def test_a_pd_controller_that_holds_a_pose_is_stored(tmp_path: Path, period: float | None) -> None:
+    robot = cs.load_robot("hexapod")
+    hold = cs.PD(robot, kp=150.0, kd=np.where(np.arange(robot.nv) < 9, 6.0, 4.0), period=period)
+    system = cs.ContactSystem(robot, controller=hold).with_parameter("controller.kp_scale", 1.5)
+    q = robot.nominal.copy()
+    q[2] += 0.01
+    run = cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.1))
+    back = cs.Trajectory.load(run.save(tmp_path / "run.nc"))
+    assert back.system.parameters() == run.system.parameters()
+    np.testing.assert_allclose(back(0.09).q, run(0.09).q, atol=1e-12)
+    np.testing.assert_allclose(back.forces(0.09)["lf"], run.forces(0.09)["lf"], atol=1e-7)
+
+
 def test_a_plain_function_is_stored_by_its_own_name(tmp_path: Path) -> None:
     def hover(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.array([0.0, 0.0, G])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,8 @@ class PD(Controller):
         kd: Any = 0.3,
         period: float | None = None,
     ) -> None:
+        if not hasattr(robot, "space"):
+            raise InputError(f"the robot of a PD controller is a {type(robot).__name__}; give a Robot or a Mechanism")
         self._space, nv = robot.space, robot.nv
         actuated = getattr(robot, "actuated", np.ones(nv, dtype=bool))
         self._kp = np.where(actuated, _gain("kp", kp, nv), 0.0)
@@ -135,11 +137,27 @@ class PD(Controller):
         self._joints = _driven(robot, actuated)
         self._actuated = actuated.astype(float)
         self._plain = bool(np.all(_plain_joints(robot)[actuated]))
-        self._reference = _reference(robot.nominal if reference is None else reference, robot.nq, nv)
+        given = robot.nominal if reference is None else reference
+        self._held = None if callable(given) else given
+        self._reference = _reference(given, robot.nq, nv)
         self.period = period
         self.memory = nv if period is not None else 0
         if period is not None and not period > 0.0:
             raise InputError(f"the sampling period of the PD controller is {period}; give a positive number of seconds")
+
+    def as_data(self) -> dict[str, Any] | None:
+        """What `from_data` makes the controller of, for JSON; None where its reference is a function."""
+        if self._held is None:
+            return None
+        gains = {"kp": self._kp.tolist(), "kd": self._kd.tolist()}
+        return {"reference": np.asarray(self._held, dtype=float).tolist(), **gains, "scales": self._scales}
+
+    @classmethod
+    def from_data(cls, robot: Any, data: Mapping[str, Any], period: float | None) -> PD:
+        """The controller of `as_data`, of the same robot."""
+        made = cls(robot, data["reference"], data["kp"], data["kd"], period)
+        made._scales = dict(data["scales"])
+        return made
 
     def parameters(self) -> dict[str, float]:
         """Gains of all joints and of each, and their factors."""
@@ -247,7 +265,8 @@ def _driven(robot: Any, actuated: Array) -> dict[str, Array]:
     """Velocity indices of each actuated joint by its name; none for a mechanism, whose coordinates have no names."""
     if (model := getattr(robot, "model", None)) is None:
         return {}
-    rows = {name: np.arange(j.idx_v, j.idx_v + j.nv) for name, j in zip(model.names, model.joints, strict=True) if j.nv}
+    joints = list(zip(model.names, model.joints, strict=True))[1:]  # the first is the world
+    rows = {name: np.arange(j.idx_v, j.idx_v + j.nv) for name, j in joints if j.nv}
     return {name: found for name, found in rows.items() if actuated[found].all()}
 
 
@@ -269,8 +288,10 @@ def _gain(name: str, value: Any, nv: int) -> Array:
         gain = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"the gain {name} is {value!r}; give a finite number or an array ({nv},)") from None
-    if gain.shape not in ((), (nv,)) or not np.all(np.isfinite(gain)):
+    if gain.shape not in ((), (nv,)):
         raise InputError(f"the gain {name} has shape {gain.shape}; give a finite number or an array ({nv},)")
+    if not np.all(np.isfinite(gain)):
+        raise InputError(f"the gain {name} holds NaN or infinity; give finite numbers")
     return np.broadcast_to(gain, (nv,))
 
 
@@ -283,7 +304,10 @@ def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, A
             return given
         _demand_shapes((first,), nq, nv)
         return lambda t: (np.asarray(given(t), dtype=float), zero, zero)
-    fixed = np.asarray(given, dtype=float)
+    try:
+        fixed = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"the reference is {given!r}; give a configuration ({nq},) or a function of time") from None
     if fixed.shape != (nq,):
         raise InputError(f"the reference has shape {fixed.shape}; give a configuration ({nq},) or a function of time")
     return lambda t: (fixed, zero, zero)

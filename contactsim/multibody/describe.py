@@ -21,7 +21,7 @@ from .bodies.loops import LoopClosure
 from .bodies.merge import MergedGeometry, Part
 from .bodies.pairs import ContactPair
 from .bodies.solids import Solid
-from .controllers import Controller, name_of
+from .controllers import PD, Controller, name_of
 from .ground.moving import Given
 from .mechanism import COEFFICIENTS
 from .parts.contact_point import ContactPoint
@@ -73,7 +73,7 @@ def describe(system: ContactSystem) -> Description:
 
 
 def rebuild(description: Description) -> ContactSystem:
-    """The system of a description; its controller and `enabled` functions are stand-ins that raise when called.
+    """The system of a description; functions, and controllers but for a PD that holds still, raise when called.
 
     Raises:
         InputError: the mechanism, the terrain or the law exists as code only.
@@ -83,12 +83,12 @@ def rebuild(description: Description) -> ContactSystem:
     law = description["law"]
     if law["name"] is None:
         raise InputError("its contact law is not a registered plugin")
-    controller = description["controller"]
+    robot, controller = _rebuild_robot(description["robot"]), description["controller"]
     system = ContactSystem(
-        _rebuild_robot(description["robot"]),
+        robot,
         _rebuild_terrain(description["terrain"]),
         registry.load("contact_laws", law["name"])(**law["parameters"]),
-        controller and StoredController(**controller),
+        controller and _rebuild_controller(robot, controller),
         description["gravity"],
         description["joint_limits"],
         [LoopClosure(**loop) for loop in description.get("loops", ())],
@@ -265,4 +265,12 @@ def _rebuild_terrain(data: Description) -> Terrain:
 
 def _describe_controller(controller: Controller) -> Description:
     name = controller.name if isinstance(controller, StoredController) else name_of(controller)
-    return {"name": name, "memory": controller.memory, "period": controller.period}
+    known = controller.as_data() if type(controller) is PD else None
+    return {"name": name, "memory": controller.memory, "period": controller.period, "pd": known}
+
+
+def _rebuild_controller(robot: Robot, data: Description) -> Controller:
+    """The controller of a file; a stand-in that raises when called, where the file holds its name only."""
+    if data["pd"] is not None:
+        return PD.from_data(robot, data["pd"], data["period"])
+    return StoredController(data["name"], data["memory"], data["period"])

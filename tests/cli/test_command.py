@@ -86,7 +86,8 @@ def test_run_of_a_file_with_page(capsys: pytest.CaptureFixture[str], box: Path) 
 
 def test_a_run_from_python_is_drawn_without_the_forces_it_cannot_know(capsys: pytest.CaptureFixture[str]) -> None:
     robot = cs.load_robot("hexapod")
-    system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=150.0, kd=3.0))
+    hold = cs.PD(robot, lambda t: robot.nominal, kp=150.0, kd=3.0)
+    system = cs.ContactSystem(robot, controller=hold)
     cs.simulate(system, (robot.nominal, np.zeros(robot.nv)), (0.0, 0.02)).save("run.nc")
     code, _, err = command(capsys, "view", "run.nc", "--html", "run.html")
     assert code == 0
