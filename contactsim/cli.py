@@ -34,7 +34,7 @@ class Code(IntEnum):
     OK = 0
     BROKEN = 1  # `doctor` found something without which nothing runs
     MISTAKE = 2  # of the user: one sentence said what
-    STOPPED = 3  # a run ended before its time, what was computed is kept; or `check` found a property violated
+    STOPPED = 3  # a run ended before its time or failed its own check, and is kept; or `check` found a fault
 
 
 @app.command()
@@ -51,7 +51,9 @@ def run(
     html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
     mp4: Annotated[bool, typer.Option("--mp4", help="Write run.mp4, a film; needs Chromium and ffmpeg.")] = False,
-    plots: Annotated[bool, typer.Option("--plots", help="Write the plots of a model; needs matplotlib.")] = False,
+    plots: Annotated[
+        bool, typer.Option("--plots", help="Plot the run: a model's own figures, else modes, gaps, forces, energy.")
+    ] = False,
     view: Annotated[
         bool | None,
         typer.Option(
@@ -78,12 +80,12 @@ def run(
     from . import job
 
     if plots:
-        job.demand_plots(work.simulation.system)
+        job.demand_plots()
     folder = job.folder(out, work.title)
     go = job.watch if view else job.simulate
     trajectory = go(work.simulation, work.end, work.title)
     file = job.save(trajectory, folder, work.text)
-    job.report(trajectory, work.title, all_events)
+    sound = job.report(trajectory, work.title, all_events)
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
@@ -95,7 +97,7 @@ def run(
         job.wrote(path)
     if view is None and work.view:
         job.show(trajectory, **work.animation)
-    return Code.OK if trajectory.status.complete and whole else Code.STOPPED
+    return Code.OK if trajectory.status.complete and sound and whole else Code.STOPPED
 
 
 @app.command("view")

@@ -16,6 +16,15 @@ Place = tuple[int | str, ...]
 
 ADVICE = "Input should be "  # how pydantic begins a sentence that says what may stand there
 NESTED = "nested"  # type of the one error that holds those of an inner table
+PLAIN = {  # what pydantic says of these, in words that do not come from Python
+    "float_parsing": f"{ADVICE}a number",
+    "float_type": f"{ADVICE}a number",
+    "int_parsing": f"{ADVICE}a whole number",
+    "int_type": f"{ADVICE}a whole number",
+    "tuple_type": f"{ADVICE}a list of numbers",
+    "list_type": f"{ADVICE}a list",
+    "too_long": "too many numbers",
+}
 LONGEST_VALUE = 40  # characters of a value that is repeated
 
 
@@ -41,7 +50,8 @@ def unknown_robot(name: str, known: Collection[str]) -> InputError:
 
 def nested(schema: type[BaseModel], error: ValidationError) -> PydanticCustomError:
     """The mistakes of a table that a validator made of its own accord, each to be told with its path."""
-    return PydanticCustomError(NESTED, "{mistakes}", {"mistakes": [_mistake(schema, item) for item in error.errors()]})
+    places = [("." if item["loc"] else ": ") + _mistake(schema, item) for item in error.errors()]
+    return PydanticCustomError(NESTED, "{mistakes}", {"mistakes": places})
 
 
 def _mistake(schema: type[BaseModel], item: Any) -> str:
@@ -49,7 +59,11 @@ def _mistake(schema: type[BaseModel], item: Any) -> str:
     kind, message = item["type"], item["msg"]
     path, found = _walk(schema, item["loc"])
     if kind == NESTED:
-        return "; ".join(f"{path}.{mistake}" for mistake in item["ctx"]["mistakes"])
+        return "; ".join(path + mistake for mistake in item["ctx"]["mistakes"])
+    if kind == "missing":
+        several, _, index = path.rpartition(".")
+        return f"{several} has too few numbers" if index.isdigit() else f"{path} is missing; give it"
+    message = PLAIN.get(kind, message)
     if kind in ("extra_forbidden", "model_type"):
         known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
         table = f"give a table (of {known}), or mend the key"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 
 from . import __version__, registry
 from .threads import VARIABLES
@@ -41,6 +42,7 @@ def findings() -> Iterator[Finding]:
     yield _robots()
     yield _meshcat()
     yield _browser()
+    yield _ffmpeg()
     yield _matplotlib()
 
 
@@ -89,6 +91,11 @@ def _meshcat() -> Finding:
 def _browser() -> Finding:
     found = next((path for path in map(shutil.which, BROWSERS) if path), None)
     return Finding("browser", found or "none", bool(found), "install Chromium, for --png", False)
+
+
+def _ffmpeg() -> Finding:
+    found = "imageio-ffmpeg" if find_spec("imageio_ffmpeg") else shutil.which("ffmpeg")
+    return Finding("ffmpeg", found or "none", bool(found), "pip install 'contactsim[film]', for --mp4", False)
 
 
 def _matplotlib() -> Finding:

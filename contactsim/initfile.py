@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .config import PLAIN
 from .errors import InputError, SimulationError
 from .examples import located
 from .hybrid import Array
@@ -343,7 +344,7 @@ def _mistakes(schema: type[BaseModel], symbols: Mapping[str, Symbol]) -> list[tu
     except ValidationError as error:
         found = []
         for item in error.errors():
-            message = item["msg"].removeprefix("Value error, ")
+            message = PLAIN.get(item["type"], item["msg"]).removeprefix("Value error, ")
             name = str(item["loc"][0]) if item["loc"] else _named_in(message, symbols)
             value = symbols[name].value if name in symbols else None
             found.append((name, message if value is None else f"{name} = {value!r}: {message}"))

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from . import look
 from .errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
-from .hybrid import Array, HybridSystem
+from .hybrid import Array
 from .linearization import EventLinearization, Linearization
 from .linearization import linearize as derivative_of
 from .listings import terminal
@@ -212,19 +212,17 @@ def write_png(trajectory: Trajectory, where: Path, name: str = "run.png", **opti
     return look.export_png(trajectory, where / name, **options)
 
 
-def demand_plots(system: HybridSystem) -> None:
-    """Raise InputError where a system has no plots, or matplotlib is missing."""
-    if not isinstance(system, Model) or type(system).figures is Model.figures:
-        raise InputError(f"a {type(system).__name__} has no plots of its own; leave --plots out")
+def demand_plots() -> None:
+    """Raise InputError where matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise InputError("--plots needs matplotlib; pip install matplotlib")
 
 
 def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
-    """Write what a model plots of its run, NAME.png each."""
-    assert isinstance(trajectory.system, Model)
+    """Write what a model plots of its run, NAME.png each; of any other run its curves over time."""
+    own = trajectory.system.figures(trajectory) if isinstance(trajectory.system, Model) else {}
     files = []
-    for name, figure in trajectory.system.figures(trajectory).items():
+    for name, figure in (own or {"plot": trajectory.plot()}).items():
         files.append(where / f"{name}.png")
         figure.savefig(files[-1], dpi=PLOT_DPI)
     return files
@@ -252,8 +250,8 @@ def wrote(file: Path) -> None:
     )
 
 
-def report(trajectory: Trajectory, title: str, all_events: bool) -> None:
-    """The table of events, how the run ended, and its own residuals."""
+def report(trajectory: Trajectory, title: str, all_events: bool) -> bool:
+    """The table of events, how the run ended, and its own residuals; whether these pass its check."""
     console = terminal()
     if trajectory.events:
         console.print(event_table(trajectory.events, title, all_events))
@@ -266,7 +264,9 @@ def report(trajectory: Trajectory, title: str, all_events: bool) -> None:
         console.print(f"note: {escape(note)}", soft_wrap=True)
     style = "green" if trajectory.status.complete else "bold red"
     console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)
-    console.print(residual_line(trajectory), soft_wrap=True)
+    line, sound = residual_line(trajectory)
+    console.print(line, soft_wrap=True)
+    return sound
 
 
 def event_table(events: list[Event], title: str, everything: bool) -> Table:
@@ -370,15 +370,16 @@ def _norm(matrix: Array) -> float:
     return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
 
 
-def residual_line(trajectory: Trajectory) -> str:
-    """The run's own check in one line; a law that is broken is named first."""
+def residual_line(trajectory: Trajectory) -> tuple[str, bool]:
+    """The run's own check in one line, a law that is broken named first, and whether it passes."""
+    sound = True
     try:
         report, verdict = trajectory.check(), "[green]check passed[/]"
     except CheckError as error:
+        sound = False
         report, verdict = error.problem["report"], f"[bold red]check failed[/]: {escape(str(error))}"
     except ContactSimError as error:
-        return f"[bold red]not checked[/]: {escape(str(error))}"
+        return f"[bold red]not checked[/]: {escape(str(error))}", False
     figures = (re.sub(r"^(.*?) \[(.*)\]$", rf"\1 {float(value):.2g} \2", law) for law, value in report.items())
-    return (
-        f"{verdict}: {', '.join(escape(figure.replace(' relative', '')) for figure in figures) or 'no laws to check'}"
-    )
+    told = ", ".join(escape(figure.replace(" relative", "")) for figure in figures) or "no laws to check"
+    return f"{verdict}: {told}", sound

@@ -209,15 +209,23 @@ class Simulation:
             self._stop(_status_of(self.error), str(self.error))
             if isinstance(error, CallbackError) and not (self._arcs or self._segments):
                 raise  # nothing was computed that could be kept
+        except KeyboardInterrupt as pressed:
+            self._stop(Status.INTERRUPTED, Status.INTERRUPTED.value)
+            self._hand_over(pressed)
+            raise
         except Exception as error:
             self.error = error
             self._stop(Status.FAILED, f"{Status.FAILED.value} ({error})")
-            error.trajectory = self.trajectory  # type: ignore[attr-defined]
-            error.add_note(f"the run up to t = {self.t:.6g} s is kept in the attribute 'trajectory' of this exception")
+            self._hand_over(error)
             raise
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         return self.state
+
+    def _hand_over(self, error: BaseException) -> None:
+        """Give an exception what was computed before it."""
+        error.trajectory = self.trajectory  # type: ignore[attr-defined]
+        error.add_note(f"the run up to t = {self.t:.6g} s is kept in the attribute 'trajectory' of this exception")
 
     def interrupt(self) -> None:
         """Let `advance` return after the step at work; a next one goes on as if nothing had been.

@@ -274,10 +274,12 @@ class Trajectory:
         """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
 
         Raises:
-            InputError: `t` lies outside the run.
+            InputError: `t` lies outside the run, or is no single number.
         """
         if side not in ("+", "-"):
             raise InputError(f"side is '{side}'; give '+' for the right limit or '-' for the left one")
+        if np.ndim(t):
+            raise InputError(f"t has shape {np.shape(t)}; give one time, and for several [traj(t) for t in times]")
         if not self.arcs[0].t0 <= t <= self.arcs[-1].t1:
             raise InputError(f"t = {t} lies outside the run, which covers [{self.arcs[0].t0}, {self.arcs[-1].t1}] s")
         starts: list[float] = [arc.t0 for arc in self.arcs]

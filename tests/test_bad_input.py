@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -276,6 +277,43 @@ def test_missing_mesh_does_not_stop_a_run_that_does_not_need_it(tmp_path: Path) 
     robot = cs.Robot.from_urdf(path, contacts=[cs.ContactPoint("brick", radius=0.1, name="brick")])
     traj = cs.simulate(cs.ContactSystem(robot), cs.State([0, 0, 1, 0, 0, 0, 1], np.zeros(6)), (0.0, 0.1))
     assert traj.t[-1] == 0.1
+
+
+def test_missing_visual_mesh_is_left_out_of_pictures(tmp_path: Path) -> None:
+    path = write_urdf(tmp_path, mesh="package://brick/lost_mesh.stl")
+    robot = cs.Robot.from_urdf(path, contacts=[cs.ContactPoint("brick", radius=0.1, name="brick")])
+    traj = cs.simulate(cs.ContactSystem(robot), cs.State([0, 0, 1, 0, 0, 0, 1], np.zeros(6)), (0.0, 0.1))
+    with pytest.warns(UserWarning, match=r"link 'brick' of robot 'brick' is not drawn whole .*lost_mesh.*package_dirs"):
+        assert cs.export_html(traj, tmp_path / "run.html").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('value="1.0"', 'value="abc"'), "mass of link 'brick'"),
+        (('ixx="0.1"', 'ixx="nan"'), "inertia of link 'brick'"),
+        (("</robot>", '<joint name="j"><parent link="brick"/><child link="tail"/></joint></robot>'), "link 'tail'"),
+    ],
+)
+def test_urdf_with_mistakes_that_its_parser_only_mutters_about(
+    tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    path = write_urdf(tmp_path)
+    path.write_text(path.read_text().replace(*change))
+    with one_sentence(words):
+        cs.Robot.from_urdf(path)
+
+
+@pytest.mark.parametrize("contacts", ["brick", ["brick"], None, cs.ContactPoint("brick")])
+def test_contacts_that_are_none(tmp_path: Path, contacts: Any) -> None:
+    robot = cs.Robot.from_urdf(write_urdf(tmp_path))
+    with one_sentence("give a list of ContactPoint"):
+        robot.with_contacts(contacts)
+
+
+def test_contact_at_a_frame_that_is_not_there(tmp_path: Path) -> None:
+    with one_sentence("no frame 'brik'"):
+        cs.Robot.from_urdf(write_urdf(tmp_path)).with_contacts([cs.ContactPoint("brik")])
 
 
 def test_missing_run(tmp_path: Path) -> None:

@@ -272,6 +272,19 @@ def test_failing_field_keeps_the_run_up_to_there() -> None:
     assert kept.status is cs.Status.FAILED and 0.0 < kept.t[-1] <= 0.2
 
 
+def test_ctrl_c_hands_over_what_was_computed() -> None:
+    def press(t: float) -> None:
+        if t > 0.2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        cs.simulate(Ball(0.5), [1.0, 0.0], (0.0, 1.0), tolerances=cs.Tolerances(max_step=0.1), progress=press)
+    kept = caught.value.trajectory
+    assert kept.status is cs.Status.INTERRUPTED and 0.2 < kept.t[-1] < 1.0
+    with pytest.raises(cs.InputError, match="give one time"):
+        kept(np.array([0.0, 0.1]))
+
+
 def test_singular_field_stops_with_a_status() -> None:
     class Blowup(Air):
         guard_names = ()

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import registry
 from ..config import unknown_robot
+from ..errors import InputError
 from .parts.contact_point import ContactPoint
 from .robot import Robot
 
@@ -18,6 +19,8 @@ def load_robot(name: str) -> Robot:
     Raises:
         InputError: no catalogue knows the name; similar ones are told.
     """
+    if not isinstance(name, str):
+        raise InputError(f"the name of the robot is {name!r}; give a string, `contactsim robots` lists them")
     entry = robot_entries().get(name)
     if entry is None:
         raise unknown_robot(name, robot_entries())

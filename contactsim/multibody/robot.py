@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Real
@@ -32,7 +32,7 @@ from .parts.model_checks import (
     warn_about_dry_friction,
     within_limits,
 )
-from .parts.robot_files import GeometryFile, existing, package_folders, root_joint
+from .parts.robot_files import GeometryFile, check_urdf, existing, package_folders, root_joint
 from .parts.space import ConfigurationSpace
 from .terrain import Terrain
 
@@ -90,10 +90,7 @@ class Robot:
             if contacts != "auto":
                 raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
             contacts = automatic_contacts(self.model, collision)
-        self.contacts, self.loops = tuple(contacts), checked(loops)
-        unique_names([point.name for point in self.contacts])
-        for point in self.contacts:
-            frame_id_of(self.model, point.frame, f"contact '{point.name}'")
+        self.contacts, self.loops = self._checked_points(contacts), checked(loops)
         self._nominal = nominal
 
     # --- where robots come from -------------------------------------------------------------------------------
@@ -120,6 +117,7 @@ class Robot:
             InputError: the file is missing or cannot be read, or names a mass that is not positive.
         """
         path = existing(path, "URDF")
+        check_urdf(path)
         joint = root_joint(root)
         try:
             model = pin.buildModelFromUrdf(str(path)) if joint is None else pin.buildModelFromUrdf(str(path), joint)
@@ -244,6 +242,10 @@ class Robot:
             q = np.asarray(self._nominal, dtype=float)
             if q.shape != (self.nq,):
                 raise InputError(f"the nominal configuration has shape {q.shape}; this robot needs ({self.nq},)")
+            if not np.isfinite(q).all():
+                raise InputError(
+                    f"the nominal configuration of '{self.name}' holds NaN or infinity; give finite numbers"
+                )
             return q
         q = pin.neutral(self.model)
         return np.clip(q, *within_limits(self.model, q)) if not self.contacts else self._stand(q)
@@ -337,13 +339,29 @@ class Robot:
         return changed
 
     def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
-        """A copy with other contact points."""
+        """A copy with other contact points.
+
+        Raises:
+            InputError: these are no ContactPoints, two have one name, or a frame is not there.
+        """
         changed = copy.copy(self)
         for cached in ("_level", "_paired", "nominal"):
             changed.__dict__.pop(cached, None)
-        changed.contacts = tuple(contacts)
-        unique_names([point.name for point in changed.contacts])
+        changed.contacts = self._checked_points(contacts)
         return changed
+
+    def _checked_points(self, contacts: Any) -> tuple[ContactPoint, ...]:
+        """Contact points as a user gave them, each with a name of its own and a frame of the model."""
+        given = list(contacts) if isinstance(contacts, Iterable) and not isinstance(contacts, str) else [contacts]
+        strange = [point for point in given if not isinstance(point, ContactPoint)]
+        if strange or not isinstance(contacts, Iterable):
+            raise InputError(
+                f"robot '{self.name}' cannot touch by {(strange or given)[0]!r}; give a list of ContactPoint"
+            )
+        unique_names([point.name for point in given])
+        for point in given:
+            frame_id_of(self.model, point.frame, f"contact '{point.name}'")
+        return tuple(given)
 
     def with_armature(self, armature: float) -> Robot:
         """A copy whose actuated joints carry a rotor inertia, reflected through the gear [kg m^2, kg]."""

@@ -236,7 +236,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         tiem = 3
     """)
     for words in (
-        "gravity.2",
+        "gravity has too few numbers",
         "robot.root",
         "contact.frictoin: give a table (of friction, static_friction, restitution)",
         "contact.lf.restitution",

@@ -108,7 +108,7 @@ def test_mistakes_are_named() -> None:
     body = '[[bodies]]\nname = "a"\nposition = [0, 0, 1]\n'
     assert "give either sphere" in refused(body)
     ball = body + "sphere = {mass = 1, radius = 0.1}\n"
-    assert "two parts are called 'a'" in refused(ball + ball)
+    assert "of the world are called 'a'" in refused(ball + ball)
     assert "velocity" in refused(ball + "fixed = true\nvelocity = [1, 0, 0]")
     assert "no solid shape goes by 'c'" in refused(ball + '[[pairs]]\nfirst = "a"\nsecond = "c"')
     assert "a robot is required" in refused("[run]\ntime = 1")

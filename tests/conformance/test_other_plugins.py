@@ -396,6 +396,6 @@ def test_the_command_checks_every_kind(said: Callable[..., tuple[int, str]]) -> 
     code, text = said("check", "slope", "--set", "terrain.angle=0.1", "--set", "downhill=[0, 1]")
     assert code == 0 and "normal of unit length" in text
     code, text = said("check", "slope")
-    assert code == 2 and "ground slope: angle: Field required" in text
+    assert code == 2 and "ground slope: angle is missing; give it" in text
     code, text = said("check", "saltation", "--set", "x=1")
     assert code == 2 and "'saltation' has no parameters" in text

@@ -339,7 +339,7 @@ def test_a_foot_that_cannot_hold_ends_the_run_with_a_sentence() -> None:
         ({"y": -0.1}, "toppled over"),
         ({"y": 0.9, "footx": 3.0}, "no longer than q_rl = 1 m"),
         ({"z": 0.9}, "unknown key"),
-        ({"y": "high"}, "valid number"),
+        ({"y": "high"}, "give a number"),
     ],
 )
 def test_starts_that_are_refused(values: dict, sentence: str) -> None:

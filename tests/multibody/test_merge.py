@@ -216,7 +216,7 @@ def test_shapes_that_are_not_seen_are_named() -> None:
 
 
 MISTAKES = {
-    "two parts are called 'ball'": lambda: cs.Robot.merge([BALL, BALL]),
+    "of the world are called 'ball'": lambda: cs.Robot.merge([BALL, BALL]),
     "give at least one": lambda: cs.Robot.merge([]),
     "2 robots and 1 names": lambda: cs.Robot.merge([BALL, BIG], names=["a"]),
     "2 robots and 1 placements": lambda: cs.Robot.merge([BALL, BIG], names=["a", "b"], placements=[None]),

@@ -295,7 +295,7 @@ def part_names(robots: Sequence[Robot], names: Sequence[str] | None) -> list[str
         raise InputError(f"Robot.merge got {len(robots)} robots and {len(chosen)} names; give each a name")
     for name in chosen:
         if chosen.count(name) > 1:
-            raise InputError(f"two parts are called '{name}'; give names=[...] that differ")
+            raise InputError(f"two robots or bodies of the world are called '{name}'; give them names that differ")
         if not name or any(sign in name for sign in FORBIDDEN) or name.startswith((LIMIT, LOOP)):
             signs = f"leave out the signs {FORBIDDEN}, and '{LIMIT}' or '{LOOP}' at the beginning"
             raise InputError(f"'{name}' cannot be the name of a part; {signs}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pinocchio as pin
 
@@ -29,9 +32,80 @@ class GeometryFile:
     def __call__(self, model: Any) -> Any:
         """Pinocchio's geometry model."""
         kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
-        if self.path.endswith(".urdf"):
+        if not self.path.endswith(".urdf"):
+            return pin.buildGeomFromMJCF(model, self.path, kind)
+        try:
             return pin.buildGeomFromUrdf(model, self.path, kind, package_dirs=list(self.folders))
-        return pin.buildGeomFromMJCF(model, self.path, kind)
+        except ValueError:
+            if not self.visual:
+                raise
+            return self._found_visuals(model)
+
+    def _found_visuals(self, model: Any) -> Any:
+        """The visual geometry without what missing meshes would show, with a warning for each."""
+        tree = ElementTree.parse(self.path)
+        while True:
+            text = ElementTree.tostring(tree.getroot(), encoding="unicode")
+            try:
+                return pin.buildGeomFromUrdfString(
+                    model, text, pin.GeometryType.VISUAL, package_dirs=list(self.folders)
+                )
+            except ValueError as error:
+                links = _without_mesh(tree, str(error))
+                if not links:
+                    raise
+                warnings.warn(
+                    f"{', '.join(links)} of robot '{model.name}' is not drawn whole ({str(error).rstrip('.')}); give"
+                    " package_dirs, or mend <visual> in the file",
+                    stacklevel=2,
+                )
+
+
+def _without_mesh(tree: Any, error: str) -> list[str]:
+    """Take the visuals with the mesh that an `error` names out of a URDF; the links that lose one."""
+    losing = []
+    for link in tree.iter("link"):
+        for visual in link.findall("visual"):
+            mesh = visual.find("geometry/mesh")
+            if mesh is not None and mesh.get("filename") and mesh.get("filename", "") in error:
+                link.remove(visual)
+                losing.append(f"link '{link.get('name')}'")
+    return losing
+
+
+def check_urdf(path: Path) -> None:
+    """Look for what pinocchio's parser would only mutter about.
+
+    Raises:
+        InputError: the file is no XML, a mass or an inertia is no number, or a joint names a link that is not there.
+    """
+    try:
+        robot = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise InputError(f"the URDF file {path} is no XML ({error}); mend it there") from None
+    links = {link.get("name") for link in robot.findall("link")}
+    for link in robot.findall("link"):
+        for part in ("mass", "inertia"):
+            for name, text in found.items() if (found := link.find(f"inertial/{part}")) is not None else ():
+                if not _is_number(text):
+                    raise InputError(
+                        f"the {part} of link '{link.get('name')}' in {path} has {name}='{text}'; give a finite number"
+                    )
+    for joint in robot.findall("joint"):
+        for side in ("parent", "child"):
+            end = joint.find(side)
+            if end is not None and end.get("link") not in links:
+                raise InputError(
+                    f"joint '{joint.get('name')}' in {path} has the {side} link '{end.get('link')}', which is not"
+                    f" there; there are {', '.join(sorted(map(str, links)))}"
+                )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _vertical_plane() -> Any:
