@@ -54,7 +54,9 @@ def test_some_random_scenes(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not ALL, reason="set CONTACTSIM_SLOW=1 for all 200 scenes; they take about forty minutes")
+@pytest.mark.skipif(
+    not ALL, reason="set CONTACTSIM_SLOW=1 for all 200 scenes; they take about a quarter of an hour on two cores"
+)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_all_random_scenes(seed: int) -> None:
     judge(seed)

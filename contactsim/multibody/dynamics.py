@@ -284,7 +284,7 @@ class RigidFlow(Flow):
         problem, _ = contact_problem(self._system, terms, force, self._closed, self._sliding(terms))
         return NoAdmissibleModeError(
             f"friction makes the forces of the sliding contacts {names} singular at t = {t:.12g} s (dynamic jam,"
-            " Painleve); lower the friction or give the contact compliance",
+            " Painleve, for any law.painleve); lower the friction or give the contact compliance",
             contact_problem=problem,
             t=t,
         )

@@ -122,7 +122,7 @@ def _demand_outcome_of_run(event: EventData, ends: Iterable[Node]) -> None:
     raise NonDifferentiableError(
         f"{_together(event)} end in different states or modes, up to {apart:.3g} away from where the run ends that"
         f" meets them at once, depending on the order in which they are met ({shown}); the run has no derivative there:"
-        " look at the outcomes in problem['words'] and problem['run'] of this exception, or take them apart in time",
+        " the exception's problem['words'] and problem['run'] hold the outcomes, or take them apart in time",
         event=event,
         words=outcomes,
         run=_outcome(event.after),
