@@ -213,6 +213,15 @@ def test_elastic_bounces_under_drag_multiply_and_the_run_says_so() -> None:
     assert traj.status is cs.Status.FINISHED and traj.final.v[0] == 0.0
 
 
+def test_too_many_events_of_other_kinds_have_no_such_reason() -> None:
+    """Samples of a controller, without any contact; and many bounces that are not elastic."""
+    idle = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: np.zeros(1), [])
+    sampled = cs.ContactSystem(idle, controller=cs.Sampled(lambda t, q, v: np.zeros(1), 0.01, 1))
+    for system, start in ((sampled, cs.State([0.0], [0.0])), (bouncer(0.9), cs.State([1.0], [0.0]))):
+        traj = cs.simulate(system, start, (0.0, 10.0), max_events=20)
+        assert traj.status is cs.Status.TOO_MANY_EVENTS and "elastic" not in traj.message
+
+
 def test_a_run_says_what_holds_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred hops take a tenth of this run; only a thousandth is dense otherwise."""
     monkeypatch.setattr(simulation, "DENSE", 0.5)

@@ -88,9 +88,11 @@ def bounces_on(system: ContactSystem, events: Sequence[Event]) -> str | None:
     time, and the number of hops grows as 1 / v. With restitution e < 1 they end, after log(v / v_end) / log(1 / e).
     """
     landings = Counter(name for event in events for name in event.fired if isinstance(name, tuple) and name[0] == "gap")
-    guard, count = landings.most_common(1)[0] if landings else (("gap", 0), 0)
+    if not landings or not isinstance(system.law, RigidLaw):
+        return None
+    guard, count = landings.most_common(1)[0]
     contact, restitution = guard[1], float(system.restitution[guard[1]])
-    if count < 2 or restitution < ELASTIC or not isinstance(system.law, RigidLaw):
+    if count < 2 or restitution < ELASTIC:
         return None
     hits = [event for event in events if guard in event.fired]
     duration, last = (hits[-1].time - hits[0].time) / (count - 1), hits[-1]
