@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -89,8 +90,12 @@ class Simulation:
         short. Functions that keep a state of their own (a controller with hidden variables) cannot be taken back.
 
         Raises:
-            InputError: the trajectory does not say how it was made.
+            InputError: it is no trajectory, or does not say how it was made.
         """
+        if not isinstance(trajectory, Trajectory):
+            raise InputError(
+                f"a {type(trajectory).__name__} cannot go on; give a Trajectory, such as Trajectory.load(path)"
+            )
         if trajectory.settings is None:
             raise InputError("the trajectory does not say how it was made; start a new run from its final state")
         self = object.__new__(cls)
@@ -255,7 +260,13 @@ class Simulation:
         )
 
     def set(self, name: str, value: float) -> None:
-        """Change a parameter of the system from now on; the contacts are sorted out again at once."""
+        """Change a parameter of the system from now on; the contacts are sorted out again at once.
+
+        Raises:
+            InputError: no such parameter, or its value is no number or out of range.
+        """
+        if not isinstance(value, Real):
+            raise InputError(f"the value of {name} is {value!r}; give a number")
         self._replace_system(self.system.with_parameter(name, value))
 
     def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:

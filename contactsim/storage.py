@@ -57,6 +57,8 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
             " last ones, and derivatives of the loaded run take them",
             stacklevel=3,
         )
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder; give a file such as {path / 'run.nc'}")
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     groups = {

@@ -347,7 +347,8 @@ class Trajectory:
         Raises:
             CheckError: a residual is above the limit that the system names for it.
         """
-        report, limits = self.system.audit(self)
+        found, limits = self.system.audit(self)
+        report = {law: float(value) for law, value in found.items()}
         broken = [f"{law} {value:.3g} > {limits[law]:.3g}" for law, value in report.items() if not value <= limits[law]]
         if broken and raise_errors:
             raise CheckError(f"the run violates {'; '.join(broken)}; tighten rtol and atol", report=report)

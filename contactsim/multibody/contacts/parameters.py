@@ -166,7 +166,8 @@ def _changed_coefficients(system: ContactSystem, chosen: Array, kind: str, value
     """Friction, static friction and restitution (nc,) with one of them changed."""
     upper = 1.0 if kind == "restitution" else float("inf")
     if not (isfinite(value) and 0.0 <= value <= upper):
-        raise InputError(f"{kind} is {value}; give a number in [0, {upper}]")
+        wanted = "from 0 to 1" if kind == "restitution" else "that is finite and not negative"
+        raise InputError(f"{kind} is {value}; give a number {wanted}")
     arrays = _coefficients(system)
     friction, static = system._own_friction
     arrays[kind] = np.where(chosen, value, arrays[kind])
