@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -265,7 +264,7 @@ class Simulation:
         Raises:
             InputError: no such parameter, or its value is no number or out of range.
         """
-        if not isinstance(value, Real):
+        if not isinstance(value, int | float | np.number):
             raise InputError(f"the value of {name} is {value!r}; give a number")
         self._replace_system(self.system.with_parameter(name, value))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import cos, isfinite, sin
-from numbers import Real
 
 import numpy as np
 
@@ -102,7 +101,7 @@ class Slope(Plane):
     """
 
     def __init__(self, angle: float, downhill: tuple[float, float] = (1.0, 0.0)) -> None:
-        if not (isinstance(angle, Real) and 0.0 <= angle < np.pi / 2):
+        if not (isinstance(angle, int | float | np.number) and 0.0 <= angle < np.pi / 2):
             raise InputError(f"the angle of the slope is {angle}; give radians in [0, pi/2)")
         length = float(np.hypot(*downhill))
         if not length > 0.0:
