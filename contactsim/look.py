@@ -222,8 +222,10 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
     Raises:
         InputError: it is no run.
     """
-    if not isinstance(trajectory, Trajectory):
+    if not hasattr(trajectory, "system"):
         raise InputError(f"a {type(trajectory).__name__} cannot be drawn; give a Trajectory, which simulate returns")
+    if not isinstance(trajectory, Trajectory):  # a record of somebody else's that is read like one
+        return trajectory
     first = trajectory.arcs[0]
     try:
         first.system.forces(first.t0, first(first.t0), first.mode)
