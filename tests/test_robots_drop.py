@@ -50,6 +50,15 @@ class Evaluation:
             ]
         )
 
+    def pull_of_a_hop(self, q: Array, v: Array, row: Array) -> float:
+        """The impulse m sqrt(2 a h) [N s] that stops a hop too low to be followed, of the height h = Tolerances.hop.
+
+        By the mass m and the acceleration a of the contact alone, which without its force falls off the ground.
+        """
+        across = np.linalg.solve(self.mass(q), row)
+        free = self.torque(q, v) - pin.nonLinearEffects(self.model, pin.Data(self.model), q, v)
+        return float(np.sqrt(2.0 * abs(across @ free) * cs.Tolerances().hop) / (row @ across))
+
     def jacobians(self) -> list[Array]:
         """Jacobian (3, nv) of the material point at the lowest point of each contact, world axes, after `place`."""
         result = []
@@ -145,9 +154,9 @@ def check_impacts(traj: cs.Trajectory, own: Evaluation) -> None:
             fast = J @ after.v
             if modes[contact.name] is cs.Mode.OPEN and contact.name not in event.impulses:
                 continue  # in the air
-            assert normal >= -tol.LAW_RESIDUAL * scale
+            assert normal >= -tol.LAW_RESIDUAL * scale - own.pull_of_a_hop(after.q, after.v, J[2])
             assert fast[2] >= -1e-8
-            assert pull <= contact.friction * normal + tol.LAW_RESIDUAL * scale
+            assert pull <= contact.friction * abs(normal) + tol.LAW_RESIDUAL * scale
             bounce = -contact.restitution * min(0.0, (J @ before.v)[2])
             assert abs(normal * (fast[2] - bounce)) <= tol.LAW_RESIDUAL * scale
             dissipation = contact.friction * normal * fast[:2] + np.linalg.norm(fast[:2]) * impulse[:2]
