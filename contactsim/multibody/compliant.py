@@ -89,7 +89,7 @@ class CompliantFlow(Flow):
         memory = system.memory_rate(t, x)
         if found.rates.size:
             memory[-found.rates.size :] = found.rates.ravel()
-        return np.concatenate([self._system.v(x), self._acceleration(t, x, found), memory])
+        return np.concatenate([system.v(x), self._acceleration(t, x, found), memory])
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
@@ -158,7 +158,7 @@ class CompliantFlow(Flow):
         M da = dtau - r_q dq - r_v dv + J^T dlam,  dlam = D (dg, dz, dmemory),  dg = w_n dq,  dz = z_q dq + J dv.
         """
         system, nv = self._system, self._system.nv
-        q, v = self._system.q(x), self._system.v(x)
+        q, v = system.q(x), system.v(x)
         found = self._evaluate(t, x)
         held = np.zeros(len(found.terms.rows))
         for i in self._mode.closed:
@@ -238,7 +238,7 @@ class CompliantFlow(Flow):
 
     def _evaluate(self, t: float, x: Array) -> Evaluation:
         system = self._system
-        q, v = self._system.q(x), self._system.v(x)
+        q, v = system.q(x), system.v(x)
         terms = self._mechanism.terms(t, q, v, self._watched)
         gaps = self._mechanism.gaps(t, q)
         memory = system.law_memory(x)

@@ -344,9 +344,7 @@ class RigidContacts:
         slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
         return stopped | slow if stopped & spatial else stopped
 
-    def _hopping(
-        self, t: float, x: Array, mode: SystemMode, leaving: set[int], slowest: float | None = None
-    ) -> set[int]:
+    def _hopping(self, t: float, x: Array, mode: SystemMode, leaving: set[int], slowest: float | None) -> set[int]:
         """Contacts that leave so slowly that they would be back before their gap is more than rounding: they stay.
 
         Neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
