@@ -5,29 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq, minimize_scalar
 
+from .dips import Bottom, Bounds, Fall, first_fall
 from .errors import StepSizeError
-from .hybrid import Array, Flow
+from .hybrid import Array, Flow, GuardBounds, Look
 from .integrators import Segment, Stepper
+from .paths import path
 from .tolerances import Tolerances
 
-# A step is watched at Chebyshev-Lobatto points; the interpolating polynomial of a guard through them shows, on a
-# finer grid, whether it may dip below zero in between. Where it comes within DIP of its own range, the guard itself
-# is minimised there.
+# Guards with known bounds are searched for their lowest value (see `dips`). The others are sampled at Chebyshev-Lobatto
+# points; the interpolating polynomial through them shows, on a finer grid, whether such a guard may dip below zero in
+# between. Where it comes within DIP of its own range, the guard itself is minimised there. So a dip of a sampled guard
+# is missed where it is shorter than the samples show, about a tenth of a step.
 NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
-GRID = np.linspace(0.0, 1.0, 26)[1:-1]
+GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
 TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 DIP = 1e-2
 FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
 QUIET = 2.0  # a step in which every guard stays this many times its own change above zero is not looked at closer
+SHALLOW = 0.1  # share of `Tolerances.gap`: a dip that is no deeper than this is none
 UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
-BOTTOM = 1e-9  # to which the time is found where a guard is least [s]
+LOWEST = 1e-6  # share of a piece to which the time is found where a sampled guard is least
 SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
 GUESS = 1e-3  # share of `Tolerances.event_time` to which the zero of an interpolant is found
 LANDED = 0.1  # share of it to which an event is then met on true steps
@@ -59,6 +64,23 @@ class Crossing:
     level: float
 
 
+class Samples(NamedTuple):
+    """What is seen of the guards in a step.
+
+    Attributes:
+        segment: the step.
+        times, values: times (n,), and the guards there (n, ng): at both ends, in the middle too, or at NODES.
+        certain: which guards cannot dip unseen (ng,).
+        bounds: how fast these can change; None: there is none.
+    """
+
+    segment: Segment
+    times: Array
+    values: Array
+    certain: Array
+    bounds: GuardBounds | None
+
+
 class Watch:
     """The guards of one flow: which are armed, and which fire first.
 
@@ -73,7 +95,7 @@ class Watch:
     """
 
     def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
-        self._flow, self._window = flow, tolerances.event_time
+        self._flow, self._tolerances, self._window = flow, tolerances, tolerances.event_time
         self.values = np.asarray(flow.guards(t, x), dtype=float)
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
@@ -82,7 +104,7 @@ class Watch:
         self.band = np.maximum(bands, self.rounding)
         self._floor = np.minimum(self.values, 0.0)
         self._highest = self.values.copy()
-        self._sampled: tuple[Segment, Array, Array] | None = None
+        self._samples: Samples | None = None
         self._first_values = self.values
         self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
 
@@ -90,71 +112,105 @@ class Watch:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
         return self._names(np.flatnonzero(self.values < -self.band))
 
-    def crossings(self, segment: Segment) -> list[Crossing]:
-        """Guards that fire within a step from the present state, each with the bracket of its first zero."""
-        if not len(self.values):
-            return []
-        times, samples = self._sample(segment)
-        if len(times) < len(NODES):
-            return []
-        with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
-            if self._unresolved(samples):
-                raise LandingError(segment)
-            suspects = np.flatnonzero(self._may_fire(samples))
-        return [hit for guard in suspects if (hit := self._first(segment, times, samples[:, guard], int(guard)))]
+    def look_through(self, segment: Segment, until: float) -> tuple[list[Crossing], float | None]:
+        """Guards that fire within a step from the present state, each with the bracket of its first zero.
 
-    def _unresolved(self, samples: Array) -> bool:
-        """Whether a guard may swing through zero between the samples: a step that is too long for it."""
-        series = np.abs(TO_SERIES @ samples)
+        Also a time before all of these, if there is one, that a true step has to lead to, since the interpolant does
+        not show there whether a guard is below zero.
+
+        Args:
+            segment: the step.
+            until: the time up to which it is looked at [s].
+        """
+        if not len(self.values):
+            return [], None
+        seen = self._sample(segment)
+        with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
+            if self._unresolved(seen):
+                raise LandingError(segment)
+            suspects = np.flatnonzero(self._may_fire(seen))
+        hits = [hit for guard in suspects if (hit := self._first(segment, seen, int(guard), until)) is not None]
+        falls = [hit for hit in hits if isinstance(hit, Crossing)]
+        bottom = min((hit.t for hit in hits if isinstance(hit, Bottom)), default=None)
+        if bottom is not None and any(fall.before < bottom for fall in falls):
+            bottom = None
+        return falls, bottom
+
+    def _unresolved(self, seen: Samples) -> bool:
+        """Whether a sampled guard may swing through zero between the samples: a step that is too long for it."""
+        if len(seen.times) < len(NODES):
+            return False
+        series = np.abs(TO_SERIES @ seen.values)
         swing = series[1:].sum(axis=0)
-        rough = series[4] + series[5] > UNRESOLVED * swing
+        rough = (series[4] + series[5] > UNRESOLVED * swing) & ~seen.certain
         if self._flow.guard_smooth is not None:
             rough &= self._flow.guard_smooth
-        return bool(np.any(rough & (samples.min(axis=0) <= 2.0 * swing) & (swing > FLAT)))
+        return bool(np.any(rough & (seen.values.min(axis=0) <= 2.0 * swing) & (swing > FLAT)))
 
     def accept(self, segment: Segment) -> None:
         """Go on from the end of a step in which nothing fired."""
         if len(self.values):
-            _, samples = self._sample(segment)
+            samples = self._sample(segment).values
             self._highest = np.maximum(self._highest, samples.max(axis=0))
             self.values = samples[-1]
 
-    def _sample(self, segment: Segment) -> tuple[Array, Array]:
-        """The times at which a step is looked at, and the guards there (times, ng); those of the last step are kept."""
-        if self._sampled is None or self._sampled[0] is not segment:
+    def _sample(self, segment: Segment) -> Samples:
+        """What is seen of the guards in a step; that of the last step is kept."""
+        if self._samples is None or self._samples.segment is not segment:
             if self._flow.guards_follow:
                 self.values = self._at(segment, segment.t0)
-            middle = 0.5 * (segment.t0 + segment.t1)
-            last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
-            early = np.array([self.values, self._at(segment, middle), last])
-            low = early.min(axis=0)
-            if self._flow.bounded_steps and np.all(low > QUIET * (early.max(axis=0) - low)):
-                self._sampled = (segment, np.array([segment.t0, middle, segment.t1]), early)
-            else:
-                times = segment.t0 + (segment.t1 - segment.t0) * NODES
-                inner = [self._at(segment, t) for t in times[1:-1]]
-                times[-1] = segment.t1
-                self._sampled = (segment, times, np.array([self.values, *inner, early[-1]]))
-        return self._sampled[1:]
+            bounds = self._flow.guard_bounds(path(segment, self._tolerances)) if self._flow.bounded_guards else None
+            # One that has hardly risen since the flow began is sampled: whether it fires hangs on how high it rises.
+            risen = self._highest - self._floor > AT_ONCE * self.rounding
+            certain = risen & np.isfinite(bounds.speed) if bounds is not None else np.zeros(len(risen), dtype=bool)
+            self._samples = Samples(segment, *self._looks(segment, certain), certain, bounds)
+        return self._samples
+
+    def _looks(self, segment: Segment, certain: Array) -> tuple[Array, Array]:
+        """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain."""
+        last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
+        if certain.all():
+            return np.array([segment.t0, segment.t1]), np.array([self.values, last])
+        middle = 0.5 * (segment.t0 + segment.t1)
+        early = np.array([self.values, self._at(segment, middle), last])
+        low = early.min(axis=0)
+        quiet = low > QUIET * (early.max(axis=0) - low)
+        if self._flow.bounded_steps and np.all(quiet | certain):
+            return np.array([segment.t0, middle, segment.t1]), early
+        times = segment.t0 + (segment.t1 - segment.t0) * NODES
+        times[-1] = segment.t1
+        return times, np.array([self.values, *(self._at(segment, t) for t in times[1:-1]), last])
 
     def _at(self, segment: Segment, t: float) -> Array:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
 
-    def _may_fire(self, samples: Array) -> Array:
-        low = samples[1:].min(axis=0)
-        dip = (TO_GRID @ samples).min(axis=0)
-        slack = DIP * (samples.max(axis=0) - samples.min(axis=0))
-        return (low <= 0.0) | ((dip <= slack) & (dip < np.minimum(samples[0], samples[-1])))
+    def _may_fire(self, seen: Samples) -> Array:
+        """Which guards have to be looked at closer (ng,)."""
+        values, found = seen.values, np.zeros(len(self.values), dtype=bool)
+        if len(seen.times) == len(NODES):
+            dip = (TO_GRID @ values).min(axis=0)
+            slack = DIP * (values.max(axis=0) - values.min(axis=0))
+            found = (values[1:].min(axis=0) <= 0.0) | ((dip <= slack) & (dip < np.minimum(values[0], values[-1])))
+        if seen.bounds is None:
+            return found
+        duration = seen.segment.t1 - seen.segment.t0
+        ends = seen.bounds.at_least(values[0]) + seen.bounds.at_least(values[-1])
+        return np.where(seen.certain, ends <= seen.bounds.speed * duration, found)
 
-    def _first(self, segment: Segment, times: Array, values: Array, guard: int) -> Crossing | None:
+    def _first(self, segment: Segment, seen: Samples, guard: int, until: float) -> Crossing | Bottom | None:
+        if seen.certain[guard]:
+            fall = self._search(segment, seen, guard, until)
+            return Crossing(guard, fall.before, fall.after, 0.0) if isinstance(fall, Fall) else fall
+        times, values = seen.times, seen.values[:, guard]
         highest = float(self._highest[guard])
+        dips = self._dips(segment, seen, guard)
         for k in range(1, len(times)):
             level = self._level(guard, highest)
+            dip = min((t for t in dips if times[k - 1] < t <= times[k]), default=None)
+            if dip is not None and highest > self.rounding[guard]:
+                return Crossing(guard, float(times[k - 1]), dip, level)
             if values[k] <= level:
                 return Crossing(guard, float(times[k - 1]), float(times[k]), level)
-            armed = highest > self.rounding[guard]
-            if armed and (low := self._dip(segment, times, values, k, guard)) is not None:
-                return Crossing(guard, float(times[k - 1]), low, level)
             highest = max(highest, float(values[k]))
         return None
 
@@ -165,18 +221,42 @@ class Watch:
             return 0.0
         return floor if highest > floor + rounding else floor - rounding
 
-    def _dip(self, segment: Segment, times: Array, values: Array, k: int, guard: int) -> float | None:
-        """A time between two positive samples at which the guard is negative, if there is one."""
-        inside = (NODES[k - 1] < GRID) & (NODES[k] > GRID)
-        if not inside.any() or (TO_GRID[inside] @ values).min() >= min(values[k - 1], values[k]):
-            return None
-        best = minimize_scalar(
-            lambda t: self._at(segment, t)[guard],
-            bounds=(times[k - 1], times[k]),
-            method="bounded",
-            options={"xatol": BOTTOM},
-        )
-        return float(best.x) if best.fun <= 0.0 else None
+    def _search(self, segment: Segment, seen: Samples, guard: int, until: float) -> Fall | Bottom | None:
+        """Where a guard with known bounds falls below zero in a step, if it does."""
+        assert seen.bounds is not None
+        duration, error = segment.t1 - segment.t0, float(seen.bounds.error[guard])
+
+        def missed(t: float) -> float:
+            """An interpolant has the values and rates of its step at both ends."""
+            share = (t - segment.t0) / duration
+            return error * (4.0 * share * (1.0 - share)) ** 2
+
+        def look(t: float) -> Look:
+            return self._flow.guard_motion(t, segment(t), guard)
+
+        least = max(SHALLOW * self._tolerances.gap, float(self.rounding[guard]))
+        bounds = Bounds(float(seen.bounds.speed[guard]), float(seen.bounds.bend[guard]), missed, least)
+        end = min(until, segment.t1)
+        return first_fall(look, (segment.t0, look(segment.t0)), (end, look(end)), bounds)
+
+    def _dips(self, segment: Segment, seen: Samples, guard: int) -> list[float]:
+        """Times at which a sampled guard is least between samples, and negative there."""
+        if len(seen.times) < len(NODES):
+            return []
+        shown = TO_GRID @ seen.values[:, guard]
+        lowest = 1 + np.flatnonzero((shown[1:-1] <= shown[:-2]) & (shown[1:-1] <= shown[2:]))
+        found = []
+        for k in lowest:
+            early, late = (float(segment.t0 + (segment.t1 - segment.t0) * GRID[j]) for j in (k - 1, k + 1))
+            best = minimize_scalar(
+                lambda t: self._at(segment, t)[guard],
+                bounds=(early, late),
+                method="bounded",
+                options={"xatol": LOWEST * (late - early)},
+            )
+            if best.fun <= 0.0:
+                found.append(float(best.x))
+        return found
 
     def pass_step(self, stepper: Stepper, segment: Segment) -> tuple[Segment | None, frozenset[Hashable]]:
         """The step, ended early by the first guard that fires in it, and the guards that fire there.
@@ -185,32 +265,41 @@ class Watch:
         tried, from where it began.
         """
         try:
-            found = self.crossings(segment)
-            if found:
-                return self._locate(stepper, segment, found)
+            passed, fired = self._locate(stepper, segment)
         except LandingError as error:
             stepper.retry(error.segment)
             return None, frozenset()
         except StepSizeError:
             stepper.retry(segment)
             return None, frozenset()
-        self.accept(segment)
-        return segment, frozenset()
+        if not fired:
+            self.accept(passed)
+        return passed, fired
 
-    def _locate(self, stepper: Stepper, segment: Segment, found: list[Crossing]) -> tuple[Segment, frozenset[Hashable]]:
-        """Step exactly to the first of the crossings found; the guards that fire there come with it.
+    def _locate(self, stepper: Stepper, segment: Segment) -> tuple[Segment, frozenset[Hashable]]:
+        """Step exactly to the first guard that fires; the others that fire there come with it.
 
         The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant). A step
-        that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way.
+        that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way. So
+        is a step to where a guard is close to zero.
         """
+        fired: frozenset[Hashable] = frozenset()
+        until = segment.t1
         while True:
-            landed, fired = self._land(stepper, segment, *self._earliest(segment, found))
-            if landed.t1 >= segment.t1:
-                return landed, fired
-            found = self._fallen(landed, self.crossings(landed), landed.t1 - self._window)
+            found, bottom = self.look_through(segment, until)
+            if bottom is not None:
+                segment, fired = stepper.land(segment, bottom), frozenset()
+                until = segment.t1
+                continue
+            if fired:
+                found = self._fallen(segment, found, until)
             if not found:
-                return landed, fired
-            segment = landed
+                return segment, fired
+            end = segment.t1
+            segment, fired = self._land(stepper, segment, *self._earliest(segment, found))
+            if segment.t1 >= end:
+                return segment, fired
+            until = segment.t1 - self._window
 
     def _earliest(self, segment: Segment, found: list[Crossing]) -> tuple[Crossing, float]:
         """The crossing that comes first, and its time: where several guards fall, time is halved for all together."""
@@ -250,7 +339,7 @@ class Watch:
         slopes = self._slopes(segment, time)
         landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
         margin = np.maximum(-slopes * self._window, self.rounding)
-        highest = np.maximum(self._highest, self._sample(landed)[1][:-1].max(axis=0))
+        highest = np.maximum(self._highest, self._sample(landed).values[:-1].max(axis=0))
         self.at_once = bool((highest - self._floor <= AT_ONCE * self.rounding)[leader.guard])
         self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
         together = (highest > self.rounding) & (slopes < 0.0) & (values <= margin)

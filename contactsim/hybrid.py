@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,54 @@ class Finding:
     fatal: bool = False
 
 
+class Path(NamedTuple):
+    """How far a step can lead, in tangent coordinates: bounds that hold all along it.
+
+    Attributes:
+        t: time of its start [s].
+        duration: its length [s].
+        start: state at its start.
+        moved: largest change of the state since then (dim,).
+        rate: largest rate of the state (dim,).
+        error: by what the interpolated state may miss the true one (dim,).
+    """
+
+    t: float
+    duration: float
+    start: Array
+    moved: Array
+    rate: Array
+    error: Array
+
+
+class GuardBounds(NamedTuple):
+    """How fast guards can change along a step; infinity stands for what is not known.
+
+    Attributes:
+        speed: of |g'| (ng,).
+        bend: of |g''| (ng,), between two looks that name the same piece.
+        error: by what the interpolated value may miss the true one (ng,).
+        at_least: values (ng,) of the guards -> lower bounds of the same sign, of which `speed` holds.
+    """
+
+    speed: Array
+    bend: Array
+    error: Array
+    at_least: Callable[[Array], Array]
+
+
+class Look(NamedTuple):
+    """A guard at one time: its value and its rate along the motion.
+
+    Attributes:
+        piece: the piece on which the guard is smooth; None: neither rate nor `GuardBounds.bend` say anything here.
+    """
+
+    value: float
+    rate: float
+    piece: Hashable | None
+
+
 class Flow(ABC):
     """The smooth motion in one mode, and the guards that end it.
 
@@ -93,6 +141,7 @@ class Flow(ABC):
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guards_follow: bool = False  # whether `rebase` changes the values of guards
+    bounded_guards: bool = False  # whether `guard_bounds` knows some of the guards
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump
@@ -104,6 +153,14 @@ class Flow(ABC):
     def guards(self, t: float, x: Array) -> Array:
         """Guard values (ng,), positive inside the mode."""
         return np.empty(0)
+
+    def guard_bounds(self, path: Path) -> GuardBounds:
+        """Bounds of the guards along a step: those that have some cannot dip below zero unseen."""
+        raise NotImplementedError
+
+    def guard_motion(self, t: float, x: Array, guard: int) -> Look:
+        """One of the guards that `guard_bounds` bounds, with its rate."""
+        raise NotImplementedError
 
     def places(self, names: Sequence[Hashable]) -> list[int]:
         """Where the named guards stand among `guard_names`.

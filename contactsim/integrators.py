@@ -152,6 +152,7 @@ SHORTER = 0.5  # share of it below which a longest step makes a new start of suc
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
 SHORT = 0.05  # share of the step that the tolerance allows: to the eighth power, what DOP853's interpolant misses of it
+SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
 SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, instead of leaving that much to another
 
 
@@ -175,6 +176,9 @@ class Segment:
     """One accepted step: the state at any t in [t0, t1] is base (+) chart(t).
 
     A fresh step also knows the state at its end and the guards there.
+
+    Attributes:
+        miss: how much of the tolerance of a step its interpolant misses at most, by the estimate of the method.
     """
 
     t0: float
@@ -184,6 +188,7 @@ class Segment:
     space: Manifold
     end: Array | None = None
     guards: Array | None = None
+    miss: float = 1.0
 
     def __call__(self, t: float) -> Array:
         """State (size,) at `t` by the step's own interpolant; at its end that of the step itself."""
@@ -340,7 +345,16 @@ class Stepper:
         # The method evaluated the field last where the step ends: there the guards cost next to nothing now.
         end = self.space.integrate(base, solver.y)
         guards = np.asarray(self.flow.guards(solver.t, end), dtype=float)
-        return Segment(t0, solver.t, base, solver.dense_output(), self.space, end, guards)
+        dense = solver.dense_output()
+        return Segment(t0, solver.t, base, dense, self.space, end, guards, _missed(solver, solver.t - t0))
+
+
+def _missed(solver: OdeSolver, step: float) -> float:
+    """The part of its tolerance that a step spent, by the length that the method proposes for the next one."""
+    following = getattr(solver, "h_abs", None)
+    if not following:
+        return 1.0
+    return min(1.0, (step / following) ** (SPENT_853 if isinstance(solver, DOP853) else SPENT))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from ..callbacks import Asking, answer
 from ..contracts import CompliantLaw, CompliantPoint
 from ..differences import derivative, tangent_derivative
 from ..errors import PluginError, SingularError
-from ..hybrid import Array, Flow, Transition
+from ..hybrid import Array, Flow, GuardBounds, Look, Path, Transition
 from .algebra import solve_mass
-from .mechanism import ULPS, Terms
+from .mechanism import ULPS, JointPath, Terms, of_gaps
 from .modes import ContactState, Mode, Phase, SystemMode
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
 STEP, SMALLEST_GAP, SMALLEST_SPEED, SMALLEST_MEMORY = 1e-3, 1e-5, 1e-3, 1e-5
 FORCE_GUARDS = ("release", "return")
+GAPS = ("gap", "clear")
 
 
 class Evaluation(NamedTuple):
@@ -65,6 +66,7 @@ class CompliantFlow(Flow):
         self.guard_names = self._guards
         self._forces_guard = any(kind in FORCE_GUARDS for kind, _ in self._guards)
         self.bounded_steps = self._mechanism.bounded_steps
+        self.bounded_guards = self._mechanism.bounded_gaps and any(kind in GAPS for kind, _ in self._guards)
 
     def _kinds(self, i: int, state: ContactState) -> tuple[str, ...]:
         """Kinds of the guards of a contact."""
@@ -103,6 +105,20 @@ class CompliantFlow(Flow):
             "enable": lambda i: self._enabled(i, t, x),
         }
         return np.array([float(value[kind](i)) for kind, i in self._guards])
+
+    def guard_bounds(self, path: Path) -> GuardBounds:
+        """Bounds of the gaps; of margins and of `enabled` nothing is known beforehand."""
+        along = JointPath.of(path, self._system.q(path.start), self._system.v(path.start))
+        gaps = self._mechanism.gap_bounds(along)
+        places = [(k, i) for k, (kind, i) in enumerate(self._guards) if kind in GAPS]
+        guards, contacts = np.array(places, dtype=int).reshape(-1, 2).T
+        return of_gaps(gaps, guards, contacts, len(self._guards))
+
+    def guard_motion(self, t: float, x: Array, guard: int) -> Look:
+        """A gap, or how deep a contact is inside, and its rate."""
+        kind, i = self._guards[guard]
+        look = self._mechanism.gap_motion(t, self._system.q(x), self._system.v(x), i)
+        return look if kind == "gap" else Look(-look.value, -look.rate, look.piece)
 
     def margins(self, t: float, x: Array) -> dict[int, float]:
         """{contact: margin} of touching and released contacts: positive where they push."""

@@ -14,7 +14,7 @@ import numpy as np
 from ..callbacks import Asking, answer, margin
 from ..differences import derivative, tangent_derivative
 from ..errors import InputError
-from ..hybrid import Array, Euclidean, Manifold
+from ..hybrid import Array, Euclidean, GuardBounds, Look, Manifold, Path
 from .modes import SystemMode
 
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
@@ -59,6 +59,32 @@ class TermDerivatives(NamedTuple):
     motion_v: Array
 
 
+class JointPath(NamedTuple):
+    """Bounds of a motion along a step.
+
+    Attributes:
+        t: time of its start [s].
+        duration: of the step [s].
+        q: configuration at its start (nq,).
+        speed, acceleration: largest absolute values on the way (nv,).
+        error: by what a configuration on the way may be off, along tangent directions (nv,).
+    """
+
+    t: float
+    duration: float
+    q: Array
+    speed: Array
+    acceleration: Array
+    error: Array
+
+    @staticmethod
+    def of(path: Path, q: Array, v: Array) -> JointPath:
+        """Of the path of a state (q, v, ...), whose tangent vectors are (dq, dv, ...)."""
+        nv = len(v)
+        motion = slice(nv, 2 * nv)
+        return JointPath(path.t, path.duration, q, np.abs(v) + path.moved[motion], path.rate[motion], path.error[:nv])
+
+
 class ContactMechanism(ABC):
     """A mechanical system with possible contacts, on its ground.
 
@@ -71,6 +97,7 @@ class ContactMechanism(ABC):
         dims: rows of each contact, 1 + d_t, then of each constraint.
         friction, static_friction, restitution: coefficients (nc,).
         enabled: for each contact a function (t, q, v) -> margin, or None.
+        bounded_gaps: whether `gap_bounds` knows how fast the gaps can change.
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step.
         autonomous: whether gaps and rows do not depend on time.
     """
@@ -86,6 +113,7 @@ class ContactMechanism(ABC):
     static_friction: Array
     restitution: Array
     enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
+    bounded_gaps: bool = False
     bounded_steps: bool = False
     autonomous: bool = False
 
@@ -97,6 +125,14 @@ class ContactMechanism(ABC):
     @abstractmethod
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) of all contacts to the ground [m]."""
+
+    def gap_bounds(self, path: JointPath) -> GuardBounds:
+        """How fast the gaps (nc,) can change along a path; see `bounded_gaps`."""
+        raise NotImplementedError
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
+        raise NotImplementedError
 
     @abstractmethod
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
@@ -359,6 +395,23 @@ class Mechanism(ContactMechanism):
         if self._potential:
             power += (self._potential(q + h * v) - self._potential(q - h * v)) / (2 * h)
         return power
+
+
+def of_gaps(gaps: GuardBounds, guards: Array, contacts: Array, count: int) -> GuardBounds:
+    """The bounds of `count` guards, of which those at `guards` are the gaps of `contacts`, or their negatives."""
+
+    def spread(bound: Array) -> Array:
+        found = np.full(count, np.inf)
+        found[guards] = bound[contacts]
+        return found
+
+    def at_least(values: Array) -> Array:
+        found, distances = values.copy(), np.zeros(len(gaps.speed))
+        distances[contacts] = values[guards]
+        found[guards] = gaps.at_least(distances)[contacts]
+        return found
+
+    return GuardBounds(spread(gaps.speed), spread(gaps.bend), spread(gaps.error), at_least)
 
 
 def static_of(point: Any) -> float:

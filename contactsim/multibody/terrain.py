@@ -9,11 +9,12 @@ import numpy as np
 from ..errors import InputError
 from .ground.hills import Function, HeightField, Hills, Sinusoid
 from .ground.moving import Moving, Oscillation
-from .ground.surface import Array, Surface, Terrain, Third, unknown_parameter
+from .ground.surface import Array, Growth, Surface, Terrain, Third, unknown_parameter
 
 __all__ = [
     "Flat",
     "Function",
+    "Growth",
     "HeightField",
     "Hills",
     "Moving",
@@ -60,6 +61,14 @@ class Plane(Terrain):
     def gaps(self, t: float, centres: Array, radii: Array) -> Array:
         """Distances (k,) of spheres from the plane [m]."""
         return (centres - self._point) @ self._normal - radii
+
+    def growth(self, t: float, duration: float, radii: Array) -> Growth:
+        """A plane adds nothing to the motion of a sphere."""
+        return Growth(0.0, 0.0, np.zeros(len(radii)))
+
+    def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array]:
+        """The distance from the plane, along its normal."""
+        return float((centre - self._point) @ self._normal) - radius, np.array([0.0, *self._normal])
 
     def third(self, t: float, centres: Array, radii: Array) -> Third:
         """Nothing: a plane is flat, and its belt runs at the same speed everywhere."""

@@ -13,12 +13,13 @@ import pinocchio as pin
 
 from ...callbacks import Asking, answer, margin
 from ...errors import InputError
-from ...hybrid import LIMIT, Array
-from ..mechanism import ContactMechanism, Shortcut, TermDerivatives, Terms, static_of
+from ...hybrid import LIMIT, Array, GuardBounds, Look
+from ..mechanism import ContactMechanism, JointPath, Shortcut, TermDerivatives, Terms, static_of
 from ..modes import Mode, SystemMode
 from ..terrain import Terrain, tangents
 from .curved import CurvedDerivatives, Motion, axes, rows, tangents_of
 from .derivatives import PlaneDerivatives, simple_model, skew
+from .reach import Sway, reach_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -67,6 +68,11 @@ class BoundRobot(ContactMechanism):
         self._limit_signs = np.array([limit.sign for limit in self._limits])
         self._limit_bounds = np.array([limit.bound for limit in self._limits])
         self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
+        self._limit_v = np.array([limit.v for limit in self._limits], dtype=int)
+        self.reach = reach_of(self._model)
+        self.bounded_gaps = self.reach is not None and terrain.growth(0.0, 0.0, self._radius) is not None
+        if self.reach is not None:
+            self._hosts, self._arms = self.reach.index[self._joints], np.linalg.norm(self._centres, axis=1)
         self._laid_out: dict[tuple[int, ...], tuple[Array, list[int], bool]] = {}
 
     def _place_contacts(self) -> None:
@@ -147,6 +153,43 @@ class BoundRobot(ContactMechanism):
         if not self._limits:
             return gaps
         return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])
+
+    def gap_bounds(self, path: JointPath) -> GuardBounds:
+        """Bounds from the joints' motion and from that of the ground: |c''| + curvature |c'|^2."""
+        assert self.reach is not None
+        return self.bounds_of(path, self.reach.sway(path), self.reach.shift(path))
+
+    def bounds_of(self, path: JointPath, sway: Sway, shift: Array) -> GuardBounds:
+        """The same, where the bounds of the joints' motion and errors are known already."""
+        ground = self._terrain.growth(path.t, path.duration, self._radius)
+        assert ground is not None
+        speed, push = sway.of_points(self._hosts, self._arms)
+        speed = speed + ground.speed
+        bend = push + ground.acceleration + ground.curvature * speed * speed
+        error = shift[0][self._hosts] + shift[1][self._hosts] * self._arms
+        if self._limits:
+            joints = self._limit_v
+            speed, bend = np.append(speed, path.speed[joints]), np.append(bend, path.acceleration[joints])
+            error = np.append(error, path.error[joints])
+        return GuardBounds(speed, bend, error, self._at_least)
+
+    def _at_least(self, gaps: Array) -> Array:
+        count = len(self.names)
+        return np.append(self._terrain.at_least(gaps[:count], self._radius), gaps[count:])
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """The gap of a contact, or a lower bound of it high above hills, and its rate."""
+        if contact >= len(self.names):
+            limit = self._limits[contact - len(self.names)]
+            return Look(limit.sign * float(q[limit.q] - limit.bound), limit.sign * float(v[limit.v]), ())
+        model, data = self._model, self._data
+        pin.forwardKinematics(model, data, q, v)
+        centre = pin.updateFramePlacement(model, data, self._frames[contact]).translation
+        velocity = pin.getFrameVelocity(model, data, self._frames[contact], WORLD_AXES).linear
+        gap, gradient = self._terrain.approach(t, centre, float(self._radius[contact]))
+        if gradient is None:
+            return Look(gap, 0.0, None)
+        return Look(gap, float(gradient[0] + gradient[1:] @ velocity), ())
 
     # --- equations of motion ----------------------------------------------------------------------------------
 

@@ -20,9 +20,9 @@ import numpy as np
 from scipy.linalg.lapack import dsyev
 
 from ...errors import InputError, SingularError
-from ...hybrid import LOOP, Array
+from ...hybrid import LOOP, Array, GuardBounds, Look
 from ..algebra import RANK, solve_mass
-from ..mechanism import ContactMechanism, TermDerivatives, Terms
+from ..mechanism import ContactMechanism, JointPath, TermDerivatives, Terms
 from .loops import LoopRows
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class ClosedMechanism(ContactMechanism):
         self.friction, self.static_friction = mechanism.friction, mechanism.static_friction
         self.restitution = mechanism.restitution
         self.bounded_steps, self.autonomous = mechanism.bounded_steps, mechanism.autonomous
+        self.bounded_gaps = mechanism.bounded_gaps
         self._still = np.zeros(self.nv)
         self._rank: int | None = None  # of the loops where a run has started: trial steps must not change it
         self._key = b""
@@ -339,6 +340,14 @@ class ClosedMechanism(ContactMechanism):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) of all contacts to the ground [m]."""
         return self._open.gaps(t, q)
+
+    def gap_bounds(self, path: JointPath) -> GuardBounds:
+        """How fast the gaps can change along a path."""
+        return self._open.gap_bounds(path)
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """A gap and its rate."""
+        return self._open.gap_motion(t, q, v, contact)
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """A contact force as the user sees it."""

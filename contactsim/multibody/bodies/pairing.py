@@ -27,8 +27,10 @@ import numpy as np
 import pinocchio as pin
 
 from ...errors import InputError
-from ...hybrid import Array
+from ...hybrid import Array, GuardBounds, Look
+from ..mechanism import JointPath
 from .derivatives import EPS, simple_model
+from .reach import Reach, Sway
 from .solids import RIM, Region, Shape
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
@@ -230,6 +232,42 @@ class PairKinematics:
         value, slope = pair.shape.margin(R.T @ (c - o), region, side, 0.0 if pair.radius > 0.0 else RIM)
         relative = jacobian * (self._supports[pair.joint_a] - self._supports[pair.joint_b])
         return value, slope @ R.T @ (relative[:3] + np.cross(relative[3:].T, c).T)
+
+    # --- how fast gaps can change -----------------------------------------------------------------------------
+
+    def gap_bounds(self, path: JointPath, reach: Reach, sway: Sway, shift: Array) -> GuardBounds:
+        """Bounds of the gaps along a path: in axes of the solid, p = R^T (c - o) has
+
+        |p'| <= |c'| + |o'| + w |p|,    |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|.
+        """
+        joints, arms = self._ends(reach)
+        speeds, pushes = sway.of_points(joints, arms)  # of c and of o (2, pairs)
+        spin, twist = sway.spin[joints[1]], sway.twist[joints[1]]
+        pin.forwardKinematics(self._model, self._data, path.q)
+        apart = [float(np.linalg.norm(self._inside(k))) for k in range(len(self.pairs))]
+        far = np.array(apart) + path.duration * speeds.sum(axis=0)
+        speed = speeds.sum(axis=0) + spin * far
+        push = pushes.sum(axis=0) + (twist + spin * spin) * far + 2.0 * spin * speed
+        errors = shift[0][joints] + shift[1][joints] * arms
+        error = errors.sum(axis=0) + shift[1][joints[1]] * far
+        curvature = np.array([pair.shape.curvature(pair.radius) for pair in self.pairs])
+        return GuardBounds(speed, push + curvature * speed * speed, error, np.array)
+
+    def _ends(self, reach: Reach) -> tuple[Array, Array]:
+        """Joints (2, pairs) that carry the spheres and the solids, and how far from them (2, pairs) these are."""
+        joints = reach.index[np.array([[pair.joint_a, pair.joint_b] for pair in self.pairs]).T]
+        places = [[pair.centre, pair.placement.translation] for pair in self.pairs]
+        return joints, np.linalg.norm(np.array(places), axis=2).T
+
+    def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
+        """The gap of a pair, and its rate."""
+        pin.forwardKinematics(self._model, self._data, q)
+        pair, p = self.pairs[k], self._inside(k)
+        if region is None:
+            region = self._region(k, p)
+        gap = float(pair.shape.distance(p, region)) - pair.radius
+        rate = float(self.rows(q, v, [k], [region])[1][0])
+        return Look(gap, rate, pair.shape.piece(region, pair.radius))
 
     # --- rows -------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,14 @@ class Shape(ABC):
     def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
         """n' (..., 3) as p moves at `rate`: the Hessian of phi on it."""
 
+    @abstractmethod
+    def curvature(self, radius: float) -> float:
+        """Bound of the second derivative of phi where a sphere of that radius is outside, in one `piece` [1/m]."""
+
+    def piece(self, region: Region, radius: float) -> Region | None:
+        """What tells the pieces on which phi has this bound apart; None: in this region it has none."""
+        return ()
+
     def sides(self, region: Region) -> tuple[int, ...]:
         """The sides on which a region can be left: 1, 2, 3 for x, y, z, with the sign of the motion or face."""
         return ()
@@ -112,6 +120,10 @@ class HalfSpace(Shape):
         """Zero."""
         return np.zeros_like(rate)
 
+    def curvature(self, radius: float) -> float:
+        """Zero."""
+        return 0.0
+
 
 @dataclass(frozen=True)
 class Ball(Shape):
@@ -130,6 +142,10 @@ class Ball(Shape):
     def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
         """(1 - n n^T) p' / |p|."""
         return _turning(p, rate)
+
+    def curvature(self, radius: float) -> float:
+        """1 / |p|."""
+        return 1.0 / (self.radius + radius)
 
 
 @dataclass(frozen=True)
@@ -181,6 +197,16 @@ class Block(Shape):
         if _face(region) is not None:
             return np.zeros_like(rate)
         return _turning(self._offset(p, signs), np.abs(signs) * rate)
+
+    def curvature(self, radius: float) -> float:
+        """That about an edge or corner of a sphere outside; of a point, that within a face."""
+        return 1.0 / radius if radius > 0.0 else 0.0
+
+    def piece(self, region: Region, radius: float) -> Region | None:
+        """A sphere's normal is continuous all around; a point passes edges and corners as sharply as it comes near."""
+        if radius > 0.0:
+            return ()
+        return region if _face(region) is not None else None
 
     def _offset(self, p: Array, signs: Array) -> Array:
         """From the edge or corner to p."""

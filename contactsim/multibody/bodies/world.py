@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...hybrid import Array
-from ..mechanism import ContactMechanism, Shortcut, TermDerivatives, Terms
+from ...hybrid import Array, GuardBounds, Look
+from ..mechanism import ContactMechanism, JointPath, Shortcut, TermDerivatives, Terms
 from ..modes import SystemMode
 from ..terrain import Terrain
 from .bound import BoundRobot
@@ -44,6 +44,7 @@ class BoundWorld(ContactMechanism):
         self.restitution = np.insert(ground.restitution, first, [pair.restitution for pair in pairs])
         self.enabled = ground.enabled[:first] + tuple(pair.enabled for pair in pairs) + ground.enabled[first:]
         self.bounded_steps, self.autonomous = ground.bounded_steps, ground.autonomous
+        self.bounded_gaps = ground.bounded_gaps
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], int]:
         """Contacts of the ground by their own numbers, pairs by theirs, and the rows of the points of the ground."""
@@ -84,6 +85,35 @@ class BoundWorld(ContactMechanism):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances to the ground, between bodies [m], then of the joints to their limits."""
         return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
+
+    def gap_bounds(self, path: JointPath) -> GuardBounds:
+        """Bounds of the gaps to the ground, between bodies, and of the limits."""
+        reach, first = self._ground.reach, self._first
+        assert reach is not None
+        sway, shift = reach.sway(path), reach.shift(path)
+        ground, pairs = self._ground.bounds_of(path, sway, shift), self._pairs.gap_bounds(path, reach, sway, shift)
+
+        def at_least(gaps: Array) -> Array:
+            own = ground.at_least(np.delete(gaps, range(first, self._behind)))
+            return np.insert(own, first, gaps[first : self._behind])
+
+        return GuardBounds(
+            np.insert(ground.speed, first, pairs.speed),
+            np.insert(ground.bend, first, pairs.bend),
+            np.insert(ground.error, first, pairs.error),
+            at_least,
+        )
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """The gap of a contact and its rate."""
+        if self._first <= contact < self._behind:
+            k = contact - self._first
+            return self._pairs.gap_motion(q, v, k, self._regions.get(k))
+        return self._ground.gap_motion(t, q, v, self._on_ground(contact))
+
+    def _on_ground(self, contact: int) -> int:
+        """The number that the mechanism of the ground gives to one of its contacts."""
+        return contact if contact < self._first else contact - self._behind + self._first
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; those of pairs between those of the ground and those of the limits."""
@@ -148,8 +178,7 @@ class BoundWorld(ContactMechanism):
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """The force in world axes (3,); of a pair that on the body of its point, opposite to that on the solid."""
         if not self._first <= contact < self._behind:
-            own = contact if contact < self._first else contact - self._behind + self._first
-            return self._ground.world_force(t, q, own, force)
+            return self._ground.world_force(t, q, self._on_ground(contact), force)
         k = contact - self._first
         return force @ self._pairs.frame_at(q, k, self._regions_at(q, [k])[0])[0]
 

@@ -29,7 +29,7 @@ from scipy.interpolate import RectBivariateSpline
 from ...callbacks import Asking, real
 from ...differences import derivative
 from ...errors import CallbackError, InputError, SimulationError, SingularError
-from .surface import Array, Surface, Terrain, Third, finite, unknown_parameter
+from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
 REACH = 0.4  # height above ground, in radii of curvature less that of the sphere, up to which gaps are distances
 ITERATIONS = 40  # of Newton's method for the nearest point; from within the reach it needs about five
@@ -110,6 +110,36 @@ class Hills(Terrain):
             share = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
             gaps[near] = share * (distance - radii[near]) + (1.0 - share) * gaps[near]
         return gaps
+
+    def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
+        """The curvature of surfaces up to the reach above this one; None: its height depends on time.
+
+        kappa / (1 - kappa phi), with phi at most r + reach.
+        """
+        if self.moving:
+            return None
+        return Growth(0.0, 0.0, self.curvature / ((1.0 - REACH) * (1.0 - self.curvature * radii)))
+
+    def at_least(self, gaps: Array, radii: Array) -> Array:
+        """Lower bounds (k,) of distances.
+
+        Below a clearance C, next to a place of slope s, the ground rises by no more than s x + k x^2 / 2 within x. So
+        the distance d obeys C <= (1 + s) d + k d^2 / 2; with gap <= C / sqrt(1 + s^2): gap <= sqrt(2) d + k d^2 / 2.
+        """
+        if not self.curvature > 0.0:
+            return gaps / np.sqrt(2.0)
+        bend = self.curvature / (1.0 - self.curvature * radii)
+        high = np.maximum(gaps, 0.0)
+        return np.where(gaps > 0.0, 2.0 * high / (np.sqrt(2.0) + np.sqrt(2.0 + 2.0 * bend * high)), gaps)
+
+    def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array | None]:
+        """The gap of one sphere, with its gradient where the gap is the distance."""
+        centres, radii = centre[None], np.array([radius])
+        gap = self.gaps(t, centres, radii)
+        if abs(self._standing(t, centres, radii)[1][0]) > self.reach(radii)[0]:
+            return float(self.at_least(gap, radii)[0]), None
+        found = self.near(t, centres, radii)
+        return float(gap[0]), found.gradient[0]
 
     def surface(self, t: float, points: Array) -> Surface:
         """The ground near points."""

@@ -12,10 +12,11 @@ import numpy as np
 
 from ...differences import derivative
 from ...errors import InputError
-from .surface import Array, Surface, Terrain, Third, finite, unknown_parameter
+from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
 STEP = 1e-3  # of the differences of a motion that comes without derivatives [s]
 AGREES = 1e-5  # of a rate given and differenced, relative to one and to its size
+SAMPLES = 5  # of the motion within a step
 INSTANTS = (0.0, 0.37, 1.9)  # when they are compared [s]
 
 
@@ -145,6 +146,30 @@ class Moving(Terrain):
     def gaps(self, t: float, centres: Array, radii: Array) -> Array:
         """Distances (k,) from the ground where it is."""
         return self.ground.gaps(t, centres - self.motion.at(t)[0], radii)
+
+    def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
+        """That of the ground, and that of its motion: between samples of it, as its next derivative there leads on."""
+        there = self.ground.growth(t, duration, radii)
+        if there is None:
+            return None
+        spacing = duration / (SAMPLES - 1)
+        motion = np.array([self.motion.at(float(s)) for s in np.linspace(t, t + duration, SAMPLES)])
+        _, speed, change, jerk = np.linalg.norm(motion, axis=2).max(axis=0)
+        change += spacing * jerk
+        speed += spacing * change
+        return Growth(there.speed + speed, there.acceleration + change, there.curvature)
+
+    def at_least(self, gaps: Array, radii: Array) -> Array:
+        """As of the ground itself."""
+        return self.ground.at_least(gaps, radii)
+
+    def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array | None]:
+        """That of the ground where it is; a fixed point moves by -r' against it."""
+        place, speed, _, _ = self.motion.at(t)
+        gap, gradient = self.ground.approach(t, centre - place, radius)
+        if gradient is not None:
+            gradient = gradient - np.array([gradient[1:] @ speed, 0.0, 0.0, 0.0])
+        return gap, gradient
 
     def surface(self, t: float, points: Array) -> Surface:
         """The ground near points (k, 3)."""

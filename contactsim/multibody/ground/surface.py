@@ -77,6 +77,20 @@ class Third(NamedTuple):
     velocity: Array
 
 
+class Growth(NamedTuple):
+    """How fast the distances of spheres from a ground can change, whatever way they go.
+
+    Attributes:
+        speed, acceleration: largest ones of the ground itself [m/s, m/s^2].
+        curvature: bound of the second derivative (k,) of each sphere's distance by place, where `approach` knows its
+            gradient [1/m].
+    """
+
+    speed: float
+    acceleration: float
+    curvature: Array
+
+
 class Terrain(ABC):
     """The ground. A plane answers `plane`; a curved or moving ground answers None there and gives its `surface`.
 
@@ -110,6 +124,19 @@ class Terrain(ABC):
     def gaps(self, t: float, centres: Array, radii: Array) -> Array:
         """Distances (k,) of spheres from the ground [m]; far from it any smooth measure of the same sign will do."""
         return self.surface(t, centres).distance - radii
+
+    def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
+        """How fast distances can change between `t` and `t + duration`; None: it cannot say, and they are sampled."""
+        return None
+
+    def at_least(self, gaps: Array, radii: Array) -> Array:
+        """Lower bounds (k,) of the true distances of spheres [m] from what `gaps` says, of the same sign."""
+        return gaps
+
+    def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array | None]:
+        """The gap of one sphere with its gradient (4,) by (t, x, y, z); None with it: a lower bound of the distance."""
+        ground = self.surface(t, centre[None])
+        return float(ground.distance[0]) - radius, ground.gradient[0]
 
     def near(self, t: float, centres: Array, radii: Array) -> Surface:
         """The ground near the centres (k, 3) of spheres that touch it."""

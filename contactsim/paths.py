@@ -1,0 +1,53 @@
+"""How far a step leads at most, from the polynomial that its method gives for what lies between its ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from .hybrid import Array, Path
+from .integrators import Chain, Interpolant853, Segment
+from .tolerances import Tolerances
+
+
+def _basis853(s: Array) -> Array:
+    """The functions (7, m) with which `Interpolant853` is written, at shares s (m,) of a step."""
+    r = 1.0 - s
+    return np.array([s, s * r, s**2 * r, (s * r) ** 2, s**3 * r**2, (s * r) ** 3, s**4 * r**3])
+
+
+_SHARES = np.linspace(0.0, 1.0, 2001)
+HIGHEST853 = _basis853(_SHARES).max(axis=1)
+STEEPEST853 = 1.001 * np.abs(np.gradient(_basis853(_SHARES), _SHARES, axis=1)).max(axis=1)  # by s
+
+# Any other interpolant is a polynomial of no higher degree than that of LSODA, and known by as many points.
+DEGREE = 12
+POINTS = 0.5 + 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2.0 * POINTS - 1.0, DEGREE))
+TO_SLOPES = 2.0 * np.array([chebyshev.chebder(unit) for unit in np.eye(DEGREE + 1)]).T @ TO_SERIES  # by s
+
+
+def path(segment: Segment, tolerances: Tolerances) -> Path:
+    """Bounds of the way along a step."""
+    moved, rate = _extent(segment)
+    place = np.maximum(np.abs(segment.chart(segment.t0)), np.abs(segment.chart(segment.t1)))
+    error = segment.miss * (tolerances.atol + tolerances.rtol * place)
+    return Path(segment.t0, segment.t1 - segment.t0, segment(segment.t0), moved, rate, error)
+
+
+def _extent(segment: Segment) -> tuple[Array, Array]:
+    """Largest change since the start of a step (dim,), and largest rate (dim,), in the chart.
+
+    |sum F_k b_k| <= sum |F_k| max |b_k| for the functions b_k of an interpolant.
+    """
+    chart = segment.chart
+    if isinstance(chart, Chain):
+        parts = [_extent(piece) for piece in chart.pieces]
+        return np.sum([moved for moved, _ in parts], axis=0), np.max([rate for _, rate in parts], axis=0)
+    if isinstance(chart, Interpolant853):
+        size = np.abs(chart.F)
+        return HIGHEST853 @ size, STEEPEST853 @ size / abs(chart.t - chart.t_old)
+    duration = segment.t1 - segment.t0
+    values = np.array([chart(float(t)) for t in segment.t0 + duration * POINTS])
+    moved = 2.0 * np.abs(TO_SERIES[1:] @ values).sum(axis=0)
+    return moved, np.abs(TO_SLOPES @ values).sum(axis=0) / duration
