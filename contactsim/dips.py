@@ -62,7 +62,8 @@ def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds
     while behind:
         after = behind[-1]
         if after[1].value <= 0.0:
-            return Fall(before[0], after[0])
+            doubtful = after[1].value > -bounds.error(after[0])
+            return Bottom(after[0]) if doubtful else Fall(before[0], after[0])
         if _is_clear(before, after, bounds):
             before = behind.pop()
             continue

@@ -26,6 +26,7 @@ NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
 GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
 TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
+TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # per step
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 DIP = 1e-2
 FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
@@ -38,6 +39,7 @@ GUESS = 1e-3  # share of `Tolerances.event_time` to which the zero of an interpo
 LANDED = 0.1  # share of it to which an event is then met on true steps
 ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
 AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
+SOON = 4.0  # times its mean speed that a guard may have at the end of a step
 FAR = 1e-3  # share of a step by which it may miss an event for a straight line to tell where that was
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule
 
@@ -160,9 +162,11 @@ class Watch:
             if self._flow.guards_follow:
                 self.values = self._at(segment, segment.t0)
             bounds = self._flow.guard_bounds(path(segment, self._tolerances)) if self._flow.bounded_guards else None
-            # One that has hardly risen since the flow began is sampled: whether it fires hangs on how high it rises.
-            risen = self._highest - self._floor > AT_ONCE * self.rounding
-            certain = risen & np.isfinite(bounds.speed) if bounds is not None else np.zeros(len(risen), dtype=bool)
+            certain = np.zeros(len(self.values), dtype=bool)
+            if bounds is not None:
+                # What has hardly risen since the flow began is sampled: whether it fires hangs on how high it rises.
+                risen = self._highest - self._floor > AT_ONCE * self.rounding
+                certain[bounds.guards] = risen[bounds.guards]
             self._samples = Samples(segment, *self._looks(segment, certain), certain, bounds)
         return self._samples
 
@@ -188,14 +192,16 @@ class Watch:
         """Which guards have to be looked at closer (ng,)."""
         values, found = seen.values, np.zeros(len(self.values), dtype=bool)
         if len(seen.times) == len(NODES):
-            dip = (TO_GRID @ values).min(axis=0)
-            slack = DIP * (values.max(axis=0) - values.min(axis=0))
-            found = (values[1:].min(axis=0) <= 0.0) | ((dip <= slack) & (dip < np.minimum(values[0], values[-1])))
+            found = (values[1:].min(axis=0) <= 0.0) | _dipping(values).any(axis=0)
         if seen.bounds is None:
             return found
-        duration = seen.segment.t1 - seen.segment.t0
-        ends = seen.bounds.at_least(values[0]) + seen.bounds.at_least(values[-1])
-        return np.where(seen.certain, ends <= seen.bounds.speed * duration, found)
+        guards, speed, at_least, _ = seen.bounds
+        first, last = values[0, guards], values[-1, guards]
+        if at_least is not None:
+            first, last = at_least(first), at_least(last)
+        reached = first + last <= speed * (seen.segment.t1 - seen.segment.t0)
+        found[guards] = np.where(seen.certain[guards], reached, found[guards])
+        return found
 
     def _first(self, segment: Segment, seen: Samples, guard: int, until: float) -> Crossing | Bottom | None:
         if seen.certain[guard]:
@@ -224,7 +230,8 @@ class Watch:
     def _search(self, segment: Segment, seen: Samples, guard: int, until: float) -> Fall | Bottom | None:
         """Where a guard with known bounds falls below zero in a step, if it does."""
         assert seen.bounds is not None
-        duration, error = segment.t1 - segment.t0, float(seen.bounds.error[guard])
+        duration, k = segment.t1 - segment.t0, int(np.searchsorted(seen.bounds.guards, guard))
+        bend, error = seen.bounds.closer(k)
 
         def missed(t: float) -> float:
             """An interpolant has the values and rates of its step at both ends."""
@@ -235,7 +242,7 @@ class Watch:
             return self._flow.guard_motion(t, segment(t), guard)
 
         least = max(SHALLOW * self._tolerances.gap, float(self.rounding[guard]))
-        bounds = Bounds(float(seen.bounds.speed[guard]), float(seen.bounds.bend[guard]), missed, least)
+        bounds = Bounds(float(seen.bounds.speed[k]), bend, missed, least)
         end = min(until, segment.t1)
         return first_fall(look, (segment.t0, look(segment.t0)), (end, look(end)), bounds)
 
@@ -243,11 +250,10 @@ class Watch:
         """Times at which a sampled guard is least between samples, and negative there."""
         if len(seen.times) < len(NODES):
             return []
-        shown = TO_GRID @ seen.values[:, guard]
-        lowest = 1 + np.flatnonzero((shown[1:-1] <= shown[:-2]) & (shown[1:-1] <= shown[2:]))
         found = []
-        for k in lowest:
-            early, late = (float(segment.t0 + (segment.t1 - segment.t0) * GRID[j]) for j in (k - 1, k + 1))
+        for k in np.flatnonzero(_dipping(seen.values[:, [guard]])):
+            ends = GRID[max(k - 1, 0)], GRID[min(k + 2, len(GRID) - 1)]
+            early, late = (float(segment.t0 + (segment.t1 - segment.t0) * share) for share in ends)
             best = minimize_scalar(
                 lambda t: self._at(segment, t)[guard],
                 bounds=(early, late),
@@ -258,23 +264,45 @@ class Watch:
                 found.append(float(best.x))
         return found
 
-    def pass_step(self, stepper: Stepper, segment: Segment) -> tuple[Segment | None, frozenset[Hashable]]:
+    def pass_step(self, stepper: Stepper, segment: Segment, bound: float) -> tuple[Segment | None, frozenset[Hashable]]:
         """The step, ended early by the first guard that fires in it, and the guards that fire there.
 
         None where the step ran too far past a singular stop, or is too long to show a guard: a shorter one is to be
-        tried, from where it began.
+        tried, from where it began. What fires within `Tolerances.event_time` of `bound` [s], at which the run stops or
+        something else happens, fires at that instant.
         """
         try:
             passed, fired = self._locate(stepper, segment)
+            if fired and 0.0 < bound - passed.t1 <= self._window:
+                passed = stepper.land(passed, bound)
         except LandingError as error:
             stepper.retry(error.segment)
             return None, frozenset()
         except StepSizeError:
             stepper.retry(segment)
             return None, frozenset()
+        if not fired and passed.t1 >= bound:
+            fired = self._imminent(passed)
         if not fired:
             self.accept(passed)
         return passed, fired
+
+    def _imminent(self, segment: Segment) -> frozenset[Hashable]:
+        """Guards that are at zero within the accuracy of an event's time, or but for their rounding."""
+        if not len(self.values):
+            return frozenset()
+        seen = self._sample(segment)
+        with np.errstate(invalid="ignore"):
+            speed = (np.abs(np.diff(seen.values, axis=0)) / np.diff(seen.times)[:, None]).max(axis=0)
+            if seen.bounds is not None:
+                speed[seen.bounds.guards] = np.maximum(speed[seen.bounds.guards], seen.bounds.speed)
+            rounding = np.where(seen.certain, self.rounding, 0.0)
+            if not np.any(seen.values[-1] <= SOON * speed * self._window + rounding):
+                return frozenset()
+            slopes = self._slopes(segment, segment.t1)
+            highest = np.maximum(self._highest, seen.values[:-1].max(axis=0))
+            there = seen.values[-1] <= np.maximum(-slopes * self._window, rounding)
+            return self._names(np.flatnonzero((highest > self.rounding) & (slopes < 0.0) & there))
 
     def _locate(self, stepper: Stepper, segment: Segment) -> tuple[Segment, frozenset[Hashable]]:
         """Step exactly to the first guard that fires; the others that fire there come with it.
@@ -399,3 +427,11 @@ class Watch:
 
     def _names(self, guards: Array) -> frozenset[Hashable]:
         return frozenset(self._flow.guard_names[int(g)] for g in guards)
+
+
+def _dipping(values: Array) -> Array:
+    """Between which places of GRID (., ng) the polynomials through samples (6, ng) are least, and close to zero."""
+    shown, slopes = TO_GRID @ values, TO_SLOPES @ values
+    lowest = shown[:-1] + slopes[:-1] * np.diff(GRID)[:, None]
+    slack = DIP * (values.max(axis=0) - values.min(axis=0))
+    return (slopes[:-1] < 0.0) & (slopes[1:] > 0.0) & (lowest <= slack)

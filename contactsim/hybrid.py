@@ -103,19 +103,20 @@ class Path(NamedTuple):
 
 
 class GuardBounds(NamedTuple):
-    """How fast guards can change along a step; infinity stands for what is not known.
+    """How fast some of the guards can change along a step.
 
     Attributes:
-        speed: of |g'| (ng,).
-        bend: of |g''| (ng,), between two looks that name the same piece.
-        error: by what the interpolated value may miss the true one (ng,).
-        at_least: values (ng,) of the guards -> lower bounds of the same sign, of which `speed` holds.
+        guards: which (k,), among `Flow.guard_names`.
+        speed: bounds of |g'| (k,).
+        at_least: values (k,) -> lower bounds of the same sign, of which `speed` holds; None: the values themselves.
+        closer: number among `guards` -> bound of |g''| between two looks that name the same piece, and by what an
+            interpolated value may miss the true one.
     """
 
+    guards: Array
     speed: Array
-    bend: Array
-    error: Array
-    at_least: Callable[[Array], Array]
+    at_least: Callable[[Array], Array] | None
+    closer: Callable[[int], tuple[float, float]]
 
 
 class Look(NamedTuple):
@@ -141,7 +142,7 @@ class Flow(ABC):
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guards_follow: bool = False  # whether `rebase` changes the values of guards
-    bounded_guards: bool = False  # whether `guard_bounds` knows some of the guards
+    bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump

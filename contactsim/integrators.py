@@ -178,6 +178,7 @@ class Segment:
     A fresh step also knows the state at its end and the guards there.
 
     Attributes:
+        start: the state at its start.
         miss: how much of the tolerance of a step its interpolant misses at most, by the estimate of the method.
     """
 
@@ -188,7 +189,13 @@ class Segment:
     space: Manifold
     end: Array | None = None
     guards: Array | None = None
+    start: Array | None = None
     miss: float = 1.0
+
+    @property
+    def origin(self) -> Array:
+        """Chart coordinates of its start (dim,)."""
+        return self.chart._y_old if isinstance(self.chart, Interpolant853) else self.chart(self.t0)
 
     def __call__(self, t: float) -> Array:
         """State (size,) at `t` by the step's own interpolant; at its end that of the step itself."""
@@ -275,8 +282,8 @@ class Stepper:
             self._restart(self.t, self.x, bound)
             self._solver = self._new_solver(bound, self.step_size)
         self._solver.max_step = longest
-        t0, base = self.t, self._base
-        segment = self._advance(self._solver, t0, base)
+        t0, base, start = self.t, self._base, self.x
+        segment = self._advance(self._solver, t0, base, start)
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
             self.step_size = getattr(self._solver, "h_abs", None) or self.step_size
         self.t, self.x = segment.t1, segment(segment.t1)
@@ -289,7 +296,7 @@ class Stepper:
         self.t, self.x = segment.t0, segment(segment.t0)
         self._restart(self.t, self.x, t)
         solver = self._new_solver(t, t - self.t)
-        first = self._advance(solver, self.t, self._base)
+        first = self._advance(solver, self.t, self._base, self.x)
         pieces = [first]
         while solver.t < t:
             pieces.append(self._advance(solver, solver.t, self._base))
@@ -331,7 +338,7 @@ class Stepper:
             self.x, self._base = x, self.space.integrate(x, -self._solver.y)
         return True
 
-    def _advance(self, solver: OdeSolver, t0: float, base: Array) -> Segment:
+    def _advance(self, solver: OdeSolver, t0: float, base: Array, start: Array | None = None) -> Segment:
         with np.errstate(over="ignore", invalid="ignore"):  # a trial step that went too far is not taken
             message = solver.step()
         if solver.status == "failed":
@@ -346,7 +353,7 @@ class Stepper:
         end = self.space.integrate(base, solver.y)
         guards = np.asarray(self.flow.guards(solver.t, end), dtype=float)
         dense = solver.dense_output()
-        return Segment(t0, solver.t, base, dense, self.space, end, guards, _missed(solver, solver.t - t0))
+        return Segment(t0, solver.t, base, dense, self.space, end, guards, start, _missed(solver, solver.t - t0))
 
 
 def _missed(solver: OdeSolver, step: float) -> float:

@@ -30,9 +30,9 @@ TO_SLOPES = 2.0 * np.array([chebyshev.chebder(unit) for unit in np.eye(DEGREE + 
 def path(segment: Segment, tolerances: Tolerances) -> Path:
     """Bounds of the way along a step."""
     moved, rate = _extent(segment)
-    place = np.maximum(np.abs(segment.chart(segment.t0)), np.abs(segment.chart(segment.t1)))
-    error = segment.miss * (tolerances.atol + tolerances.rtol * place)
-    return Path(segment.t0, segment.t1 - segment.t0, segment(segment.t0), moved, rate, error)
+    start = segment(segment.t0) if segment.start is None else segment.start
+    error = segment.miss * (tolerances.atol + tolerances.rtol * (np.abs(segment.origin) + moved))
+    return Path(segment.t0, segment.t1 - segment.t0, start, moved, rate, error)
 
 
 def _extent(segment: Segment) -> tuple[Array, Array]:

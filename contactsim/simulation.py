@@ -287,14 +287,13 @@ class Simulation:
         if not self._segments and not self._is_valid():
             return
         clock = self._flow.next_time(self.t)
-        segment = self._stepper.step(min(t_end, clock, self._push_end()))
-        passed, fired = self._watch.pass_step(self._stepper, segment)
+        bound = min(t_end, clock, self._push_end())
+        passed, fired = self._watch.pass_step(self._stepper, self._stepper.step(bound), bound)
         if passed is None:
             return
-        segment = passed
-        if segment.t1 >= clock:
+        if passed.t1 >= clock:
             fired = fired | {CLOCK}
-        self._segments.append(segment)
+        self._segments.append(passed)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
             self._pass_event(fired)

@@ -16,7 +16,7 @@ from ..differences import derivative, tangent_derivative
 from ..errors import PluginError, SingularError
 from ..hybrid import Array, Flow, GuardBounds, Look, Path, Transition
 from .algebra import solve_mass
-from .mechanism import ULPS, JointPath, Terms, of_gaps
+from .mechanism import ULPS, JointPath, Terms
 from .modes import ContactState, Mode, Phase, SystemMode
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ class CompliantFlow(Flow):
         self.guard_names = self._guards
         self._forces_guard = any(kind in FORCE_GUARDS for kind, _ in self._guards)
         self.bounded_steps = self._mechanism.bounded_steps
-        self.bounded_guards = self._mechanism.bounded_gaps and any(kind in GAPS for kind, _ in self._guards)
+        gaps = [(k, i) for k, (kind, i) in enumerate(self._guards) if kind in GAPS]
+        self._gap_guards, contacts = np.array(gaps, dtype=int).reshape(-1, 2).T
+        self._gap_bounds = self._mechanism.gap_bounds(contacts) if gaps else None
+        self.bounded_guards = self._gap_bounds is not None
 
     def _kinds(self, i: int, state: ContactState) -> tuple[str, ...]:
         """Kinds of the guards of a contact."""
@@ -108,11 +111,9 @@ class CompliantFlow(Flow):
 
     def guard_bounds(self, path: Path) -> GuardBounds:
         """Bounds of the gaps; of margins and of `enabled` nothing is known beforehand."""
+        assert self._gap_bounds is not None
         along = JointPath.of(path, self._system.q(path.start), self._system.v(path.start))
-        gaps = self._mechanism.gap_bounds(along)
-        places = [(k, i) for k, (kind, i) in enumerate(self._guards) if kind in GAPS]
-        guards, contacts = np.array(places, dtype=int).reshape(-1, 2).T
-        return of_gaps(gaps, guards, contacts, len(self._guards))
+        return self._gap_bounds(along).of_guards(self._gap_guards)
 
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap, or how deep a contact is inside, and its rate."""

@@ -15,7 +15,7 @@ from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid import Array, Finding, Flow, GuardBounds, Look, Path
 from .algebra import pseudo_inverse, smallest_change, solve_mass
 from .contacts.sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
-from .mechanism import ULPS, JointPath, Terms, of_gaps
+from .mechanism import ULPS, JointPath, Terms
 from .modes import ContactState, Mode, Phase, SystemMode, unit
 from .problem.contact_problem import ContactProblem
 from .problem.given_modes import solve_modes
@@ -168,7 +168,8 @@ class RigidFlow(Flow):
         self._needs_motion = any(kind in ("force", "cone", "forces") for kind in kinds)
         self._gap_guards = np.array([k for k, kind in enumerate(kinds) if kind == "gap"], dtype=int)
         self._gap_contacts = np.array([i for kind, i in names if kind == "gap"], dtype=int)
-        self.bounded_guards = self._mechanism.bounded_gaps and "gap" in kinds
+        self._gap_bounds = self._mechanism.gap_bounds(self._gap_contacts) if "gap" in kinds else None
+        self.bounded_guards = self._gap_bounds is not None
         self._other_guards = [(k, kind, i) for k, (kind, i) in enumerate(names) if kind != "gap"]
 
     # --- the contract of a flow -------------------------------------------------------------------------------
@@ -209,8 +210,9 @@ class RigidFlow(Flow):
 
     def guard_bounds(self, path: Path) -> GuardBounds:
         """Bounds of the gaps; of forces, cones and slips nothing is known beforehand."""
+        assert self._gap_bounds is not None
         along = JointPath.of(path, self._system.q(path.start), self._system.v(path.start))
-        return of_gaps(self._mechanism.gap_bounds(along), self._gap_guards, self._gap_contacts, len(self.guard_names))
+        return self._gap_bounds(along).of_guards(self._gap_guards)
 
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap and its rate."""

@@ -85,6 +85,29 @@ class JointPath(NamedTuple):
         return JointPath(path.t, path.duration, q, np.abs(v) + path.moved[motion], path.rate[motion], path.error[:nv])
 
 
+class GapBounds(NamedTuple):
+    """How fast some gaps can change along a path: see `GuardBounds`.
+
+    Attributes:
+        speed: bounds of |g'| (k,).
+        at_least: gaps (k,) -> lower bounds of the distances; None: the gaps themselves.
+        closer: () -> bounds of |g''| (k,), and by what interpolated gaps may be off (k,).
+    """
+
+    speed: Array
+    at_least: Callable[[Array], Array] | None
+    closer: Callable[[], tuple[Array, Array]]
+
+    def of_guards(self, guards: Array) -> GuardBounds:
+        """The same of the guards that are these gaps."""
+
+        def closer(k: int) -> tuple[float, float]:
+            bend, error = self.closer()
+            return float(bend[k]), float(error[k])
+
+        return GuardBounds(guards, self.speed, self.at_least, closer)
+
+
 class ContactMechanism(ABC):
     """A mechanical system with possible contacts, on its ground.
 
@@ -97,7 +120,6 @@ class ContactMechanism(ABC):
         dims: rows of each contact, 1 + d_t, then of each constraint.
         friction, static_friction, restitution: coefficients (nc,).
         enabled: for each contact a function (t, q, v) -> margin, or None.
-        bounded_gaps: whether `gap_bounds` knows how fast the gaps can change.
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step.
         autonomous: whether gaps and rows do not depend on time.
     """
@@ -113,7 +135,6 @@ class ContactMechanism(ABC):
     static_friction: Array
     restitution: Array
     enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
-    bounded_gaps: bool = False
     bounded_steps: bool = False
     autonomous: bool = False
 
@@ -126,9 +147,9 @@ class ContactMechanism(ABC):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) of all contacts to the ground [m]."""
 
-    def gap_bounds(self, path: JointPath) -> GuardBounds:
-        """How fast the gaps (nc,) can change along a path; see `bounded_gaps`."""
-        raise NotImplementedError
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """How fast the gaps of some contacts (k,), in rising order, can change along a path; None: nothing is known."""
+        return None
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
@@ -395,23 +416,6 @@ class Mechanism(ContactMechanism):
         if self._potential:
             power += (self._potential(q + h * v) - self._potential(q - h * v)) / (2 * h)
         return power
-
-
-def of_gaps(gaps: GuardBounds, guards: Array, contacts: Array, count: int) -> GuardBounds:
-    """The bounds of `count` guards, of which those at `guards` are the gaps of `contacts`, or their negatives."""
-
-    def spread(bound: Array) -> Array:
-        found = np.full(count, np.inf)
-        found[guards] = bound[contacts]
-        return found
-
-    def at_least(values: Array) -> Array:
-        found, distances = values.copy(), np.zeros(len(gaps.speed))
-        distances[contacts] = values[guards]
-        found[guards] = gaps.at_least(distances)[contacts]
-        return found
-
-    return GuardBounds(spread(gaps.speed), spread(gaps.bend), spread(gaps.error), at_least)
 
 
 def static_of(point: Any) -> float:

@@ -13,8 +13,8 @@ import pinocchio as pin
 
 from ...callbacks import Asking, answer, margin
 from ...errors import InputError
-from ...hybrid import LIMIT, Array, GuardBounds, Look
-from ..mechanism import ContactMechanism, JointPath, Shortcut, TermDerivatives, Terms, static_of
+from ...hybrid import LIMIT, Array, Look
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, static_of
 from ..modes import Mode, SystemMode
 from ..terrain import Terrain, tangents
 from .curved import CurvedDerivatives, Motion, axes, rows, tangents_of
@@ -70,9 +70,6 @@ class BoundRobot(ContactMechanism):
         self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
         self._limit_v = np.array([limit.v for limit in self._limits], dtype=int)
         self.reach = reach_of(self._model)
-        self.bounded_gaps = self.reach is not None and terrain.growth(0.0, 0.0, self._radius) is not None
-        if self.reach is not None:
-            self._hosts, self._arms = self.reach.index[self._joints], np.linalg.norm(self._centres, axis=1)
         self._laid_out: dict[tuple[int, ...], tuple[Array, list[int], bool]] = {}
 
     def _place_contacts(self) -> None:
@@ -154,28 +151,35 @@ class BoundRobot(ContactMechanism):
             return gaps
         return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])
 
-    def gap_bounds(self, path: JointPath) -> GuardBounds:
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds from the joints' motion and from that of the ground: |c''| + curvature |c'|^2."""
-        assert self.reach is not None
-        return self.bounds_of(path, self.reach.sway(path), self.reach.shift(path))
+        if self.reach is None or self._terrain.growth(0.0, 0.0, self._radius) is None:
+            return None
+        reach, terrain = self.reach, self._terrain
+        points, limits = contacts[contacts < len(self.names)], contacts[contacts >= len(self.names)] - len(self.names)
+        hosts = reach.index[np.array(self._joints, dtype=int)[points]]
+        arms, radii = np.linalg.norm(self._centres[points], axis=1), self._radius[points]
+        joints, flat = self._limit_v[limits], self._plane is not None
 
-    def bounds_of(self, path: JointPath, sway: Sway, shift: Array) -> GuardBounds:
-        """The same, where the bounds of the joints' motion and errors are known already."""
-        ground = self._terrain.growth(path.t, path.duration, self._radius)
-        assert ground is not None
-        speed, push = sway.of_points(self._hosts, self._arms)
-        speed = speed + ground.speed
-        bend = push + ground.acceleration + ground.curvature * speed * speed
-        error = shift[0][self._hosts] + shift[1][self._hosts] * self._arms
-        if self._limits:
-            joints = self._limit_v
-            speed, bend = np.append(speed, path.speed[joints]), np.append(bend, path.acceleration[joints])
-            error = np.append(error, path.error[joints])
-        return GuardBounds(speed, bend, error, self._at_least)
+        def at_least(gaps: Array) -> Array:
+            return np.append(terrain.at_least(gaps[: len(points)], radii), gaps[len(points) :])
 
-    def _at_least(self, gaps: Array) -> Array:
-        count = len(self.names)
-        return np.append(self._terrain.at_least(gaps[:count], self._radius), gaps[count:])
+        def bounds(path: JointPath) -> GapBounds:
+            if not len(points):
+                return GapBounds(path.speed[joints], None, lambda: (path.acceleration[joints], path.error[joints]))
+            ground = terrain.growth(path.t, path.duration, radii)
+            assert ground is not None
+            sway = Sway(reach, path)
+            speed = sway.speeds(hosts, arms) + ground.speed
+
+            def closer() -> tuple[Array, Array]:
+                bend = sway.accelerations(hosts, arms) + ground.acceleration + ground.curvature * speed * speed
+                error = sway.errors().speeds(hosts, arms)
+                return np.append(bend, path.acceleration[joints]), np.append(error, path.error[joints])
+
+            return GapBounds(np.append(speed, path.speed[joints]), None if flat else at_least, closer)
+
+        return bounds
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """The gap of a contact, or a lower bound of it high above hills, and its rate."""

@@ -20,13 +20,13 @@ import numpy as np
 from scipy.linalg.lapack import dsyev
 
 from ...errors import InputError, SingularError
-from ...hybrid import LOOP, Array, GuardBounds, Look
+from ...hybrid import LOOP, Array, Look
 from ..algebra import RANK, solve_mass
-from ..mechanism import ContactMechanism, JointPath, TermDerivatives, Terms
+from ..mechanism import ContactMechanism, GapBounds, JointPath, TermDerivatives, Terms
 from .loops import LoopRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..robot import Robot
     from .loops import LoopClosure
@@ -73,7 +73,6 @@ class ClosedMechanism(ContactMechanism):
         self.friction, self.static_friction = mechanism.friction, mechanism.static_friction
         self.restitution = mechanism.restitution
         self.bounded_steps, self.autonomous = mechanism.bounded_steps, mechanism.autonomous
-        self.bounded_gaps = mechanism.bounded_gaps
         self._still = np.zeros(self.nv)
         self._rank: int | None = None  # of the loops where a run has started: trial steps must not change it
         self._key = b""
@@ -341,9 +340,9 @@ class ClosedMechanism(ContactMechanism):
         """Distances (nc,) of all contacts to the ground [m]."""
         return self._open.gaps(t, q)
 
-    def gap_bounds(self, path: JointPath) -> GuardBounds:
-        """How fast the gaps can change along a path."""
-        return self._open.gap_bounds(path)
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """How fast gaps can change along a path."""
+        return self._open.gap_bounds(contacts)
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap and its rate."""

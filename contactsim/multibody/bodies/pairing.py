@@ -19,7 +19,7 @@ complex step, which has no difference to lose digits in: Im f(x + i h dx) / h wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,8 +27,8 @@ import numpy as np
 import pinocchio as pin
 
 from ...errors import InputError
-from ...hybrid import Array, GuardBounds, Look
-from ..mechanism import JointPath
+from ...hybrid import Array, Look
+from ..mechanism import GapBounds, JointPath
 from .derivatives import EPS, simple_model
 from .reach import Reach, Sway
 from .solids import RIM, Region, Shape
@@ -99,6 +99,10 @@ def motion_cross(a: Array, b: Array) -> Array:
     """The bracket (w x l' + l x w', w x w') of spatial velocities (..., 6)."""
     linear = cross(a[..., 3:], b[..., :3]) + cross(a[..., :3], b[..., 3:])
     return np.concatenate([linear, cross(a[..., 3:], b[..., 3:])], axis=-1)
+
+
+def _norm(vector: Array) -> float:
+    return float(np.linalg.norm(vector))
 
 
 def _turn(matrix: Array, vector: Array) -> Array:
@@ -235,29 +239,33 @@ class PairKinematics:
 
     # --- how fast gaps can change -----------------------------------------------------------------------------
 
-    def gap_bounds(self, path: JointPath, reach: Reach, sway: Sway, shift: Array) -> GuardBounds:
-        """Bounds of the gaps along a path: in axes of the solid, p = R^T (c - o) has
+    def gap_bounds(self, reach: Reach, chosen: Sequence[int]) -> Callable[[JointPath], GapBounds]:
+        """Bounds of the gaps of the pairs `chosen` along a path: in axes of the solid, p = R^T (c - o) has
 
         |p'| <= |c'| + |o'| + w |p|,    |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|.
         """
-        joints, arms = self._ends(reach)
-        speeds, pushes = sway.of_points(joints, arms)  # of c and of o (2, pairs)
-        spin, twist = sway.spin[joints[1]], sway.twist[joints[1]]
-        pin.forwardKinematics(self._model, self._data, path.q)
-        apart = [float(np.linalg.norm(self._inside(k))) for k in range(len(self.pairs))]
-        far = np.array(apart) + path.duration * speeds.sum(axis=0)
-        speed = speeds.sum(axis=0) + spin * far
-        push = pushes.sum(axis=0) + (twist + spin * spin) * far + 2.0 * spin * speed
-        errors = shift[0][joints] + shift[1][joints] * arms
-        error = errors.sum(axis=0) + shift[1][joints[1]] * far
-        curvature = np.array([pair.shape.curvature(pair.radius) for pair in self.pairs])
-        return GuardBounds(speed, push + curvature * speed * speed, error, np.array)
+        pairs = [self.pairs[k] for k in chosen]
+        joints = reach.index[np.array([[pair.joint_a, pair.joint_b] for pair in pairs]).T]
+        arms = np.array([[_norm(pair.centre), _norm(pair.placement.translation)] for pair in pairs]).T
+        curvature = np.array([pair.shape.curvature(pair.radius) for pair in pairs])
 
-    def _ends(self, reach: Reach) -> tuple[Array, Array]:
-        """Joints (2, pairs) that carry the spheres and the solids, and how far from them (2, pairs) these are."""
-        joints = reach.index[np.array([[pair.joint_a, pair.joint_b] for pair in self.pairs]).T]
-        places = [[pair.centre, pair.placement.translation] for pair in self.pairs]
-        return joints, np.linalg.norm(np.array(places), axis=2).T
+        def bounds(path: JointPath) -> GapBounds:
+            sway = Sway(reach, path)
+            pin.forwardKinematics(self._model, self._data, path.q)
+            ends = sway.speeds(joints, arms).sum(axis=0)  # of c and of o
+            far = np.array([_norm(self._inside(k)) for k in chosen]) + path.duration * ends
+            spin = sway.spin[joints[1]]
+            speed = ends + spin * far
+
+            def closer() -> tuple[Array, Array]:
+                bend = sway.accelerations(joints, arms).sum(axis=0) + curvature * speed * speed
+                bend += (sway.twist[joints[1]] + spin * spin) * far + 2.0 * spin * speed
+                errors = sway.errors()
+                return bend, errors.speeds(joints, arms).sum(axis=0) + errors.spin[joints[1]] * far
+
+            return GapBounds(speed, None, closer)
+
+        return bounds
 
     def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
         """The gap of a pair, and its rate."""

@@ -11,7 +11,8 @@ These are sums of norms: no direction is looked at, and nothing can exceed them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -23,44 +24,77 @@ from .derivatives import simple_model
 PLACED = {"JointModelFreeFlyer": 3, "JointModelPlanar": 2, "JointModelTranslation": 3}  # q that say where a joint is
 
 
-class Sway(NamedTuple):
+class Sway:
     """Bounds along a step for all joints of a model.
 
     Attributes:
-        spin, twist: angular velocity [rad/s] and acceleration [rad/s^2] of each joint's body (joints,).
-        speed, push: velocity [m/s] and acceleration [m/s^2] of its origin (joints,).
+        spin: angular velocity of each joint's body (joints,) [rad/s].
+        speed: velocity of its origin (joints,) [m/s].
+        twist, push: angular acceleration [rad/s^2] of its body and acceleration [m/s^2] of its origin (joints,).
     """
 
-    spin: Array
-    twist: Array
-    speed: Array
-    push: Array
+    def __init__(self, reach: Reach, path: JointPath) -> None:
+        self._reach, self._path = reach, path
+        squares = path.speed * path.speed
+        self.spin = reach.before @ np.sqrt(reach.turns @ squares)
+        self._carried = self.spin[reach.parent]
+        self._slide = np.sqrt(reach.slides @ squares)
+        self._length = reach.length + np.sqrt(reach.places @ (path.q * path.q)) + path.duration * self._slide
+        self.speed = reach.before @ (self._carried * self._length + self._slide)
 
-    def of_points(self, joints: Array, arms: Array) -> tuple[Array, Array]:
-        """Bounds of velocity and acceleration of points at distances `arms` from the origins of `joints`."""
-        spin = self.spin[joints]
-        return self.speed[joints] + spin * arms, self.push[joints] + (self.twist[joints] + spin * spin) * arms
+    @cached_property
+    def twist(self) -> Array:
+        """Sum of the joints' angular accelerations, and the cross products of their velocities."""
+        changes = np.sqrt(self._reach.turns @ self._path.acceleration**2)
+        return self._reach.before @ changes + 0.5 * self.spin * self.spin
+
+    @cached_property
+    def push(self) -> Array:
+        """Along the segments before each joint, and of the joints that slide."""
+        carried = self.twist[self._reach.parent] + self._carried * self._carried
+        sliding = np.sqrt(self._reach.slides @ self._path.acceleration**2) + 2.0 * self.spin * self._slide
+        return self._reach.before @ (carried * self._length + sliding)
+
+    def speeds(self, joints: Array, arms: Array) -> Array:
+        """Bounds of the velocities of points at distances `arms` from the origins of `joints`."""
+        return self.speed[joints] + self.spin[joints] * arms
+
+    def accelerations(self, joints: Array, arms: Array) -> Array:
+        """Bounds of their accelerations."""
+        return self.push[joints] + (self.twist[joints] + self.spin[joints] ** 2) * arms
+
+    def errors(self) -> Sway:
+        """As a velocity, what the path's error moves: to first order, which is all that matters of an error."""
+        return Sway(self._reach, self._path._replace(speed=self._path.error, duration=0.0))
 
 
 class Reach:
     """The segments of a robot, and the joints that move each of them.
 
     Args:
-        model: pinocchio's model; its joints must be chains of simple ones (see `simple_model`).
+        model: pinocchio's model, of simple joints only (see `simple_model`).
         index: the number there of each joint of the robot's own model.
+
+    Attributes:
+        index: the same (robot's joints,).
+        parent: the joint before each joint (joints,).
+        before: [j, k] whether joint k moves the body of joint j (joints, joints).
+        length: from the origin of the joint before to the place of each joint (joints,) [m].
+        slides, turns: squares of the translation and rotation (joints, nv) per velocity.
+        places: squares of the way (joints, nq) by which each configuration number moves the origin of a joint.
     """
 
     def __init__(self, model: Any, index: list[int]) -> None:
         count = model.njoints
         self.index = np.array(index)
-        self._parent = np.array(model.parents)
-        self._parent[0] = 0
-        self._before = np.zeros((count, count))  # [j, k]: joint k moves the body of joint j
+        self.parent = np.array(model.parents)
+        self.parent[0] = 0
+        self.before = np.zeros((count, count))
         for j in range(1, count):
-            self._before[j, list(model.supports[j])[1:]] = 1.0
-        self._length = np.array([float(np.linalg.norm(place.translation)) for place in model.jointPlacements])
-        self._slides, self._turns = self._motions(model)
-        self._placed = self._places(model)
+            self.before[j, list(model.supports[j])[1:]] = 1.0
+        self.length = np.array([float(np.linalg.norm(place.translation)) for place in model.jointPlacements])
+        self.slides, self.turns = self._motions(model)
+        self.places = self._places(model)
 
     @staticmethod
     def _motions(model: Any) -> tuple[Array, Array]:
@@ -81,32 +115,10 @@ class Reach:
         for j in range(1, model.njoints):
             joint = model.joints[j]
             if joint.nq == joint.nv == 1:
-                found[j, joint.idx_q] = self._slides[j, joint.idx_v]
+                found[j, joint.idx_q] = self.slides[j, joint.idx_v]
             else:
                 found[j, joint.idx_q : joint.idx_q + PLACED.get(joint.shortname(), 0)] = 1.0
         return found
-
-    def sway(self, path: JointPath) -> Sway:
-        """Bounds for all joints along a path."""
-        v2, a2 = path.speed * path.speed, path.acceleration * path.acceleration
-        turn, slide = np.sqrt(self._turns @ v2), np.sqrt(self._slides @ v2)
-        spin = self._before @ turn
-        twist = self._before @ np.sqrt(self._turns @ a2) + 0.5 * spin * spin
-        length = self._length + np.sqrt(self._placed @ (path.q * path.q)) + slide * path.duration
-        carried = spin[self._parent]
-        speed = carried * length + slide
-        push = (twist[self._parent] + carried * carried) * length
-        push += np.sqrt(self._slides @ a2) + 2.0 * spin * slide
-        return Sway(spin, twist, self._before @ speed, self._before @ push)
-
-    def shift(self, path: JointPath) -> Array:
-        """How far the origin of each joint is off (joints,) [m], and its body turned [rad], if q is off by the error.
-
-        To first order, which is all that matters of an error: the speed of a motion that makes it in one second.
-        """
-        still = path._replace(speed=path.error, acceleration=np.zeros_like(path.error), duration=0.0)
-        sway = self.sway(still)
-        return np.array([sway.speed, sway.spin])
 
 
 def reach_of(model: Any) -> Reach | None:

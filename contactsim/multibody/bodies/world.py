@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...hybrid import Array, GuardBounds, Look
-from ..mechanism import ContactMechanism, JointPath, Shortcut, TermDerivatives, Terms
+from ...hybrid import Array, Look
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..modes import SystemMode
 from ..terrain import Terrain
 from .bound import BoundRobot
@@ -44,7 +44,6 @@ class BoundWorld(ContactMechanism):
         self.restitution = np.insert(ground.restitution, first, [pair.restitution for pair in pairs])
         self.enabled = ground.enabled[:first] + tuple(pair.enabled for pair in pairs) + ground.enabled[first:]
         self.bounded_steps, self.autonomous = ground.bounded_steps, ground.autonomous
-        self.bounded_gaps = ground.bounded_gaps
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], int]:
         """Contacts of the ground by their own numbers, pairs by theirs, and the rows of the points of the ground."""
@@ -86,23 +85,32 @@ class BoundWorld(ContactMechanism):
         """Distances to the ground, between bodies [m], then of the joints to their limits."""
         return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
 
-    def gap_bounds(self, path: JointPath) -> GuardBounds:
-        """Bounds of the gaps to the ground, between bodies, and of the limits."""
-        reach, first = self._ground.reach, self._first
-        assert reach is not None
-        sway, shift = reach.sway(path), reach.shift(path)
-        ground, pairs = self._ground.bounds_of(path, sway, shift), self._pairs.gap_bounds(path, reach, sway, shift)
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """Bounds of gaps to the ground, between bodies, and of the limits."""
+        grounded, chosen, _ = self._split(tuple(contacts.tolist()))
+        of_ground, reach = self._ground.gap_bounds(np.array(grounded, dtype=int)), self._ground.reach
+        if of_ground is None or reach is None or not chosen:
+            return of_ground
+        of_pairs = self._pairs.gap_bounds(reach, chosen)
+        first = int(np.sum(contacts < self._first))
+        own = np.arange(first, first + len(chosen))
 
-        def at_least(gaps: Array) -> Array:
-            own = ground.at_least(np.delete(gaps, range(first, self._behind)))
-            return np.insert(own, first, gaps[first : self._behind])
+        def bounds(path: JointPath) -> GapBounds:
+            ground, pairs = of_ground(path), of_pairs(path)
 
-        return GuardBounds(
-            np.insert(ground.speed, first, pairs.speed),
-            np.insert(ground.bend, first, pairs.bend),
-            np.insert(ground.error, first, pairs.error),
-            at_least,
-        )
+            def at_least(gaps: Array) -> Array:
+                assert ground.at_least is not None
+                return np.insert(ground.at_least(np.delete(gaps, own)), first, gaps[own])
+
+            def closer() -> tuple[Array, Array]:
+                both = zip(ground.closer(), pairs.closer(), strict=True)
+                bend, error = (np.insert(one, first, other) for one, other in both)
+                return bend, error
+
+            speed = np.insert(ground.speed, first, pairs.speed)
+            return GapBounds(speed, None if ground.at_least is None else at_least, closer)
+
+        return bounds
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """The gap of a contact and its rate."""

@@ -1,0 +1,91 @@
+"""No fall of a function with known bounds is missed, however short, and none is imagined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contactsim.dips import LOOKS, Bottom, Bounds, Fall, first_fall
+from contactsim.hybrid import Look
+
+Function = Callable[[float], float]
+NO_ERROR: Callable[[float], float] = lambda t: 0.0  # noqa: E731
+
+
+def search(value: Function, rate: Function, bounds: Bounds, end: float = 1.0) -> tuple[object, int]:
+    """What is found between 0 and `end`, and at how many places was looked."""
+    count = 0
+
+    def look(t: float) -> Look:
+        nonlocal count
+        count += 1
+        return Look(value(t), rate(t), ())
+
+    return first_fall(look, (0.0, look(0.0)), (end, look(end)), bounds), count
+
+
+def dip(place: float, depth: float, swing: float = 1.0) -> tuple[Function, Function]:
+    """Swing (1 - cos(w (t - place))) - depth: one dip in the unit of time."""
+    w = 2.0
+    return lambda t: swing * (1.0 - np.cos(w * (t - place))) - depth, lambda t: swing * w * np.sin(w * (t - place))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.02, 0.98), st.floats(-11.5, -1.0), st.floats(1.0, 10.0))
+def test_a_dip_of_any_depth_is_found(place: float, decade: float, slack: float) -> None:
+    depth = 10**decade
+    value, rate = dip(place, depth)
+    if not (value(0.0) > 0.0 and value(1.0) > 0.0):
+        return
+    found, looks = search(value, rate, Bounds(2.0 * slack, 4.0 * slack, NO_ERROR, 1e-12))
+    first = place - np.arccos(1.0 - depth) / 2.0
+    assert isinstance(found, Fall)
+    assert found.before <= first + 1e-9 and found.after >= first - 1e-9
+    assert looks < LOOKS
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-0.2, 1.2), st.floats(-11.5, -1.0), st.floats(1.0, 10.0))
+def test_what_clears_zero_falls_nowhere(place: float, decade: float, slack: float) -> None:
+    value, rate = dip(place, -(10**decade))
+    found, looks = search(value, rate, Bounds(2.0 * slack, 4.0 * slack, NO_ERROR, 1e-12))
+    assert found is None
+    assert looks < 3 * LOOKS
+
+
+def test_the_first_of_many_dips_is_found() -> None:
+    """sin(40 t) + 1 - 1e-9 is negative for 2 us at 3 pi / 80, 7 pi / 80, ..."""
+    bounds = Bounds(40.0, 1600.0, NO_ERROR, 1e-12)
+    found, _ = search(lambda t: np.sin(40.0 * t) + 1.0 - 1e-9, lambda t: 40.0 * np.cos(40.0 * t), bounds)
+    assert isinstance(found, Fall)
+    assert found.before <= (1.5 * np.pi - np.sqrt(2e-9)) / 40.0 <= found.after < 7.0 * np.pi / 80.0
+
+
+@pytest.mark.parametrize("depth", [5e-10, -5e-10])
+def test_within_the_error_of_the_interpolant_a_true_step_is_asked_for(depth: float) -> None:
+    value, rate = dip(0.4, depth)
+    found, _ = search(value, rate, Bounds(2.0, 4.0, lambda t: 1e-9, 1e-12))
+    assert isinstance(found, Bottom)
+    assert found.t == pytest.approx(0.4, abs=1e-6)
+
+
+def test_a_kink_is_found_by_the_speed_alone() -> None:
+    """|t - 0.3| - 1e-8 has no bounded second derivative: its pieces are told apart."""
+
+    def look(t: float) -> Look:
+        return Look(abs(t - 0.3) - 1e-8, float(np.sign(t - 0.3)), t > 0.3)
+
+    found = first_fall(look, (0.0, look(0.0)), (1.0, look(1.0)), Bounds(1.0, 0.0, NO_ERROR, 1e-12))
+    assert isinstance(found, Fall)
+    assert found.before <= 0.3 - 1e-8 <= found.after
+
+
+def test_a_bound_that_is_far_too_large_costs_a_bounded_number_of_looks() -> None:
+    """A guard that stays at 1e-11: with a second derivative of 1e6 it could fall between any two of 1e5 looks."""
+    found, looks = search(lambda t: 1e-11, lambda t: 0.0, Bounds(10.0, 1e6, NO_ERROR, 1e-12))
+    assert found is None
+    assert looks < 2 * LOOKS
