@@ -5,35 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 
 from .dips import Bottom, Bounds, Fall, first_fall
 from .errors import StepSizeError
-from .hybrid import Array, Flow, GuardBounds, Look
+from .guard_samples import NODES, Samples, dipping, dips, quiet, unresolved
+from .hybrid import Array, Flow, Look
 from .integrators import Segment, Stepper
 from .paths import path
 from .tolerances import Tolerances
 
-# Guards with known bounds are searched for their lowest value (see `dips`). The others are sampled at Chebyshev-Lobatto
-# points; the interpolating polynomial through them shows, on a finer grid, whether such a guard may dip below zero in
-# between. Where it comes within DIP of its own range, the guard itself is minimised there. So a dip of a sampled guard
-# is missed where it is shorter than the samples show, about a tenth of a step.
-NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))
-GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
-TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
-TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
-TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # per step
-UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
-DIP = 1e-2
-FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
-QUIET = 2.0  # a step in which every guard stays this many times its own change above zero is not looked at closer
 SHALLOW = 0.1  # share of `Tolerances.gap`: a dip that is no deeper than this is none
 UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
-LOWEST = 1e-6  # share of a piece to which the time is found where a sampled guard is least
 SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
 GUESS = 1e-3  # share of `Tolerances.event_time` to which the zero of an interpolant is found
 LANDED = 0.1  # share of it to which an event is then met on true steps
@@ -66,23 +51,6 @@ class Crossing:
     level: float
 
 
-class Samples(NamedTuple):
-    """What is seen of the guards in a step.
-
-    Attributes:
-        segment: the step.
-        times, values: times (n,), and the guards there (n, ng): at both ends, in the middle too, or at NODES.
-        certain: which guards cannot dip unseen (ng,).
-        bounds: how fast these can change; None: there is none.
-    """
-
-    segment: Segment
-    times: Array
-    values: Array
-    certain: Array
-    bounds: GuardBounds | None
-
-
 class Watch:
     """The guards of one flow: which are armed, and which fire first.
 
@@ -106,6 +74,8 @@ class Watch:
         self.band = np.maximum(bands, self.rounding)
         self._floor = np.minimum(self.values, 0.0)
         self._highest = self.values.copy()
+        smooth = flow.guard_smooth
+        self._smooth = np.ones(len(self.values), dtype=bool) if smooth is None else smooth
         self._samples: Samples | None = None
         self._first_values = self.values
         self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
@@ -128,7 +98,7 @@ class Watch:
             return [], None
         seen = self._sample(segment)
         with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
-            if self._unresolved(seen):
+            if seen.full and np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
                 raise LandingError(segment)
             suspects = np.flatnonzero(self._may_fire(seen))
         hits = [hit for guard in suspects if (hit := self._first(segment, seen, int(guard), until)) is not None]
@@ -137,17 +107,6 @@ class Watch:
         if bottom is not None and any(fall.before < bottom for fall in falls):
             bottom = None
         return falls, bottom
-
-    def _unresolved(self, seen: Samples) -> bool:
-        """Whether a sampled guard may swing through zero between the samples: a step that is too long for it."""
-        if len(seen.times) < len(NODES):
-            return False
-        series = np.abs(TO_SERIES @ seen.values)
-        swing = series[1:].sum(axis=0)
-        rough = (series[4] + series[5] > UNRESOLVED * swing) & ~seen.certain
-        if self._flow.guard_smooth is not None:
-            rough &= self._flow.guard_smooth
-        return bool(np.any(rough & (seen.values.min(axis=0) <= 2.0 * swing) & (swing > FLAT)))
 
     def accept(self, segment: Segment) -> None:
         """Go on from the end of a step in which nothing fired."""
@@ -177,9 +136,7 @@ class Watch:
             return np.array([segment.t0, segment.t1]), np.array([self.values, last])
         middle = 0.5 * (segment.t0 + segment.t1)
         early = np.array([self.values, self._at(segment, middle), last])
-        low = early.min(axis=0)
-        quiet = low > QUIET * (early.max(axis=0) - low)
-        if self._flow.bounded_steps and np.all(quiet | certain):
+        if self._flow.bounded_steps and np.all(certain | quiet(early)):
             return np.array([segment.t0, middle, segment.t1]), early
         times = segment.t0 + (segment.t1 - segment.t0) * NODES
         times[-1] = segment.t1
@@ -191,8 +148,8 @@ class Watch:
     def _may_fire(self, seen: Samples) -> Array:
         """Which guards have to be looked at closer (ng,)."""
         values, found = seen.values, np.zeros(len(self.values), dtype=bool)
-        if len(seen.times) == len(NODES):
-            found = (values[1:].min(axis=0) <= 0.0) | _dipping(values).any(axis=0)
+        if seen.full:
+            found = (values[1:].min(axis=0) <= 0.0) | dipping(values).any(axis=0)
         if seen.bounds is None:
             return found
         guards, speed, at_least, _ = seen.bounds
@@ -200,20 +157,24 @@ class Watch:
         if at_least is not None:
             first, last = at_least(first), at_least(last)
         reached = first + last <= speed * (seen.segment.t1 - seen.segment.t0)
-        found[guards] = np.where(seen.certain[guards], reached, found[guards])
+        found[guards] = np.where(seen.certain[guards], reached, found[guards] | reached)
         return found
 
     def _first(self, segment: Segment, seen: Samples, guard: int, until: float) -> Crossing | Bottom | None:
-        if seen.certain[guard]:
-            fall = self._search(segment, seen, guard, until)
-            return Crossing(guard, fall.before, fall.after, 0.0) if isinstance(fall, Fall) else fall
+        """Where a guard fires in a step, by its samples until it is armed, and for certain after that."""
         times, values = seen.times, seen.values[:, guard]
+        bounded = seen.bounds is not None and guard in seen.bounds.guards
+        lowest = (
+            dips(lambda t: float(self._at(segment, t)[guard]), segment, values) if seen.full and not bounded else []
+        )
         highest = float(self._highest[guard])
-        dips = self._dips(segment, seen, guard)
         for k in range(1, len(times)):
+            armed = highest > self.rounding[guard]
+            if armed and bounded:
+                return self._search(segment, seen, guard, float(times[k - 1]), until)
             level = self._level(guard, highest)
-            dip = min((t for t in dips if times[k - 1] < t <= times[k]), default=None)
-            if dip is not None and highest > self.rounding[guard]:
+            dip = min((t for t in lowest if times[k - 1] < t <= times[k]), default=None)
+            if armed and dip is not None:
                 return Crossing(guard, float(times[k - 1]), dip, level)
             if values[k] <= level:
                 return Crossing(guard, float(times[k - 1]), float(times[k]), level)
@@ -227,9 +188,13 @@ class Watch:
             return 0.0
         return floor if highest > floor + rounding else floor - rounding
 
-    def _search(self, segment: Segment, seen: Samples, guard: int, until: float) -> Fall | Bottom | None:
-        """Where a guard with known bounds falls below zero in a step, if it does."""
-        assert seen.bounds is not None
+    def _search(
+        self, segment: Segment, seen: Samples, guard: int, start: float, until: float
+    ) -> Crossing | Bottom | None:
+        """Where a guard with known bounds falls below zero in a step after `start`, if it does."""
+        end = min(until, segment.t1)
+        if seen.bounds is None or start >= end:
+            return None
         duration, k = segment.t1 - segment.t0, int(np.searchsorted(seen.bounds.guards, guard))
         bend, error = seen.bounds.closer(k)
 
@@ -243,26 +208,8 @@ class Watch:
 
         least = max(SHALLOW * self._tolerances.gap, float(self.rounding[guard]))
         bounds = Bounds(float(seen.bounds.speed[k]), bend, missed, least)
-        end = min(until, segment.t1)
-        return first_fall(look, (segment.t0, look(segment.t0)), (end, look(end)), bounds)
-
-    def _dips(self, segment: Segment, seen: Samples, guard: int) -> list[float]:
-        """Times at which a sampled guard is least between samples, and negative there."""
-        if len(seen.times) < len(NODES):
-            return []
-        found = []
-        for k in np.flatnonzero(_dipping(seen.values[:, [guard]])):
-            ends = GRID[max(k - 1, 0)], GRID[min(k + 2, len(GRID) - 1)]
-            early, late = (float(segment.t0 + (segment.t1 - segment.t0) * share) for share in ends)
-            best = minimize_scalar(
-                lambda t: self._at(segment, t)[guard],
-                bounds=(early, late),
-                method="bounded",
-                options={"xatol": LOWEST * (late - early)},
-            )
-            if best.fun <= 0.0:
-                found.append(float(best.x))
-        return found
+        found = first_fall(look, (start, look(start)), (end, look(end)), bounds)
+        return Crossing(guard, found.before, found.after, 0.0) if isinstance(found, Fall) else found
 
     def pass_step(self, stepper: Stepper, segment: Segment, bound: float) -> tuple[Segment | None, frozenset[Hashable]]:
         """The step, ended early by the first guard that fires in it, and the guards that fire there.
@@ -427,11 +374,3 @@ class Watch:
 
     def _names(self, guards: Array) -> frozenset[Hashable]:
         return frozenset(self._flow.guard_names[int(g)] for g in guards)
-
-
-def _dipping(values: Array) -> Array:
-    """Between which places of GRID (., ng) the polynomials through samples (6, ng) are least, and close to zero."""
-    shown, slopes = TO_GRID @ values, TO_SLOPES @ values
-    lowest = shown[:-1] + slopes[:-1] * np.diff(GRID)[:, None]
-    slack = DIP * (values.max(axis=0) - values.min(axis=0))
-    return (slopes[:-1] < 0.0) & (slopes[1:] > 0.0) & (lowest <= slack)

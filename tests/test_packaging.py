@@ -38,7 +38,7 @@ FLOORS = (
         "model",
         "filippov",
     },
-    {"events", "crossings", "words", "multibody"},
+    {"paths", "guard_samples", "dips", "events", "crossings", "words", "multibody"},
     {"trajectory", "simulation", "stiffness", "variation", "linearization", "analysis"},
     {
         "look",
