@@ -2,7 +2,7 @@
 
 `python docs/gallery.py` writes docs/gallery/*.png, docs/gallery/*.html (not kept in the repository) and
 docs/gallery.md; names as arguments choose some of the runs. It needs Chromium, and matplotlib for its pictures' size
-(pip install -e ".[plot]").
+(pip install -e ".[plot]"). `python docs/gallery.py --pages` writes the .html files alone, which needs neither.
 """
 
 from __future__ import annotations
@@ -29,17 +29,53 @@ DEVIATION = 0.03  # m/s and rad/s, standard deviation of the velocities that the
 
 
 @dataclass(frozen=True)
+class Shown:
+    """What there is to see of a run.
+
+    Attributes:
+        run: the run.
+        words: a sentence on it.
+        command: what makes its page.
+        moment: of the picture [s].
+        look: options of export_html.
+        show: groups of the picture that the page hides at first.
+    """
+
+    run: cs.Trajectory
+    words: str
+    command: str
+    moment: float
+    look: dict[str, Any]
+    show: tuple[str, ...] = ()
+
+    def page(self, name: str) -> Path:
+        """Write its page, which is never there in part: the site may be built meanwhile."""
+        path = FOLDER / f"{name}.html"
+        os.replace(cs.export_html(self.run, FOLDER / f".{name}-{os.getpid()}.html", **self.look), path)
+        print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+        return path
+
+    def picture(self, name: str) -> None:
+        """Write its picture, in steps of brightness that are not seen and that make it small."""
+        from PIL import Image
+
+        path = FOLDER / f"{name}.png"
+        cs.export_png(self.run, path, t=self.moment, show=self.show, **SIZE, **self.look)
+        with Image.open(path) as picture:
+            few = picture.convert("RGB").point([min(255, round(value / STEP) * STEP) for value in range(256)] * 3)
+        few.save(path, optimize=True)
+        print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+@dataclass(frozen=True)
 class Exhibit:
     """One run of the gallery.
 
     Attributes:
         name: of its files.
-        target, settings: what `contactsim run` is given.
+        target: what `contactsim run` is given.
+        words, moment, look, show: as of Shown.
         options: of `contactsim run`, by the name of their key.
-        words: a sentence on it.
-        moment: of the picture [s].
-        look: options of export_html.
-        show: groups of the picture that the page hides at first.
     """
 
     name: str
@@ -61,6 +97,10 @@ class Exhibit:
         make = cli.model_job if cli.is_model(self.target) else cli.robot_job
         work = make(self.target, [], self.options)
         return job.simulate(work.simulation, work.end, work.title)
+
+    def shown(self) -> Shown:
+        """The run and its looks."""
+        return Shown(self.run(), self.words, self.command, self.moment, self.look, self.show)
 
 
 EXHIBITS = (
@@ -109,41 +149,10 @@ EXHIBITS = (
 )
 
 
-def make(exhibit: Exhibit) -> str:
-    """Page and picture of a run; its part of gallery.md."""
-    run = exhibit.run()
-    page = cs.export_html(run, FOLDER / f"{exhibit.name}.html", **exhibit.look)
-    options = {"t": exhibit.moment, "show": exhibit.show, **exhibit.look}
-    save(exhibit.name, lambda path: cs.export_png(run, path, **SIZE, **options))
-    return told(exhibit.name, exhibit.words, exhibit.command, page)
-
-
-def save(name: str, draw: Callable[[Path], object]) -> None:
-    """A picture in steps of brightness that are not seen, and that make it small."""
-    from PIL import Image
-
-    path = FOLDER / f"{name}.png"
-    draw(path)
-    with Image.open(path) as picture:
-        few = picture.convert("RGB").point([min(255, round(value / STEP) * STEP) for value in range(256)] * 3)
-    few.save(path, optimize=True)
-    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
-
-
-def told(name: str, words: str, command: str, page: Path) -> str:
-    """A section of gallery.md."""
-    weight = page.stat().st_size / 1e6
-    print(f"{page}: {weight:.2f} MB")
-    title = name.replace("-", " ").replace("_", " ").capitalize().replace("Slip", "SLIP")
-    return f"## {title}\n\n{words}\n\n![{title}](gallery/{name}.png)\n\n```bash\n{command}\n```\n\n" + (
-        f"The page [gallery/{name}.html](gallery/{name}.html) ({weight:.1f} MB) plays offline.\n"
-    )
-
-
 # --- derivatives ------------------------------------------------------------------------------------------------------
 
 
-def landing() -> str:
+def landing() -> Shown:
     """The piecewise-linear image of a ball of tilts and heights, where three feet touch down at once."""
     sys.path.insert(0, str(HERE.parent / "tests"))
     from touchdowns import tripod
@@ -165,14 +174,12 @@ def landing() -> str:
         for kind in (True, False)
     ]
     look = {"spreads": clouds, "linearization": lin, "speed": 0.01, "sight": (0.6, -1.0, 0.5), "zoom": 0.95}
-    page = cs.export_html(run, FOLDER / "landing.html", **look)
-    save("landing", lambda path: cs.export_png(run, path, t=run.events[0].time + 5e-3, **SIZE, **look))
     words = (
         "Three feet of the hexapod touch down at once, and a ball of perturbed tilts and heights becomes a body with"
         " creases in the space of turning rates and vertical speed: one linear piece for each order of the touch-downs."
         " Blue with the B-derivative, red with the reset alone, which knows nothing of earlier and later touch-downs."
     )
-    return told("landing", words, "python docs/gallery.py landing", page)
+    return Shown(run, words, "python docs/gallery.py landing", run.events[0].time + 5e-3, look)
 
 
 def held(run: cs.Trajectory) -> np.ndarray:
@@ -183,7 +190,7 @@ def held(run: cs.Trajectory) -> np.ndarray:
     return np.hstack([np.zeros(free.shape), free])
 
 
-def scatter() -> str:
+def scatter() -> Shown:
     """The covariance of the walker's hip through its heel strikes, with and without saltation."""
     exhibit = Exhibit("scatter", "biped", "", 0.92, {"time": 1.4}, {"sight": (0.1, -1.5, 0.3), "zoom": 0.6})
     run = exhibit.run()
@@ -195,36 +202,54 @@ def scatter() -> str:
         for kind, up, name in ((True, 0.18, "with saltation"), (False, 0.28, "without"))
     ]
     look = {"spreads": clouds, "linearization": lin, **exhibit.look}
-    page = cs.export_html(run, FOLDER / "scatter.html", **look)
-    save("scatter", lambda path: cs.export_png(run, path, t=exhibit.moment, **SIZE, **look))
     words = (
         "One standard deviation of where the walker's hip is, six times as large and above it, if the velocities with"
         " which it starts on its foot are known to 0.03 m/s and rad/s. The hip moves on a circle, so its ellipsoid is a"
         " needle. The heel strike makes the walk more certain: the blue one goes through it with the saltation matrix."
         " The red one, with the reset alone, goes on to grow."
     )
-    return told("scatter", words, "python docs/gallery.py scatter", page)
+    return Shown(run, words, "python docs/gallery.py scatter", exhibit.moment, look)
 
 
-EXTRAS: dict[str, Callable[[], str]] = {"landing": landing, "scatter": scatter}
+# --- all of it --------------------------------------------------------------------------------------------------------
+
+ALL: dict[str, Callable[[], Shown]] = {exhibit.name: exhibit.shown for exhibit in EXHIBITS}
+ALL |= {"landing": landing, "scatter": scatter}
 
 HEAD = """# Gallery
 
 Made by `python docs/gallery.py`. Each page is one file that needs no network; its boxes show and hide forces, friction
 cones, impulses and slip traces, and its list of events leads to each of them. The pages themselves are not kept in the
-repository.
+repository: `mkdocs build` makes those that are missing, and `python docs/gallery.py --pages` makes all of them anew.
 """
 
 
-def main(names: Sequence[str]) -> None:
+def told(name: str, shown: Shown, page: Path) -> str:
+    """A section of gallery.md."""
+    title = name.replace("-", " ").replace("_", " ").capitalize().replace("Slip", "SLIP")
+    return f"## {title}\n\n{shown.words}\n\n![{title}](gallery/{name}.png)\n\n```bash\n{shown.command}\n```\n\n" + (
+        f"The page [gallery/{name}.html](gallery/{name}.html) ({page.stat().st_size / 1e6:.1f} MB) plays offline.\n"
+    )
+
+
+def make(name: str, pages_only: bool) -> str:
+    """Page and picture of a run, or its page alone; its part of gallery.md."""
+    shown = ALL[name]()
+    page = shown.page(name)
+    if not pages_only:
+        shown.picture(name)
+    return told(name, shown, page)
+
+
+def main(words: Sequence[str]) -> None:
     """Make all, or those that are named."""
     FOLDER.mkdir(exist_ok=True)
-    chosen = {exhibit.name: (lambda exhibit=exhibit: make(exhibit)) for exhibit in EXHIBITS} | EXTRAS
-    unknown = set(names) - set(chosen)
+    names, pages_only = [word for word in words if word != "--pages"], "--pages" in words
+    unknown = set(names) - set(ALL)
     if unknown:
-        sys.exit(f"there is no {', '.join(sorted(unknown))} in the gallery; choose of {', '.join(chosen)}")
-    parts = [work() for name, work in chosen.items() if not names or name in names]
-    if not names:
+        sys.exit(f"there is no {', '.join(sorted(unknown))} in the gallery; choose of {', '.join(ALL)}")
+    parts = [make(name, pages_only) for name in ALL if not names or name in names]
+    if not names and not pages_only:
         (HERE / "gallery.md").write_text("\n".join([HEAD, *parts]), encoding="utf-8")
 
 
