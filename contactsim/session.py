@@ -429,11 +429,11 @@ class Session:
         system = self.system.without_pushes(math.inf)
         simulation = self._simulation.anew(system, system.carried(self._start), self._t0)
         shown = self.controls
-        self.take += 1
         self._begin(simulation)
         self.controls = current(shown, system)
         self._playing = True
         self._end = self._first_end
+        self.take += 1  # last: who waits for it in another thread finds the new run
 
     def _changed(self, text: str) -> None:
         """Note a change; who changes something wants to see what comes of it."""
