@@ -23,7 +23,7 @@ from contactsim_viz.live import Live
 from contactsim_viz.server import THREAD, Server
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
-from viz_sessions import on_a_page, standing, until, walking
+from viz_sessions import PATIENCE, on_a_page, standing, until, walking
 
 from contactsim.errors import InputError
 
@@ -45,7 +45,7 @@ def speak(live: Live, *said: str | bytes, origin: str | None = "", host: str = "
         for one in said:
             await client.write_message(one, binary=isinstance(one, bytes))
         heard = []
-        while (answer := await asyncio.wait_for(client.read_message(), 30.0)) is not None:
+        while (answer := await asyncio.wait_for(client.read_message(), PATIENCE)) is not None:
             if isinstance(answer, str):
                 heard.append(json.loads(answer))
             done = {"refused"} if said else {"panel"}
@@ -171,7 +171,7 @@ def test_what_is_no_text_is_no_message() -> None:
 
 def is_free(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
     except OSError:
         return True
     return False
@@ -259,7 +259,7 @@ def test_ctrl_c_ends_the_command_and_keeps_the_run(tmp_path: Path, looks_on: boo
         if looks_on:
             asyncio.run(look_on(port))
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in said
     assert (tmp_path / "here" / "run.nc").is_file(), said
     assert "interrupted" in said
@@ -272,7 +272,7 @@ async def look_on(port: int) -> None:
     client = await websocket_connect(HTTPRequest(f"ws://127.0.0.1:{port}/live", headers=origin))
     pictures = 0
     while pictures < 5:
-        answer = await asyncio.wait_for(client.read_message(), 30.0)
+        answer = await asyncio.wait_for(client.read_message(), PATIENCE)
         if isinstance(answer, bytes) and answer[:4] == b"\x01\0\0\0":
             pictures += 1
             await client.write_message('{"do": "seen"}')
@@ -285,6 +285,6 @@ def test_ctrl_c_ends_the_view_of_a_finished_run(tmp_path: Path) -> None:
     process, port = started(tmp_path, "view", "here/run.nc")
     with process:
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, "Traceback" in said) == (0, False)
     assert is_free(port)

@@ -198,12 +198,13 @@ def seen(browser: Browser) -> Iterator[tuple[Session, Live, Tab]]:
         assert not tab.errors
 
 
-def show(session: Session, tab: Tab, time: float) -> None:
-    """Let the page show a time."""
-    session.seek(time)
-    until(lambda: session.moment.time == time)
-    session.refresh()
-    tab.until(f"page.last.time === {time!r}")
+def show(live: Live, tab: Tab, time: float) -> None:
+    """Let the page show a time, and wait until a picture that was painted since is drawn."""
+    live.session.seek(time)
+    until(lambda: live.session.moment.time == time)
+    before = live.painted
+    live.session.refresh()
+    tab.until(f"page.drawn > {before} && page.last.time === {time!r} && !page.last.playing")
 
 
 def visible(tab: Tab, path: str) -> bool:
@@ -214,13 +215,24 @@ def visible(tab: Tab, path: str) -> bool:
     )
 
 
+# What the page draws next, read as soon as it is drawn: a picture of the window may be one of a frame before.
+NEXT_PICTURE = """new Promise((done) => {
+  const render = viewer.render;
+  viewer.render = () => {
+    viewer.render = render;
+    render();
+    const copy = Object.assign(document.createElement("canvas"), {width: innerWidth, height: innerHeight});
+    copy.getContext("2d").drawImage(renderer.domElement, 0, 0, innerWidth, innerHeight);
+    done(copy.toDataURL());
+  };
+  viewer.set_dirty();
+})"""
+
+
 def picture(tab: Tab) -> np.ndarray:
     """What is drawn, without the cards over it."""
     image = pytest.importorskip("PIL.Image")
-    tab.ask(
-        "viewer.set_dirty(), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
-    )
-    data = base64.b64decode(tab.call("Page.captureScreenshot")["data"])
+    data = base64.b64decode(tab.ask(NEXT_PICTURE).partition(",")[2])
     return np.asarray(image.open(io.BytesIO(data)).convert("RGB"), dtype=float)[60:600, 450:980]
 
 
@@ -235,9 +247,9 @@ SWITCHES = {
 @needs_browser
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_shows_and_hides_its_group(seen: tuple[Session, Live, Tab], name: str) -> None:
-    session, _, tab = seen
+    session, live, tab = seen
     path, time, shown = SWITCHES[name]
-    show(session, tab, time or session.log[0].time)
+    show(live, tab, time or session.log[0].time)
     assert visible(tab, path) is shown
     first = picture(tab)
     tab.click(f"#show-{name}")
@@ -251,11 +263,11 @@ def test_a_switch_shows_and_hides_its_group(seen: tuple[Session, Live, Tab], nam
 
 @needs_browser
 def test_an_impulse_flashes_on_the_page_at_its_impact(seen: tuple[Session, Live, Tab]) -> None:
-    session, _, tab = seen
+    session, live, tab = seen
     violet = []
     landing = session.log[0].time
     for time in (0.9 * landing, landing, END):
-        show(session, tab, time)
+        show(live, tab, time)
         r, g, b = np.moveaxis(picture(tab), -1, 0)
         violet.append(int(((b > 1.3 * r) & (r > 1.3 * g)).sum()))
         assert visible(tab, "/world/impulses/lf") is (time == landing)
@@ -342,8 +354,7 @@ def test_moving_hills_are_seen_where_they_are(browser: Browser) -> None:
     with on_a_page(session) as live:
         tab = browser.open(live.address)
         tab.until("document.body.classList.contains('ready')")
-        session.seek(0.37)
-        show(session, tab, 0.37)
+        show(live, tab, 0.37)
         corners = tab.ask(
             """(() => {
               viewer.scene.updateMatrixWorld(true);

@@ -23,6 +23,7 @@ import umsgpack
 import viz_fakes as fakes
 from contactsim_viz import MeshcatViewer, export_html, export_png, motion, scene, shapes, snapshot
 from viz_fakes import needs_browser
+from viz_sessions import PATIENCE
 
 from contactsim.errors import InputError
 
@@ -399,5 +400,5 @@ def test_live_page_is_served_and_ends_with_ctrl_c(tmp_path):
         with urllib.request.urlopen(address) as answer:
             assert answer.read() == b"<html>hello</html>"
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said.strip()) == (0, "ended")

@@ -17,6 +17,21 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 PATIENCE = 60.0  # s, for a machine with much else to do
 GLANCE = 0.05  # s between two looks
 LARGEST = 64 * 2**20  # bytes of an answer
+PAINTED = "performance.getEntriesByType('paint').length > 0"  # before that, a browser may drop what is clicked
+# Where an element is when it stands still from one frame to the next; window.hit then tells what is clicked.
+AT_REST = """new Promise((done) => {
+  const found = document.querySelector(SELECTOR);
+  found.scrollIntoView({block: "nearest"});
+  const look = (before) => {
+    const {x, y, width, height} = found.getBoundingClientRect(), now = JSON.stringify([x, y, width, height]);
+    if (now === before) done({x, y, width, height});
+    else requestAnimationFrame(() => look(now));
+  };
+  const note = (event) => { window.hit = found.contains(event.target) ? "it" : "another"; };
+  window.hit = "";
+  addEventListener("click", note, {once: true, capture: true});
+  look("");
+})"""
 
 
 class Browser:
@@ -139,17 +154,25 @@ class Tab:
         return value
 
     def click(self, selector: str, along: float = 0.5) -> None:
-        """Press the mouse on an element, at a share of its width."""
-        box = self.ask(
-            f"(() => {{ const found = document.querySelector({json.dumps(selector)});"
-            " found.scrollIntoView({block: 'nearest'});"
-            " const {x, y, width, height} = found.getBoundingClientRect(); return {x, y, width, height}; })()"
-        )
+        """Press the mouse on an element, at a share of its width, and wait until the page has noticed."""
+        self.press(selector, along)()
+        assert self.until("window.hit") == "it", f"something else was there when {selector} was clicked"
+
+    def press(self, selector: str, along: float = 0.5) -> Callable[[], None]:
+        """Press the mouse on an element as soon as it stands still; what is returned lets go of it."""
+        self.call("Page.bringToFront")
+        self.until(PAINTED)
+        box = self.ask(AT_REST.replace("SELECTOR", json.dumps(selector)))
         assert box["width"] > 0, f"{selector} is not to be seen"
         at = {"x": box["x"] + along * box["width"], "y": box["y"] + box["height"] / 2}
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
-            self.call("Input.dispatchMouseEvent", type=kind, **at, **button)
+        button = {"button": "left", "clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
+        self.call("Input.dispatchMouseEvent", type="mousePressed", **at, **button)
+
+        def release() -> None:
+            self.call("Input.dispatchMouseEvent", type="mouseReleased", **at, **button)
+
+        return release
 
     def choose(self, selector: str, value: str) -> None:
         """Choose an option of a list, as its own menu does, which a browser without a window does not show."""

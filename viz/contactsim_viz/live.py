@@ -122,6 +122,11 @@ class Live:
     def __exit__(self, *given: object) -> None:
         self.close()
 
+    @property
+    def painted(self) -> int:
+        """Number of the last picture; the page tells the one that it has drawn."""
+        return self._picture[0]
+
     def _files(self) -> dict[str, tuple[bytes, str]]:
         title = html.escape(self.session.title or "contactsim")
         text = page.filled("live.html", {"@TITLE@": title, "@LEGEND@": page.legend(self._painter.scene)})
@@ -146,7 +151,8 @@ class Live:
         if (state := self._state_of_panel()) != self._of_panel:
             self._of_panel, self._panel = state, self._describe()
             self._panel_number += 1
-        self._picture = self._picture[0] + 1, _packed(moment, picture)
+        number = self._picture[0] + 1
+        self._picture = number, _packed(number, moment, picture)
 
     def _state_of_panel(self) -> tuple[Any, ...]:
         simulation = self.session.simulation
@@ -256,10 +262,11 @@ def _told(entry: Any) -> dict[str, Any]:
     return {"time": float(entry.time), "text": text, "own": entry.event is None}
 
 
-def _packed(moment: Any, picture: Picture) -> bytes:
+def _packed(number: int, moment: Any, picture: Picture) -> bytes:
     """A picture as the page reads it: kind, length of the head, head (JSON, padded to four bytes), rows (float32)."""
     energy = moment.energy
     head = {
+        "number": number,
         "time": moment.time,
         "start": moment.start,
         "head": moment.head,
