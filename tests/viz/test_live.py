@@ -392,6 +392,18 @@ def test_the_offline_page_plays_from_a_file_and_asks_nobody(browser: Browser, tm
     tab.close()
 
 
+def test_a_button_takes_a_press_during_which_its_icon_changes(browser: Browser, tmp_path: Path) -> None:
+    tab = browser.open(export_html(fakes.walk(fakes.hexapod()), tmp_path / "walk.html").as_uri())
+    tab.until(READY)
+    tab.click("#play")
+    tab.until("!viewer.animator.playing")
+    release = tab.press("#play")
+    tab.ask("set_icon(true), 1")
+    release()
+    tab.until("window.hit")
+    tab.close()
+
+
 def test_a_finished_run_plays_from_the_server_and_asks_nobody_else(browser: Browser, tmp_path: Path) -> None:
     page = export_html(fakes.walk(fakes.hexapod()), tmp_path / "walk.html").read_bytes()
     with Server({"/": (page, "text/html; charset=utf-8")}) as server:
