@@ -164,10 +164,9 @@ class Watch:
         """Where a guard fires in a step, by its samples until it is armed, and for certain after that."""
         times, values = seen.times, seen.values[:, guard]
         bounded = seen.bounds is not None and guard in seen.bounds.guards
-        lowest = (
-            dips(lambda t: float(self._at(segment, t)[guard]), segment, values) if seen.full and not bounded else []
-        )
-        highest = float(self._highest[guard])
+        highest, lowest = float(self._highest[guard]), list[float]()
+        if seen.full and not bounded:
+            lowest = dips(lambda t: float(self._at(segment, t)[guard]), segment, values)
         for k in range(1, len(times)):
             armed = highest > self.rounding[guard]
             if armed and bounded:
