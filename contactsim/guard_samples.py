@@ -67,11 +67,16 @@ def unresolved(values: Array) -> Array:
 
 
 def dipping(values: Array) -> Array:
-    """Between which places of GRID (., ng) the polynomials through samples (6, ng) are least, and close to zero."""
+    """Between which places of GRID (., ng) the polynomials through samples (6, ng) are least, and close to zero.
+
+    A guard that falls towards the end may turn there before its polynomial does.
+    """
     shown, slopes = TO_GRID @ values, TO_SLOPES @ values
     lowest = shown[:-1] + slopes[:-1] * np.diff(GRID)[:, None]
     slack = DIP * (values.max(axis=0) - values.min(axis=0))
-    return (slopes[:-1] < 0.0) & (slopes[1:] > 0.0) & (lowest <= slack)
+    turns = slopes[1:] > 0.0
+    turns[-1] = True
+    return (slopes[:-1] < 0.0) & turns & (lowest <= slack)
 
 
 def dips(guard: Callable[[float], float], segment: Segment, values: Array) -> list[float]:

@@ -12,7 +12,7 @@ from ...callbacks import Asking
 from ...errors import NoAdmissibleModeError
 from ...hybrid import Array
 from ..complementarity import broken, slips_without_motion
-from ..dynamics import OF_FORCE, contact_problem
+from ..dynamics import LEAST_FORCE, OF_FORCE, contact_problem
 from ..modes import ContactState, Mode, Phase, SystemMode, unit
 from ..painleve import indeterminate, sentence
 from ..problem.contact_problem import ContactProblem, ContactSolution
@@ -56,6 +56,7 @@ class ModeChoice:
         before = closed_forces(self._system, t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
         if "forces" in kinds.values():
             kinds = self._without_margin(mode, before) | dict(kinds)
+        kinds = self._at_apex(kinds, before)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
         with Asking("the contact law", type(self._law).__name__, t):
@@ -130,7 +131,7 @@ class ModeChoice:
 
     def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
         """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
-        zero = OF_FORCE * self._system.tolerances.force * max(float(np.abs(force).max()) for force in before.values())
+        zero = self._zero(before)
         kinds = {}
         for i, force in before.items():
             held = mode.contacts[i].mode is Mode.STICK and self._system.tangent_rows(i) > 0
@@ -139,6 +140,18 @@ class ModeChoice:
             elif held and self._system.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
                 kinds[i] = "cone"
         return kinds
+
+    def _at_apex(self, kinds: Mapping[int, str], before: Mapping[int, Array]) -> dict[int, str]:
+        """The same with "force" for a contact that is at the edge of its cone because it has no force any more."""
+        if "cone" not in kinds.values():
+            return dict(kinds)
+        zero = self._zero(before)
+        return {i: "force" if kind == "cone" and before[i][0] <= zero else kind for i, kind in kinds.items()}
+
+    def _zero(self, before: Mapping[int, Array]) -> float:
+        """The force that counts as none [N]: what a guard of forces may miss."""
+        largest = max(float(np.abs(force).max()) for force in before.values())
+        return OF_FORCE * self._system.tolerances.force * max(largest, LEAST_FORCE)
 
     def _guess(
         self,
@@ -155,10 +168,8 @@ class ModeChoice:
             touching = Mode.STICK if slip is None else Mode.SLIP
             direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
             guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
-            if kind == "cone" and np.any(before[i][1:]):
+            if kind == "cone":
                 direction = -np.array(unit(before[i][1:]))
-            elif kind == "cone":  # at the apex of its cone
-                guess = Mode.OPEN
             elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
                 guess = Mode.SLIP
             modes.append(guess)
