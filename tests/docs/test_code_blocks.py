@@ -90,6 +90,8 @@ class Reader:
         importlib.invalidate_caches()
 
     def _type(self, words: list[str]) -> None:
+        while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):  # a variable for one command
+            words = words[1:]
         if not words:
             return
         assert words[0] in PROGRAMS, f"nobody knows the program '{words[0]}'"

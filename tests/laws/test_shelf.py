@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from builders import TIGHT, G, single_body, sphere
+from contactsim_plugins.laws.coulomb import Coulomb
 from tolerances import PARAMETER
 
 import contactsim as cs
@@ -178,3 +179,14 @@ def test_a_slide_comes_closer_to_the_rigid_one_as_the_stiffness() -> None:
         soft = cs.simulate(cs.ContactSystem(robot, law=law), start, span).final
         errors.append(float(np.abs(np.concatenate([soft.q - rigid.q, soft.v - rigid.v])).max()))
     assert order(errors, stiffness) == pytest.approx(1.0, abs=RATE)
+
+
+def test_a_law_derived_from_coulomb_may_have_parameters_of_its_own() -> None:
+    class Own(cs.LawParameters):
+        share: float = 0.5
+
+    class Wet(Coulomb):
+        Parameters = Own
+
+    assert not Wet(share=0.2).jams
+    assert Coulomb(painleve="impact").jams

@@ -36,7 +36,8 @@ class Coulomb(RigidLaw):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        self.jams = self.parameters.painleve == "impact"
+        given = self.parameters  # a law derived from this one may have parameters of its own instead
+        self.jams = isinstance(given, CoulombParameters) and given.painleve == "impact"
 
     def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
         """Newton's impact law with Coulomb friction, all touching contacts together."""
