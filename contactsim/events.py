@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from .dips import Bottom, Bounds, Fall, first_fall
 from .errors import StepSizeError
-from .guard_samples import NODES, Samples, dipping, dips, quiet, unresolved
+from .guard_samples import NODES, Samples, dip_between, dipping, quiet, unresolved
 from .hybrid import Array, Flow, Look
 from .integrators import Segment, Stepper
 from .paths import path
@@ -164,19 +164,18 @@ class Watch:
         """Where a guard fires in a step, by its samples until it is armed, and for certain after that."""
         times, values = seen.times, seen.values[:, guard]
         bounded = seen.bounds is not None and guard in seen.bounds.guards
-        highest, lowest = float(self._highest[guard]), list[float]()
-        if seen.full and not bounded:
-            lowest = dips(lambda t: float(self._at(segment, t)[guard]), segment, values)
+        highest = float(self._highest[guard])
         for k in range(1, len(times)):
-            armed = highest > self.rounding[guard]
+            armed, before = highest > self.rounding[guard], float(times[k - 1])
             if armed and bounded:
-                return self._search(segment, seen, guard, float(times[k - 1]), until)
+                return self._search(segment, seen, guard, before, until)
             level = self._level(guard, highest)
-            dip = min((t for t in lowest if times[k - 1] < t <= times[k]), default=None)
-            if armed and dip is not None:
-                return Crossing(guard, float(times[k - 1]), dip, level)
             if values[k] <= level:
-                return Crossing(guard, float(times[k - 1]), float(times[k]), level)
+                return Crossing(guard, before, float(times[k]), level)
+            if armed and seen.full:
+                dip = dip_between(lambda t: float(self._at(segment, t)[guard]), segment, values, k)
+                if dip is not None:
+                    return Crossing(guard, float(times[np.searchsorted(times, dip) - 1]), dip, level)
             highest = max(highest, float(values[k]))
         return None
 

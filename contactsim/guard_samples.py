@@ -79,14 +79,14 @@ def dipping(values: Array) -> Array:
     return (slopes[:-1] < 0.0) & turns & (lowest <= slack)
 
 
-def dips(guard: Callable[[float], float], segment: Segment, values: Array) -> list[float]:
-    """Times at which a guard with samples (6,) is least in between, and not positive."""
-    found, last = [], len(GRID) - 1
-    for k in np.flatnonzero(dipping(values[:, None])).tolist():
-        shares = float(GRID[max(k - 1, 0)]), float(GRID[min(k + 2, last)])
+def dip_between(guard: Callable[[float], float], segment: Segment, values: Array, node: int) -> float | None:
+    """The first time between a node and the one before at which a guard with samples (6,) is least and not positive."""
+    places = np.flatnonzero(dipping(values[:, None])[:, 0] & (GRID[:-1] >= NODES[node - 1]) & (GRID[1:] <= NODES[node]))
+    for k in places.tolist():
+        shares = float(GRID[max(k - 1, 0)]), float(GRID[min(k + 2, len(GRID) - 1)])
         early, late = (segment.t0 + (segment.t1 - segment.t0) * share for share in shares)
         accuracy = {"xatol": LOWEST * (late - early)}
         best = minimize_scalar(guard, bounds=(early, late), method="bounded", options=accuracy)
         if best.fun <= 0.0:
-            found.append(float(best.x))
-    return found
+            return float(best.x)
+    return None
