@@ -40,6 +40,7 @@ TIME = 0.25  # of its run [s]
 DIRECTIONS, SHIFT = 3, 2e-5  # variations of its start that are followed by differences, and their size
 OF_RUN = 1e-5  # derivative of the run, relative to its largest entry
 TIGHT = Tolerances(rtol=1e-10, atol=1e-11)
+SPAN = 1e-3  # of a step for which bounds are asked [s]
 UNKNOWN = "no_such_parameter"
 
 
@@ -202,6 +203,30 @@ def _consistent(site: Site) -> Iterator[Finding]:
         site.terrain.near(t, points, radii)
 
 
+def _bounds(site: Site) -> Iterator[Finding]:
+    """What the search for the lowest gap within a step relies on: growth(), approach() and at_least()."""
+    radii = np.full(POINTS, 0.01)
+    for t, points, ground in site.looks():
+        growth = site.terrain.growth(t, SPAN, radii)
+        if growth is None:
+            return
+        for k, point in enumerate(points):
+            where = _place(point, t)
+            bend = float(np.linalg.norm(ground.hessian[k], 2)) - float(growth.curvature[k])
+            yield bend, f"growth().curvature is less than that of the distance by {bend:.3g} at {where}", {"time": t}
+            fast = abs(float(ground.distance_rate[k])) - growth.speed
+            yield fast, f"growth().speed is less than that of the distance by {fast:.3g} at {where}", {"time": t}
+            gap, gradient = site.terrain.approach(t, point, 0.0)
+            off = abs(gap - float(ground.distance[k]))
+            if gradient is not None:
+                off = max(off, float(np.abs(gradient - ground.gradient[k]).max()))
+                yield off, f"approach() is off surface() by {off:.3g} at {where}", {"time": t}
+        gaps = np.asarray(site.terrain.gaps(t, points, np.zeros(POINTS)), dtype=float)
+        least = site.terrain.at_least(gaps, np.zeros(POINTS))
+        high = float((least - np.abs(ground.distance))[gaps > 0.0].max(initial=0.0))
+        yield high, f"at_least() is more than the distance by {high:.3g} m at t = {t:.3g} s", {"time": t}
+
+
 def _parameters(site: Site) -> Iterator[Finding]:
     ground, t = site.terrain, float(site.instants[0])
     points = site.points(t)
@@ -267,6 +292,7 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
     "velocity of the ground": (_belt, DERIVATIVE),
     "third derivatives": (_third, DERIVATIVE),
     "gaps and heights": (_consistent, UNIT),
+    "bounds of gaps": (_bounds, UNIT),
     "parameters": (_parameters, 0.0),
     "a ball runs on it": (_runs, 0.0),
     "derivative of runs": (_derivative, OF_RUN),

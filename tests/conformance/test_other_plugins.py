@@ -358,6 +358,13 @@ class Faulty(cs.terrain.Sinusoid):
             values["distance_rate"] = found.distance_rate + 0.1
         return cs.terrain.Surface(**values)
 
+    def growth(self, t: float, duration: float, radii: Array) -> cs.terrain.Growth | None:
+        found = super().growth(t, duration, radii)
+        return found._replace(curvature=np.zeros(len(radii))) if self.fault == "growth" and found else found
+
+    def at_least(self, gaps: Array, radii: Array) -> Array:
+        return gaps + 0.01 if self.fault == "at_least" else super().at_least(gaps, radii)
+
     def heights(self, t: float, points: Array) -> Array | None:
         found = super().heights(t, points)
         return found + 0.01 if self.fault == "heights" and found is not None else found
@@ -369,6 +376,8 @@ GROUND_FAULTS: Mapping[str, tuple[cs.GroundTable, str, str]] = {
     "hessian": (Tilted(fault="hessian"), "Hessian", "the Hessian is the derivative of the normal"),
     "shape": (Tilted(fault="shape"), "finite answers", r"surface\(\).distance has the shape \(1,\)"),
     "rate": (Tilted(fault="rate"), "rates", "distance_rate differs from differences"),
+    "growth": (Tilted(fault="growth"), "bounds of gaps", r"growth\(\).curvature is less"),
+    "at_least": (Tilted(fault="at_least"), "bounds of gaps", r"at_least\(\) is more than the distance"),
     "heights": (Tilted(fault="heights"), "gaps and heights", r"points at heights\(\) are"),
 }
 
