@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from .dips import Bottom, Bounds, Fall, first_fall
 from .errors import StepSizeError
 from .guard_samples import NODES, Samples, dip_between, dipping, quiet, unresolved
-from .hybrid import Array, Flow, Look
+from .hybrid import Array, Flow, GuardBounds, Look
 from .integrators import Segment, Stepper
 from .paths import path
 from .tolerances import Tolerances
@@ -76,6 +76,7 @@ class Watch:
         self._highest = self.values.copy()
         smooth = flow.guard_smooth
         self._smooth = np.ones(len(self.values), dtype=bool) if smooth is None else smooth
+        self._certain, self._all_risen = np.zeros(len(self.values), dtype=bool), False
         self._samples: Samples | None = None
         self._first_values = self.values
         self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
@@ -97,10 +98,13 @@ class Watch:
         if not len(self.values):
             return [], None
         seen = self._sample(segment)
-        with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
-            if seen.full and np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
-                raise LandingError(segment)
-            suspects = np.flatnonzero(self._may_fire(seen))
+        suspects = self._reached(seen)
+        if seen.full:
+            with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
+                if np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
+                    raise LandingError(segment)
+                shown = (seen.values[1:].min(axis=0) <= 0.0) | dipping(seen.values).any(axis=0)
+            suspects = np.union1d(suspects, np.flatnonzero(shown & ~seen.certain))
         hits = [hit for guard in suspects if (hit := self._first(segment, seen, int(guard), until)) is not None]
         falls = [hit for hit in hits if isinstance(hit, Crossing)]
         bottom = min((hit.t for hit in hits if isinstance(hit, Bottom)), default=None)
@@ -121,13 +125,22 @@ class Watch:
             if self._flow.guards_follow:
                 self.values = self._at(segment, segment.t0)
             bounds = self._flow.guard_bounds(path(segment, self._tolerances)) if self._flow.bounded_guards else None
-            certain = np.zeros(len(self.values), dtype=bool)
-            if bounds is not None:
-                # What has hardly risen since the flow began is sampled: whether it fires hangs on how high it rises.
-                risen = self._highest - self._floor > AT_ONCE * self.rounding
-                certain[bounds.guards] = risen[bounds.guards]
+            certain = self._searched(bounds)
             self._samples = Samples(segment, *self._looks(segment, certain), certain, bounds)
         return self._samples
+
+    def _searched(self, bounds: GuardBounds | None) -> Array:
+        """Guards (ng,) with bounds; those that have hardly risen since the flow began are sampled all the same.
+
+        Whether such a guard fires hangs on how high it rises.
+        """
+        if bounds is None or self._all_risen:
+            return self._certain
+        risen = (self._highest - self._floor > AT_ONCE * self.rounding)[bounds.guards]
+        self._certain = np.zeros(len(self.values), dtype=bool)
+        self._certain[bounds.guards] = risen
+        self._all_risen = bool(risen.all())
+        return self._certain
 
     def _looks(self, segment: Segment, certain: Array) -> tuple[Array, Array]:
         """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain."""
@@ -145,20 +158,15 @@ class Watch:
     def _at(self, segment: Segment, t: float) -> Array:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
 
-    def _may_fire(self, seen: Samples) -> Array:
-        """Which guards have to be looked at closer (ng,)."""
-        values, found = seen.values, np.zeros(len(self.values), dtype=bool)
-        if seen.full:
-            found = (values[1:].min(axis=0) <= 0.0) | dipping(values).any(axis=0)
+    def _reached(self, seen: Samples) -> Array:
+        """Guards with bounds that could have been at zero between the ends of a step."""
         if seen.bounds is None:
-            return found
+            return np.empty(0, dtype=int)
         guards, speed, at_least, _ = seen.bounds
-        first, last = values[0, guards], values[-1, guards]
+        first, last = seen.values[0, guards], seen.values[-1, guards]
         if at_least is not None:
             first, last = at_least(first), at_least(last)
-        reached = first + last <= speed * (seen.segment.t1 - seen.segment.t0)
-        found[guards] = np.where(seen.certain[guards], reached, found[guards] | reached)
-        return found
+        return guards[first + last <= speed * (seen.segment.t1 - seen.segment.t0)]
 
     def _first(self, segment: Segment, seen: Samples, guard: int, until: float) -> Crossing | Bottom | None:
         """Where a guard fires in a step, by its samples until it is armed, and for certain after that."""

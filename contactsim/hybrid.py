@@ -91,7 +91,7 @@ class Path(NamedTuple):
         start: state at its start.
         moved: largest change of the state since then (dim,).
         rate: largest rate of the state (dim,).
-        error: by what the interpolated state may miss the true one (dim,).
+        error: () -> by what the interpolated state may miss the true one (dim,).
     """
 
     t: float
@@ -99,7 +99,7 @@ class Path(NamedTuple):
     start: Array
     moved: Array
     rate: Array
-    error: Array
+    error: Callable[[], Array]
 
 
 class GuardBounds(NamedTuple):

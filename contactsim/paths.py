@@ -17,8 +17,9 @@ def _basis853(s: Array) -> Array:
 
 
 _SHARES = np.linspace(0.0, 1.0, 2001)
-HIGHEST853 = _basis853(_SHARES).max(axis=1)
-STEEPEST853 = 1.001 * np.abs(np.gradient(_basis853(_SHARES), _SHARES, axis=1)).max(axis=1)  # by s
+_HIGHEST = _basis853(_SHARES).max(axis=1)
+_STEEPEST = 1.001 * np.abs(np.gradient(_basis853(_SHARES), _SHARES, axis=1)).max(axis=1)  # by s
+LARGEST853 = np.array([_HIGHEST, _STEEPEST])
 
 # Any other interpolant is a polynomial of no higher degree than that of LSODA, and known by as many points.
 DEGREE = 12
@@ -31,7 +32,10 @@ def path(segment: Segment, tolerances: Tolerances) -> Path:
     """Bounds of the way along a step."""
     moved, rate = _extent(segment)
     start = segment(segment.t0) if segment.start is None else segment.start
-    error = segment.miss * (tolerances.atol + tolerances.rtol * (np.abs(segment.origin) + moved))
+
+    def error() -> Array:
+        return segment.miss * (tolerances.atol + tolerances.rtol * (np.abs(segment.origin) + moved))
+
     return Path(segment.t0, segment.t1 - segment.t0, start, moved, rate, error)
 
 
@@ -45,8 +49,8 @@ def _extent(segment: Segment) -> tuple[Array, Array]:
         parts = [_extent(piece) for piece in chart.pieces]
         return np.sum([moved for moved, _ in parts], axis=0), np.max([rate for _, rate in parts], axis=0)
     if isinstance(chart, Interpolant853):
-        size = np.abs(chart.F)
-        return HIGHEST853 @ size, STEEPEST853 @ size / abs(chart.t - chart.t_old)
+        moved, slope = LARGEST853 @ np.abs(chart.F)
+        return moved, slope / abs(chart.t - chart.t_old)
     duration = segment.t1 - segment.t0
     values = np.array([chart(float(t)) for t in segment.t0 + duration * POINTS])
     moved = 2.0 * np.abs(TO_SERIES[1:] @ values).sum(axis=0)

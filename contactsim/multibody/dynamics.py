@@ -170,6 +170,8 @@ class RigidFlow(Flow):
         self._gap_contacts = np.array([i for kind, i in names if kind == "gap"], dtype=int)
         self._gap_bounds = self._mechanism.gap_bounds(self._gap_contacts) if "gap" in kinds else None
         self.bounded_guards = self._gap_bounds is not None
+        limits = self._gap_contacts - len(self._mechanism.names)
+        self._limits = limits if len(limits) and limits.min() >= 0 else None  # where all gaps are those of constraints
         self._other_guards = [(k, kind, i) for k, (kind, i) in enumerate(names) if kind != "gap"]
 
     # --- the contract of a flow -------------------------------------------------------------------------------
@@ -199,7 +201,9 @@ class RigidFlow(Flow):
         """Guard values in the order of `guard_names`."""
         q, v = self._system.q(x), self._system.v(x)
         values = np.empty(len(self.guard_names))
-        if len(self._gap_guards):
+        if self._limits is not None:
+            values[self._gap_guards] = self._mechanism.constraint_gaps(t, q)[self._limits]
+        elif len(self._gap_guards):
             values[self._gap_guards] = self._mechanism.gaps(t, q)[self._gap_contacts]
         if self._other_guards:
             motion = self.motion(t, x) if self._needs_motion else None

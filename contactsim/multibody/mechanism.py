@@ -67,7 +67,7 @@ class JointPath(NamedTuple):
         duration: of the step [s].
         q: configuration at its start (nq,).
         speed, acceleration: largest absolute values on the way (nv,).
-        error: by what a configuration on the way may be off, along tangent directions (nv,).
+        error: () -> by what a configuration on the way may be off, along tangent directions (nv,).
     """
 
     t: float
@@ -75,14 +75,14 @@ class JointPath(NamedTuple):
     q: Array
     speed: Array
     acceleration: Array
-    error: Array
+    error: Callable[[], Array]
 
     @staticmethod
     def of(path: Path, q: Array, v: Array) -> JointPath:
         """Of the path of a state (q, v, ...), whose tangent vectors are (dq, dv, ...)."""
         nv = len(v)
-        motion = slice(nv, 2 * nv)
-        return JointPath(path.t, path.duration, q, np.abs(v) + path.moved[motion], path.rate[motion], path.error[:nv])
+        speed, acceleration = np.abs(v) + path.moved[nv : 2 * nv], path.rate[nv : 2 * nv]
+        return JointPath(path.t, path.duration, q, speed, acceleration, lambda: path.error()[:nv])
 
 
 class GapBounds(NamedTuple):
@@ -146,6 +146,10 @@ class ContactMechanism(ABC):
     @abstractmethod
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) of all contacts to the ground [m]."""
+
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Those of the further constraints alone (len(constraint_names),)."""
+        return self.gaps(t, q)[len(self.names) :]
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """How fast the gaps of some contacts (k,), in rising order, can change along a path; None: nothing is known."""

@@ -90,7 +90,7 @@ def test_gaps_keep_to_their_bounds(robot: str, ground: str, seed: int) -> None:
     mechanism = system.mechanism
     q = mechanism.space.integrate(pin.neutral(system.robot.model), rng.uniform(-0.6, 0.6, mechanism.nv))
     v, a = rng.normal(size=mechanism.nv), 10.0 * rng.normal(size=mechanism.nv)
-    path = JointPath(0.0, DURATION, q, np.abs(v) + DURATION * np.abs(a), np.abs(a), np.zeros(mechanism.nv))
+    path = JointPath(0.0, DURATION, q, np.abs(v) + DURATION * np.abs(a), np.abs(a), lambda: np.zeros(mechanism.nv))
     find = mechanism.gap_bounds(np.arange(len(mechanism.all_names)))
     assert find is not None
     bounds = find(path)
@@ -134,7 +134,7 @@ def test_a_bound_is_met_by_a_point_on_a_turning_arm() -> None:
     model.addFrame(pin.Frame("rod", joint, pin.SE3.Identity(), pin.FrameType.BODY))
     robot = cs.Robot(model, contacts=[cs.ContactPoint("rod", offset=(0.0, 0.0, -0.5))])
     mechanism = cs.ContactSystem(robot, terrain=cs.terrain.Flat(-1.0)).mechanism
-    path = JointPath(0.0, 0.1, np.zeros(1), np.array([3.0]), np.zeros(1), np.array([1e-9]))
+    path = JointPath(0.0, 0.1, np.zeros(1), np.array([3.0]), np.zeros(1), lambda: np.array([1e-9]))
     find = mechanism.gap_bounds(np.array([0]))
     assert find is not None
     bounds = find(path)

@@ -147,9 +147,11 @@ class BoundRobot(ContactMechanism):
         with Asking("the ground", ground, t):
             gaps = self._terrain.gaps(t, centres, self._radius)
         gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
-        if not self._limits:
-            return gaps
-        return np.concatenate([gaps, self._limit_signs * (q[self._limit_q] - self._limit_bounds)])
+        return np.concatenate([gaps, self.constraint_gaps(t, q)]) if self._limits else gaps
+
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Distances of the joints to their limits [rad, m]."""
+        return self._limit_signs * (q[self._limit_q] - self._limit_bounds)
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds from the joints' motion and from that of the ground: |c''| + curvature |c'|^2."""
@@ -166,7 +168,7 @@ class BoundRobot(ContactMechanism):
 
         def bounds(path: JointPath) -> GapBounds:
             if not len(points):
-                return GapBounds(path.speed[joints], None, lambda: (path.acceleration[joints], path.error[joints]))
+                return GapBounds(path.speed[joints], None, lambda: (path.acceleration[joints], path.error()[joints]))
             ground = terrain.growth(path.t, path.duration, radii)
             assert ground is not None
             sway = Sway(reach, path)
@@ -175,7 +177,7 @@ class BoundRobot(ContactMechanism):
             def closer() -> tuple[Array, Array]:
                 bend = sway.accelerations(hosts, arms) + ground.acceleration + ground.curvature * speed * speed
                 error = sway.errors().speeds(hosts, arms)
-                return np.append(bend, path.acceleration[joints]), np.append(error, path.error[joints])
+                return np.append(bend, path.acceleration[joints]), np.append(error, path.error()[joints])
 
             return GapBounds(np.append(speed, path.speed[joints]), None if flat else at_least, closer)
 

@@ -340,6 +340,10 @@ class ClosedMechanism(ContactMechanism):
         """Distances (nc,) of all contacts to the ground [m]."""
         return self._open.gaps(t, q)
 
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Distances of the joints to their limits [rad, m]."""
+        return self._open.constraint_gaps(t, q)
+
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """How fast gaps can change along a path."""
         return self._open.gap_bounds(contacts)

@@ -65,7 +65,7 @@ class Sway:
 
     def errors(self) -> Sway:
         """As a velocity, what the path's error moves: to first order, which is all that matters of an error."""
-        return Sway(self._reach, self._path._replace(speed=self._path.error, duration=0.0))
+        return Sway(self._reach, self._path._replace(speed=self._path.error(), duration=0.0))
 
 
 class Reach:

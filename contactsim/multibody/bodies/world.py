@@ -85,6 +85,10 @@ class BoundWorld(ContactMechanism):
         """Distances to the ground, between bodies [m], then of the joints to their limits."""
         return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
 
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Distances of the joints to their limits [rad, m]."""
+        return self._ground.constraint_gaps(t, q)
+
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of gaps to the ground, between bodies, and of the limits."""
         grounded, chosen, _ = self._split(tuple(contacts.tolist()))
