@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from scipy.integrate import DenseOutput
 
 from .hybrid import Array, Path
 from .integrators import Chain, Interpolant853, Segment
@@ -52,6 +53,7 @@ def _extent(segment: Segment) -> tuple[Array, Array]:
         moved, slope = LARGEST853 @ np.abs(chart.F)
         return moved, slope / abs(chart.t - chart.t_old)
     duration = segment.t1 - segment.t0
-    values = np.array([chart(float(t)) for t in segment.t0 + duration * POINTS])
+    times = segment.t0 + duration * POINTS
+    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(float(t)) for t in times])
     moved = 2.0 * np.abs(TO_SERIES[1:] @ values).sum(axis=0)
     return moved, np.abs(TO_SLOPES @ values).sum(axis=0) / duration
