@@ -16,7 +16,7 @@ from common import fastest, line
 
 import numpy as np  # isort: skip - after common, which sets the number of threads
 
-from contactsim.formulas import bouligand
+from contactsim.derivatives.saltation import bouligand
 
 D, M, N = 24, 1000, 12
 SIZES = (3, 4, 6, 8, 12, 16, 24)

@@ -14,8 +14,8 @@ import numpy as np
 from common import fastest, line
 from contactsim_plugins.laws.poisson import Poisson
 
-from contactsim.multibody.complementarity import ContactProblem, solve
-from contactsim.multibody.impacts import newton
+from contactsim.contact.impact import newton
+from contactsim.contact.stick_slip_choice import ContactProblem, solve
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 PROBLEMS = 6

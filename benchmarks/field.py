@@ -13,7 +13,7 @@ import pinocchio as pin
 from common import fastest, line, solo12
 
 import contactsim as cs
-from contactsim.multibody.modes import ContactState, Phase, SystemMode
+from contactsim.contact.modes import ContactState, Phase, SystemMode
 
 CALLS = 100
 ROBOT = solo12(point_feet=True)

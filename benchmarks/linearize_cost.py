@@ -18,7 +18,7 @@ from rolling_sphere import ball
 from run import END, scene, simulate
 
 import contactsim as cs
-from contactsim.scene import assemble, build
+from contactsim.io.scene import assemble, build
 
 ROUNDS = 3
 TILT = np.array([0.02, -0.03, 0.0])  # of the body about its own axes [rad]

@@ -15,7 +15,7 @@ import numpy as np
 from common import fastest, line, solo12
 
 import contactsim as cs
-from contactsim.multibody.dynamics import RigidFlow
+from contactsim.contact_dynamics.rigid_flow import RigidFlow
 
 DROP, END, ROUNDS = 0.3, 2.0, 25
 Call = tuple[Any, float, np.ndarray]  # mode, time, state

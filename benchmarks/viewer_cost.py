@@ -23,8 +23,8 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 import contactsim as cs
-from contactsim import scene
-from contactsim.session import Moment, Session
+from contactsim.io import scene
+from contactsim.viewing.session import Moment, Session
 
 END, ROUNDS = 1.0, 10  # s of the run, and how often
 PICTURE = b"\x01\0\0\0"  # how the message of a picture begins

@@ -15,8 +15,8 @@ from common import line
 from contactsim_viz.live import Live
 
 import contactsim as cs
-from contactsim import scene
-from contactsim.session import Session
+from contactsim.io import scene
+from contactsim.viewing.session import Session
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "viz"))
 from viz_browser import Browser

@@ -23,40 +23,40 @@ _HOMES = {
     "SimulationError": "errors",
     "StepSizeError": "errors",
     "TransversalityError": "errors",
-    "bouligand": "formulas",
-    "bouligand_pieces": "formulas",
-    "saltation_matrix": "formulas",
-    "Euclidean": "hybrid",
-    "Finding": "hybrid",
-    "Flow": "hybrid",
-    "Filippov": "filippov",
-    "HybridSystem": "hybrid",
-    "Manifold": "hybrid",
-    "Transition": "hybrid",
-    "Tolerances": "tolerances",
-    "Boundary": "model",
-    "Chart": "model",
-    "Model": "model",
-    "ModelParameters": "model",
-    "ModelState": "model",
-    "check_jacobians": "model",
-    "load_model": "model",
-    "Session": "session",
-    "Simulation": "simulation",
-    "simulate": "simulation",
-    "Arc": "trajectory",
-    "Event": "trajectory",
-    "Status": "trajectory",
-    "Trajectory": "trajectory",
-    "CompliantLaw": "contracts",
-    "CompliantPoint": "contracts",
-    "ContactLaw": "contracts",
-    "EventDerivative": "contracts",
-    "GroundTable": "contracts",
-    "LawParameters": "contracts",
-    "RigidLaw": "contracts",
-    "Linearization": "linearization",
-    "linearize": "linearization",
+    "bouligand": "derivatives.saltation",
+    "bouligand_pieces": "derivatives.saltation",
+    "saltation_matrix": "derivatives.saltation",
+    "Euclidean": "hybrid.manifold",
+    "Finding": "hybrid.flow",
+    "Flow": "hybrid.flow",
+    "Filippov": "hybrid.filippov",
+    "HybridSystem": "hybrid.system",
+    "Manifold": "hybrid.manifold",
+    "Transition": "hybrid.system",
+    "Tolerances": "hybrid.tolerances",
+    "Boundary": "hybrid.charts",
+    "Chart": "hybrid.charts",
+    "Model": "hybrid.charts",
+    "ModelParameters": "hybrid.charts",
+    "ModelState": "hybrid.charts",
+    "check_jacobians": "hybrid.charts",
+    "load_model": "hybrid.charts",
+    "Session": "viewing.session",
+    "Simulation": "hybrid.simulate",
+    "simulate": "hybrid.simulate",
+    "Arc": "hybrid.trajectory",
+    "Event": "hybrid.trajectory",
+    "Status": "hybrid.outcomes",
+    "Trajectory": "hybrid.trajectory",
+    "CompliantLaw": "contact.laws",
+    "CompliantPoint": "contact.laws",
+    "ContactLaw": "contact.laws",
+    "EventDerivative": "derivatives.contract",
+    "GroundTable": "io.ground_table",
+    "LawParameters": "contact.laws",
+    "RigidLaw": "contact.laws",
+    "Linearization": "derivatives.linearize",
+    "linearize": "derivatives.linearize",
     "PeriodicOrbit": "analysis.periodic_orbit",
     "find_periodic_orbit": "analysis.orbits",
     "lyapunov_exponents": "analysis.lyapunov",
@@ -68,19 +68,19 @@ _HOMES = {
     "Sampled": "multibody.controllers",
     "Gap": "multibody.mechanism",
     "Mechanism": "multibody.mechanism",
-    "LoopClosure": "multibody.bodies.loops",
-    "Mode": "multibody.modes",
-    "ContactPoint": "multibody.parts.contact_point",
-    "ContactPair": "multibody.bodies.pairs",
-    "Solid": "multibody.bodies.solids",
+    "LoopClosure": "multibody.loops",
+    "Mode": "contact.modes",
+    "ContactPoint": "multibody.contact_point",
+    "ContactPair": "multibody.geometry.pairs",
+    "Solid": "multibody.geometry.solids",
     "Robot": "multibody.robot",
     "load_robot": "multibody.catalogue",
-    "ContactSystem": "multibody.system",
-    "State": "multibody.system",
-    "export_html": "look",
-    "export_mp4": "look",
-    "export_png": "look",
-    "view": "look",
+    "ContactSystem": "contact_dynamics.contact_system",
+    "State": "contact_dynamics.contact_system",
+    "export_html": "viewing.viewers",
+    "export_mp4": "viewing.viewers",
+    "export_png": "viewing.viewers",
+    "view": "viewing.viewers",
 }
 _MODULES = {"terrain": "multibody.terrain"}
 
@@ -92,15 +92,12 @@ if TYPE_CHECKING:
     from .analysis.periodic_orbit import PeriodicOrbit
     from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
-    from .contracts import (
-        CompliantLaw,
-        CompliantPoint,
-        ContactLaw,
-        EventDerivative,
-        GroundTable,
-        LawParameters,
-        RigidLaw,
-    )
+    from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
+    from .contact.modes import Mode
+    from .contact_dynamics.contact_system import ContactSystem, State
+    from .derivatives.contract import EventDerivative
+    from .derivatives.linearize import Linearization, linearize
+    from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (
         CallbackError,
         CheckError,
@@ -115,27 +112,27 @@ if TYPE_CHECKING:
         StepSizeError,
         TransversalityError,
     )
-    from .filippov import Filippov
-    from .formulas import bouligand, bouligand_pieces, saltation_matrix
-    from .hybrid import Euclidean, Finding, Flow, HybridSystem, Manifold, Transition
-    from .linearization import Linearization, linearize
-    from .look import export_html, export_mp4, export_png, view
-    from .model import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
+    from .hybrid.charts import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model
+    from .hybrid.filippov import Filippov
+    from .hybrid.flow import Finding, Flow
+    from .hybrid.manifold import Euclidean, Manifold
+    from .hybrid.outcomes import Status
+    from .hybrid.simulate import Simulation, simulate
+    from .hybrid.system import HybridSystem, Transition
+    from .hybrid.tolerances import Tolerances
+    from .hybrid.trajectory import Arc, Event, Trajectory
+    from .io.ground_table import GroundTable
     from .multibody import terrain
-    from .multibody.bodies.loops import LoopClosure
-    from .multibody.bodies.pairs import ContactPair
-    from .multibody.bodies.solids import Solid
     from .multibody.catalogue import load_robot
+    from .multibody.contact_point import ContactPoint
     from .multibody.controllers import PD, Controller, Sampled
+    from .multibody.geometry.pairs import ContactPair
+    from .multibody.geometry.solids import Solid
+    from .multibody.loops import LoopClosure
     from .multibody.mechanism import Gap, Mechanism
-    from .multibody.modes import Mode
-    from .multibody.parts.contact_point import ContactPoint
     from .multibody.robot import Robot
-    from .multibody.system import ContactSystem, State
-    from .session import Session
-    from .simulation import Simulation, simulate
-    from .tolerances import Tolerances
-    from .trajectory import Arc, Event, Status, Trajectory
+    from .viewing.session import Session
+    from .viewing.viewers import export_html, export_mp4, export_png, view
 
 
 def __getattr__(name: str) -> Any:

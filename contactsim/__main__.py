@@ -1,6 +1,6 @@
 """``python -m contactsim`` is the `contactsim` command."""
 
-from .cli import main
+from .cli.command import main
 
 if __name__ == "__main__":
     main()

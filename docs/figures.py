@@ -202,7 +202,7 @@ def held(system: cs.ContactSystem, state: cs.State, options: dict[str, Any]) -> 
 
 def scatters() -> plt.Figure:
     """The walker's velocities around its first heel strike: simulated, with and without the saltation matrix."""
-    from contactsim import scene
+    from contactsim.io import scene
 
     built = scene.build(scene.parse('robot = {name = "biped"}'))
     system, options = built.system, built.options

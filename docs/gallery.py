@@ -19,7 +19,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import contactsim as cs
-from contactsim import cli, job
+from contactsim.cli import command as cli
+from contactsim.cli import job
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "gallery"

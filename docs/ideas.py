@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import contactsim as cs
-from contactsim import scene
+from contactsim.io import scene
 
 HERE = Path(__file__).parent
 Array = np.ndarray

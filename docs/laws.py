@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import contactsim as cs
-from contactsim import registry
+from contactsim.common import registry
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "laws")]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contactsim.multibody.complementarity import ContactProblem
-from contactsim.multibody.modes import Mode
+from contactsim.contact.modes import Mode
+from contactsim.contact.stick_slip_choice import ContactProblem
 
 Array = np.ndarray
 EPS = 1e-9  # relative: what counts as zero when a candidate is judged

@@ -7,8 +7,9 @@ import pytest
 from test_hybrid_systems import Ball
 
 import contactsim as cs
-from contactsim import scene, simulation
-from contactsim.multibody.contacts import bounces
+from contactsim.contact_dynamics import zeno as bounces
+from contactsim.hybrid import simulate as simulation
+from contactsim.io import scene
 
 G = 9.81
 LIMIT = 1e-8  # s, of the time at which the last bounce comes

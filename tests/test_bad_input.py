@@ -15,7 +15,7 @@ import pytest
 from builders import box, planar_mechanism, point_mass, single_body, sphere
 
 import contactsim as cs
-from contactsim import registry
+from contactsim.common import registry
 
 
 @contextmanager

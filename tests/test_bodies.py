@@ -11,9 +11,9 @@ import pytest
 from builders import TIGHT, G, impacts, unit
 
 import contactsim as cs
-from contactsim.differences import tangent_derivative
-from contactsim.multibody.bodies.merge import JointControllers
-from contactsim.multibody.bodies.solids import RIM
+from contactsim.hybrid.differences import tangent_derivative
+from contactsim.multibody.geometry.solids import RIM
+from contactsim.multibody.merge import JointControllers
 
 Array = np.ndarray
 

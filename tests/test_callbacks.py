@@ -12,8 +12,8 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
-from contactsim.contracts import CompliantPoint
-from contactsim.multibody.ground.surface import Surface
+from contactsim.contact.laws import CompliantPoint
+from contactsim.multibody.terrain.surface import Surface
 
 Array = np.ndarray
 LATE = 0.1  # s, when the functions begin to fail

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contactsim.dips import LOOKS, Bottom, Bounds, Fall, first_fall
-from contactsim.hybrid import Look
+from contactsim.hybrid.flow import Look
+from contactsim.hybrid.guard_minima import LOOKS, Bottom, Bounds, Fall, first_fall
 
 Function = Callable[[float], float]
 NO_ERROR: Callable[[float], float] = lambda t: 0.0  # noqa: E731

@@ -7,7 +7,7 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
-from contactsim.hybrid import CLOCK
+from contactsim.hybrid.system import CLOCK
 
 HEIGHT = 0.1  # m, from which the mass falls
 LANDING = np.sqrt(2.0 * HEIGHT / 9.81)  # s

@@ -11,9 +11,10 @@ from builders import point_mass
 from test_accumulation import LIMIT, bouncer, limit_of
 
 import contactsim as cs
-from contactsim.events import Watch
-from contactsim.hybrid import Array, Transition
-from contactsim.multibody.modes import Phase
+from contactsim.common.arrays import Array
+from contactsim.contact.modes import Phase
+from contactsim.hybrid.event_location import Watch
+from contactsim.hybrid.system import Transition
 
 G = 9.81
 

@@ -19,8 +19,8 @@ import pytest
 from builders import box, sphere, unit
 
 import contactsim as cs
-from contactsim.differences import tangent_derivative
-from contactsim.hybrid import CLOCK
+from contactsim.hybrid.differences import tangent_derivative
+from contactsim.hybrid.system import CLOCK
 
 Array = np.ndarray
 

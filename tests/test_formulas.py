@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from contactsim.derivatives.saltation import BouligandRepresentation, bouligand, bouligand_pieces, saltation_matrix
 from contactsim.errors import InputError, NonDifferentiableError, TransversalityError
-from contactsim.formulas import BouligandRepresentation, bouligand, bouligand_pieces, saltation_matrix
 
 # What is compared, and why the figure is what it is; all arrays are of the order of 1.
 CLOSED_FORM = 1e-12  # a dozen operations from the same data

@@ -9,7 +9,8 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
-from contactsim.hybrid import Array, Transition
+from contactsim.common.arrays import Array
+from contactsim.hybrid.system import Transition
 
 
 class Parabola(cs.HybridSystem):

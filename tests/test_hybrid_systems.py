@@ -10,7 +10,7 @@ from builders import point_mass
 from scipy.optimize import brentq
 
 import contactsim as cs
-from contactsim.integrators import Stepper
+from contactsim.hybrid.stepper import Stepper
 
 G = 9.81
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import contactsim as cs
-from contactsim import initfile
+from contactsim.io import initfile
 
 EXAMPLES = sorted((Path(contactsim_plugins.models.__file__).parent / "examples").glob("*.rc"))
 ENERGY = 1e-8  # relative, along the example of the manual's leg

@@ -12,7 +12,7 @@ from builders import TIGHT, planar_mechanism, point_mass, random_tree, sphere
 from tolerances import PARAMETER
 
 import contactsim as cs
-from contactsim import scene
+from contactsim.io import scene
 
 Array = np.ndarray
 STEP = 1e-3  # of a parameter in differences of runs, relative to its size or, where it is smaller, to one

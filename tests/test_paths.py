@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import contactsim as cs
-from contactsim.hybrid import Array, Euclidean
-from contactsim.integrators import METHODS, Segment, Stepper
-from contactsim.paths import path
+from contactsim.common.arrays import Array
+from contactsim.hybrid.integrators import METHODS
+from contactsim.hybrid.manifold import Euclidean
+from contactsim.hybrid.segments import Segment
+from contactsim.hybrid.step_bounds import path
+from contactsim.hybrid.stepper import Stepper
 
 ROUNDING = 1e-15  # of states of about one
 TOLERANCES = cs.Tolerances(rtol=1e-6, atol=1e-8, max_step=0.1)

@@ -19,7 +19,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 - behind the choice of the backend
 from matplotlib.colors import to_hex  # noqa: E402
 
-from contactsim import plots  # noqa: E402
+from contactsim.viewing import plots  # noqa: E402
 
 LANDING = np.sqrt(2.0 * 0.05 / G)
 

@@ -12,7 +12,9 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
-from contactsim import cli, registry, scene
+from contactsim.cli import command as cli
+from contactsim.common import registry
+from contactsim.io import scene
 
 Install = Callable[..., None]
 

@@ -21,8 +21,8 @@ from builders import (
 )
 
 import contactsim as cs
-from contactsim.multibody.complementarity import ContactProblem, solve
-from contactsim.multibody.modes import Mode
+from contactsim.contact.modes import Mode
+from contactsim.contact.stick_slip_choice import ContactProblem, solve
 
 DATA = Path(__file__).parent / "data"
 

@@ -29,7 +29,7 @@ from reference_systems import (
 )
 
 import contactsim as cs
-from contactsim.differences import derivative
+from contactsim.hybrid.differences import derivative
 
 # A run and its variations with TIGHT tolerances are good to about 1e-12; resets without a derivative are differenced.
 MATRIX = 2e-10  # entries of saltation and flow matrices, of size up to 12, published with 12 to 15 digits

@@ -9,7 +9,7 @@ import pytest
 from test_filippov import START, Oscillator
 
 import contactsim as cs
-from contactsim import scene
+from contactsim.io import scene
 
 HALF, END = 0.15, 0.3  # s
 

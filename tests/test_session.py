@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import contactsim as cs
-from contactsim import scene
-from contactsim.controls import controls
+from contactsim.contact.modes import Mode
 from contactsim.errors import InputError
-from contactsim.multibody.modes import Mode
-from contactsim.session import Moment, Session
+from contactsim.io import scene
+from contactsim.viewing.session import Moment, Session
+from contactsim.viewing.session_controls import controls
 
 Step = Callable[[Session], None]
 RELATIVE = 1e-5  # of a derivative of runs with different steps

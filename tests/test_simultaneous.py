@@ -13,8 +13,8 @@ from planar_biped import Biped
 from touchdowns import FINE, FLIGHT, TouchDown, biped, box, flown, on_ground, one_sided, tripod, trot
 
 import contactsim as cs
-from contactsim import registry
-from contactsim.linearization import Linearization
+from contactsim.common import registry
+from contactsim.derivatives.linearize import Linearization
 
 Array = np.ndarray
 VARIATION = cs.Tolerances(rtol=1e-10, atol=1e-12)

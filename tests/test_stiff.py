@@ -10,8 +10,8 @@ from builders import sphere
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
-from contactsim.collocation import MATRIX, NODES, STAGES
-from contactsim.stiff import ESTIMATE, MODES, Radau9
+from contactsim.hybrid.integrators.collocation import MATRIX, NODES, STAGES
+from contactsim.hybrid.integrators.radau9 import ESTIMATE, MODES, Radau9
 
 Array = np.ndarray
 FREQUENCY = 2.0  # of an oscillator, rad/s

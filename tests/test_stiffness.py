@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import contactsim as cs
-from contactsim.stiffness import stiffness_note
+from contactsim.hybrid.stiffness import stiffness_note
 
 
 def damped(rate: float, integrator: str, time: float = 1.0) -> cs.Trajectory:

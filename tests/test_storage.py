@@ -13,9 +13,13 @@ from builders import G, planar_mechanism, point_mass, sphere
 from tolerances import DERIVATIVE, STORED
 
 import contactsim as cs
-from contactsim import dense, scene, storage
-from contactsim.hybrid import Euclidean, Flow, HybridSystem, Manifold, Transition
-from contactsim.integrators import Chain, Segment
+from contactsim.hybrid.flow import Flow
+from contactsim.hybrid.manifold import Euclidean, Manifold
+from contactsim.hybrid.segments import Chain, Segment
+from contactsim.hybrid.system import HybridSystem, Transition
+from contactsim.io import dense_output as dense
+from contactsim.io import netcdf as storage
+from contactsim.io import scene
 
 
 def same(one: cs.Trajectory, other: cs.Trajectory, seed: int = 0) -> None:

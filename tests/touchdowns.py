@@ -15,7 +15,7 @@ from contactsim_robots.hexapod import LEGS, inverse_kinematics
 from planar_biped import Biped
 
 import contactsim as cs
-from contactsim import registry
+from contactsim.common import registry
 
 Array = np.ndarray
 FINE = cs.Tolerances(rtol=1e-11, atol=1e-12)

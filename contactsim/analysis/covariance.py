@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arrays import Array
+from ..derivatives.variational import ArcVariation
 from ..errors import InputError
-from ..hybrid import Array
-from ..variation import ArcVariation
 from .matrices import Weight, symmetric, weight
 from .walk import along, legs, stacked
 
 if TYPE_CHECKING:
-    from ..linearization import Linearization
+    from ..derivatives.linearize import Linearization
 
 Noise = Array | Callable[[float], Array]
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..common.arrays import Array
+from ..derivatives.linearize import EventLinearization, Linearization, linearize
 from ..errors import InputError
-from ..hybrid import Array
-from ..linearization import EventLinearization, Linearization, linearize
-from ..trajectory import Trajectory
+from ..hybrid.trajectory import Trajectory
 
 LOST = 1e-13  # a direction that keeps less than this share of the fastest one's length is taken away
 

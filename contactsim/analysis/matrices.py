@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..common.arrays import Array
 from ..errors import InputError
-from ..hybrid import Array
 
 ROUNDING = 1e-10  # asymmetry, or a negative eigenvalue, that rounding explains, relative to the largest entry
 

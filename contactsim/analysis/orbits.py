@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferentiableError
-from ..hybrid import HybridSystem
-from ..tolerances import Tolerances
+from ..hybrid.system import HybridSystem
+from ..hybrid.tolerances import Tolerances
 from .periodic_orbit import PeriodicOrbit
 from .shooting import Section, Shooting, Shot, Symmetry
 

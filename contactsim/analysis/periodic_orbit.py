@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..hybrid import Array, HybridSystem
-from ..linearization import Linearization
-from ..trajectory import Trajectory
+from ..common.arrays import Array
+from ..derivatives.linearize import Linearization
+from ..hybrid.system import HybridSystem
+from ..hybrid.trajectory import Trajectory
 
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arrays import Array
+from ..derivatives.variational import ArcVariation
 from ..errors import InputError
-from ..hybrid import Array
-from ..trajectory import Trajectory
-from ..variation import ArcVariation
+from ..hybrid.trajectory import Trajectory
 from .matrices import Weight, symmetric, weight
 from .walk import Leg, along, legs, stacked
 
 if TYPE_CHECKING:
-    from ..linearization import EventLinearization, Linearization
+    from ..derivatives.linearize import EventLinearization, Linearization
 
 Weighting = Array | Callable[[float], Array]
 

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..differences import map_derivative, tangent_derivative
+from ..common.arrays import Array
+from ..derivatives.linearize import Linearization, linearize
 from ..errors import ContactSimError, ConvergenceError, InputError
-from ..hybrid import Array, Euclidean, Flow, HybridSystem, Manifold
-from ..linearization import Linearization, linearize
-from ..simulation import simulate
-from ..tolerances import TINY, Tolerances
-from ..trajectory import Trajectory
+from ..hybrid.differences import map_derivative, tangent_derivative
+from ..hybrid.flow import Flow
+from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.simulate import simulate
+from ..hybrid.system import HybridSystem
+from ..hybrid.tolerances import TINY, Tolerances
+from ..hybrid.trajectory import Trajectory
 from .periodic_orbit import PeriodicOrbit
 
 RANK = 1e-7  # singular values of Newton's matrix below this, relative to its largest, belong to neutral directions

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..common.arrays import Array
+from ..derivatives.variational import ArcVariation
 from ..errors import InputError
-from ..hybrid import Array
-from ..variation import ArcVariation
 from .matrices import symmetric
 
 if TYPE_CHECKING:
-    from ..linearization import EventLinearization, Linearization
+    from ..derivatives.linearize import EventLinearization, Linearization
 
 SAMPLES = 120  # times of a spread, where none are given
 THIN = 1e-9  # of the largest singular value, below which directions do not count

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from ..common.arrays import Array
 from ..errors import InputError
-from ..hybrid import Array, Euclidean
+from ..hybrid.manifold import Euclidean
+from ..hybrid.trajectory import Arc
 from ..multibody.controllers import Controller
-from ..trajectory import Arc
 from .riccati import Policy, Riccati
 
 if TYPE_CHECKING:
-    from ..multibody.system import ContactSystem
+    from ..contact_dynamics.contact_system import ContactSystem
 
 REACH = 0.25  # how far an arc is continued past its events, relative to its length
 JUMP = 1e-6  # a state that changes less than this at an event does not jump there

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from ..common.arrays import Array
+from ..derivatives.variational import ArcVariation
 from ..errors import InputError, SimulationError
-from ..hybrid import Array
-from ..integrators import method
-from ..trajectory import Arc
-from ..variation import ArcVariation
+from ..hybrid.integrators import method
+from ..hybrid.trajectory import Arc
 
 if TYPE_CHECKING:
-    from ..linearization import EventLinearization, Linearization
+    from ..derivatives.linearize import EventLinearization, Linearization
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 if TYPE_CHECKING:
-    from ..hybrid import HybridSystem
-    from .system import ContactSystem
+    from ..contact_dynamics.contact_system import ContactSystem
+    from ..hybrid.system import HybridSystem
 
 
 def is_contact_system(system: HybridSystem) -> TypeGuard[ContactSystem]:
     """Whether a system is a ContactSystem; pinocchio is imported no sooner than somebody asks."""
-    from .system import ContactSystem
+    from ..contact_dynamics.contact_system import ContactSystem
 
     return isinstance(system, ContactSystem)

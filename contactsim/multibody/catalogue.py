@@ -6,10 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from .. import registry
-from ..config import unknown_robot
+from ..common import registry
+from ..common.schemas import unknown_robot
 from ..errors import InputError
-from .parts.contact_point import ContactPoint
+from .contact_point import ContactPoint
 from .robot import Robot
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..callbacks import real
-from ..differences import tangent_derivative
+from ..common.arrays import Array
+from ..common.user_calls import real
 from ..errors import InputError
-from ..hybrid import Array, Euclidean, Manifold
+from ..hybrid.differences import tangent_derivative
+from ..hybrid.manifold import Euclidean, Manifold
 
 
 class Controller(ABC):

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..callbacks import Asking, answer, margin
-from ..differences import derivative, tangent_derivative
+from ..common.arrays import Array
+from ..common.user_calls import Asking, answer, margin
+from ..contact.modes import SystemMode
 from ..errors import InputError
-from ..hybrid import Array, Euclidean, GuardBounds, Look, Manifold, Path
-from .modes import SystemMode
+from ..hybrid.differences import derivative, tangent_derivative
+from ..hybrid.flow import GuardBounds, Look, Path
+from ..hybrid.manifold import Euclidean, Manifold
 
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
+from ..common.arrays import Array
 from ..errors import InputError
-from ..hybrid import Array
-from .bodies.bound import BoundRobot
-from .bodies.loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
-from .bodies.pairs import ContactPair, expanded, solids_of
-from .bodies.solids import Solid
-from .bodies.world import BoundWorld
+from .configuration_space import ConfigurationSpace
+from .contact_point import ContactPoint
+from .geometry.pairs import ContactPair, expanded, solids_of
+from .geometry.solids import Solid
+from .kinematics.bound_robot import BoundRobot
+from .kinematics.bound_world import BoundWorld
+from .loops import LoopClosure, checked, from_constraints, warn_of_other_equalities
 from .mechanism import ContactMechanism, unique_names
-from .parts.contact_point import ContactPoint
-from .parts.geometry import automatic_contacts, load_geometry
-from .parts.model_checks import (
+from .model_checks import (
     check_masses,
     check_order,
     frame_id_of,
@@ -32,12 +32,12 @@ from .parts.model_checks import (
     warn_about_dry_friction,
     within_limits,
 )
-from .parts.robot_files import GeometryFile, check_urdf, existing, package_folders, root_joint
-from .parts.space import ConfigurationSpace
+from .robot_files.geometry_files import automatic_contacts, load_geometry
+from .robot_files.reading import GeometryFile, check_urdf, existing, package_folders, root_joint
 from .terrain import Terrain
 
 if TYPE_CHECKING:
-    from .bodies.merge import Part
+    from .merge import Part
 
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
 
@@ -168,7 +168,7 @@ class Robot:
         Raises:
             InputError: a number is not positive.
         """
-        from .parts.primitives import sphere
+        from .primitives import sphere
 
         return sphere(mass, radius, name, root, inertia, coefficients)
 
@@ -188,7 +188,7 @@ class Robot:
         Raises:
             InputError: a number is not positive.
         """
-        from .parts.primitives import box
+        from .primitives import box
 
         return box(mass, size, name, root, coefficients)
 
@@ -212,7 +212,7 @@ class Robot:
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.
         """
-        from .bodies.merge import merge
+        from .merge import merge
 
         return merge(robots, names, pairs, placements)
 
@@ -319,7 +319,7 @@ class Robot:
         Raises:
             InputError: there is no such part, or a state has the wrong size.
         """
-        from .bodies.merge import pack
+        from .merge import pack
 
         return pack(self, states)
 

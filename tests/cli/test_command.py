@@ -16,7 +16,8 @@ import pytest
 import xarray
 
 import contactsim as cs
-from contactsim import cli, job
+from contactsim.cli import command as cli
+from contactsim.cli import job
 
 BOX = """
 <robot name="box"><link name="box">
@@ -217,7 +218,7 @@ def test_results_of_two_runs_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_interrupted_run_is_kept(here: Path) -> None:
-    start = [sys.executable, "-c", "from contactsim.cli import main; main()"]
+    start = [sys.executable, "-c", "from contactsim.cli.command import main; main()"]
     process = subprocess.Popen(
         [*start, "run", "biped", "--time", "100000", "--out", "o"], stdout=subprocess.PIPE, text=True, cwd=here
     )
@@ -390,7 +391,7 @@ def test_a_broken_plugin_is_listed_with_its_reason(
 
 
 def cli_registry() -> ModuleType:
-    from contactsim import registry
+    from contactsim.common import registry
 
     return registry
 
@@ -406,7 +407,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
 
 
 def test_doctor_tells_what_is_missing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from contactsim import doctor
+    from contactsim.cli import doctor
 
     monkeypatch.setattr(doctor, "NEEDED", {"no-such-package": "nothing"})
     code, out, _ = command(capsys, "doctor")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contactsim import cli
+from contactsim.cli import command as cli
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "my_hunt_crossley.py"

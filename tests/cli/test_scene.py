@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import contactsim as cs
-from contactsim import scene
+from contactsim.io import scene
 from contactsim.multibody.catalogue import robot_entries
 from contactsim.multibody.controllers import FunctionController, Sampled
 

@@ -12,8 +12,8 @@ from test_scene import BOX, built, refused
 from typer.testing import CliRunner
 
 import contactsim as cs
-from contactsim import scene
-from contactsim.cli import app
+from contactsim.cli.command import app
+from contactsim.io import scene
 
 BALLS = """
     [contact]

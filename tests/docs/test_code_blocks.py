@@ -20,7 +20,9 @@ import pytest
 import typer
 
 import contactsim as cs
-from contactsim import cli, registry, scene
+from contactsim.cli import command as cli
+from contactsim.common import registry
+from contactsim.io import scene
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

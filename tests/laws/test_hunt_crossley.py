@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import gamma
 
 import contactsim as cs
-from contactsim import registry
-from contactsim.contracts import CompliantLaw
+from contactsim.common import registry
+from contactsim.contact.laws import CompliantLaw
 
 RESTITUTION = 1e-9  # of a bounce against the first integral of its motion
 CONTACT_TIME = 1e-9  # s

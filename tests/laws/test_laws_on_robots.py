@@ -14,8 +14,9 @@ import pytest
 from builders import box, lifted, sphere
 
 import contactsim as cs
-from contactsim import registry, scene
-from contactsim.contracts import CompliantLaw
+from contactsim.common import registry
+from contactsim.contact.laws import CompliantLaw
+from contactsim.io import scene
 
 TIME = 2.0  # s
 BODIES = {"box": box, "sphere": sphere}

@@ -11,8 +11,8 @@ from builders import TIGHT, single_body
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
-from contactsim import registry
-from contactsim.contracts import CompliantLaw, CompliantPoint
+from contactsim.common import registry
+from contactsim.contact.laws import CompliantLaw, CompliantPoint
 
 Array = np.ndarray
 Applied = Callable[[float, float], float]

@@ -10,9 +10,10 @@ from contactsim_plugins.laws.coulomb import Coulomb
 from tolerances import PARAMETER
 
 import contactsim as cs
-from contactsim import listings, registry
-from contactsim.contracts import CompliantLaw, CompliantPoint
-from contactsim.multibody.compliant import law_jacobian
+from contactsim.cli import listings
+from contactsim.common import registry
+from contactsim.contact.laws import CompliantLaw, CompliantPoint
+from contactsim.contact_dynamics.compliant_flow import law_jacobian
 
 Array = np.ndarray
 LAWS = [

@@ -9,7 +9,7 @@ import pytest
 from contactsim_plugins.models.compliant_hexapod import CompliantHexapod, gait, motor
 
 import contactsim as cs
-from contactsim import cli
+from contactsim.cli import command as cli
 
 SUMS = 1e-12  # s, sums of the same numbers in another order
 DUTY = 0.005  # of a period-1 gait: each stride has the same, after two seconds to half a per cent

@@ -10,8 +10,8 @@ from contactsim_plugins.models.compliant_hexapod.ledger import energy_ledger
 from contactsim_plugins.models.compliant_hexapod.state import FEET, PLACE
 
 import contactsim as cs
-from contactsim import initfile
-from contactsim.examples import examples, located
+from contactsim.io import initfile
+from contactsim.io.examples import examples, located
 
 MIRROR = 1e-12  # m, a run and its mirror image differ by rounding only
 ON_GROUND = 1e-9  # m, standing toes of a stored event

@@ -11,8 +11,9 @@ from pydantic import Field
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
-from contactsim import registry
-from contactsim.integrators import METHODS, RK4
+from contactsim.common import registry
+from contactsim.hybrid.integrators import METHODS
+from contactsim.hybrid.integrators.rk4 import RK4
 
 # --- tolerances ---------------------------------------------------------------------------------------------------
 EVENT_TIME = 1e-12  # s, events of polynomials

@@ -15,10 +15,10 @@ from pydantic import Field
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
-from contactsim import registry
-from contactsim.contracts import CompliantLaw, CompliantPoint, LawParameters
-from contactsim.multibody.compliant import CompliantFlow, law_jacobian
-from contactsim.multibody.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.common import registry
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, LawParameters
+from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.contact_dynamics.compliant_flow import CompliantFlow, law_jacobian
 
 Array = np.ndarray
 LAWS = ("conservative", "dissipative", "switched-damping", "spring-damper")

@@ -23,9 +23,9 @@ from builders import (
 from test_terrain import Bowl
 
 import contactsim as cs
+from contactsim.contact_dynamics.contact_system import StateSpace
+from contactsim.multibody.configuration_space import ConfigurationSpace
 from contactsim.multibody.mechanism import ContactMechanism
-from contactsim.multibody.parts.space import ConfigurationSpace
-from contactsim.multibody.system import StateSpace
 
 Array = np.ndarray
 

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import contactsim as cs
-from contactsim.multibody.complementarity import ContactProblem
-from contactsim.multibody.contacts.outcome_sensitivity import OutcomeSensitivity
-from contactsim.multibody.contacts.touching import Impact, closed_terms
-from contactsim.multibody.impacts import ImpactSolution
-from contactsim.multibody.modes import Mode
+from contactsim.contact.impact import ImpactSolution
+from contactsim.contact.modes import Mode
+from contactsim.contact.stick_slip_choice import ContactProblem
+from contactsim.contact_dynamics.contact_rows import Impact, closed_terms
+from contactsim.contact_dynamics.outcome_sensitivity import OutcomeSensitivity
 
 Array = np.ndarray
 LAWS = {"coulomb": Coulomb, "poisson": Poisson, "energetic": Energetic, "sequential": Sequential}

@@ -28,9 +28,9 @@ from linkages import (
 )
 
 import contactsim as cs
-from contactsim import scene
-from contactsim.differences import tangent_derivative
-from contactsim.multibody.bodies.closed import ClosedMechanism
+from contactsim.hybrid.differences import tangent_derivative
+from contactsim.io import scene
+from contactsim.multibody.kinematics.closed_loops import ClosedMechanism
 from contactsim.multibody.mechanism import ContactMechanism
 
 Array = np.ndarray

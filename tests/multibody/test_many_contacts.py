@@ -15,9 +15,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import linprog, minimize
 
 import contactsim as cs
-from contactsim.multibody.complementarity import ContactProblem, solve
-from contactsim.multibody.modes import Mode
-from contactsim.multibody.problem.redundant import cone_margins
+from contactsim.contact.modes import Mode
+from contactsim.contact.redundant_forces import cone_margins
+from contactsim.contact.stick_slip_choice import ContactProblem, solve
 
 Array = np.ndarray
 FACES = 48  # of the pyramids that stand for a round cone in a linear program

@@ -12,9 +12,9 @@ import tolerances as tol
 from builders import random_tree
 from contact_oracle import Found, enumerate_modes, law_violation, rows
 
+from contactsim.contact.modes import Mode
+from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
 from contactsim.errors import ContactSimError
-from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve
-from contactsim.multibody.modes import Mode
 
 Array = np.ndarray
 BATCH = 25  # problems of one test

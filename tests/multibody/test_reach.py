@@ -7,8 +7,8 @@ import pinocchio as pin
 import pytest
 
 import contactsim as cs
-from contactsim.multibody.ground.surface import Terrain
 from contactsim.multibody.mechanism import JointPath
+from contactsim.multibody.terrain.surface import Terrain
 
 DURATION = 0.05  # s
 STEP = 1e-3  # s, between the looks whose differences are means of the rates

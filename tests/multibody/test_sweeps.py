@@ -10,10 +10,10 @@ import pytest
 import tolerances as tol
 from contact_oracle import law_violation
 
+from contactsim.contact.modes import Mode
+from contactsim.contact.solvers.gauss_seidel import swept
+from contactsim.contact.stick_slip_choice import ContactProblem, solve
 from contactsim.errors import NoAdmissibleModeError
-from contactsim.multibody.complementarity import ContactProblem, solve
-from contactsim.multibody.modes import Mode
-from contactsim.multibody.problem.sweeps import swept
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "hard_impacts.json").read_text())
 

@@ -31,7 +31,7 @@ from contactsim_robots import compliant_hexapod as twin
 from scipy.optimize import brentq, root
 
 import contactsim as cs
-from contactsim import scene
+from contactsim.io import scene
 
 Array = np.ndarray
 SUM = 1e-14  # relative, sums of a few numbers

@@ -18,8 +18,8 @@ from test_viz import commands, numbers, tracks
 from viz_fakes import needs_browser
 
 import contactsim as cs
+from contactsim.common.drawing import GREEN, RED, Arrow, Box, Drawing, Polyline, Rod, Sphere, Spring, level
 from contactsim.errors import InputError
-from contactsim.look import GREEN, RED, Arrow, Box, Drawing, Polyline, Rod, Sphere, Spring, level
 
 ULP = 1e-6  # s; events are known to the page in single precision
 

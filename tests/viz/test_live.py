@@ -19,7 +19,7 @@ from viz_browser import Browser, Tab
 from viz_fakes import needs_browser
 from viz_sessions import model, on_a_page, standing, until, walking
 
-from contactsim.session import Session
+from contactsim.viewing.session import Session
 
 pytestmark = needs_browser
 

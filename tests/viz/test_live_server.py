@@ -204,7 +204,7 @@ def test_nothing_is_started_for_what_cannot_be_drawn() -> None:
     import numpy as np
 
     import contactsim as cs
-    from contactsim.session import Session
+    from contactsim.viewing.session import Session
 
     class Falling(cs.Flow):
         def field(self, t: float, x: np.ndarray) -> np.ndarray:

@@ -20,10 +20,10 @@ from viz_fakes import needs_browser
 from viz_sessions import on_a_page, until
 
 import contactsim as cs
-from contactsim import scene
 from contactsim.errors import InputError
+from contactsim.io import scene
 from contactsim.multibody.terrain import Moving, Oscillation, Sinusoid
-from contactsim.session import Session
+from contactsim.viewing.session import Session
 
 FRICTION, SPEED, HEIGHT, RADIUS = 0.1, 1.0, 0.05, 0.1
 LANDING = np.sqrt(2.0 * HEIGHT / G)

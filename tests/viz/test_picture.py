@@ -15,8 +15,8 @@ from contactsim_viz.rows import PLACE, SCALE, TURN, VISIBLE
 from viz_sessions import standing
 
 import contactsim as cs
+from contactsim.common.drawing import Drawing, Polyline, Sphere
 from contactsim.errors import InputError
-from contactsim.look import Drawing, Polyline, Sphere
 
 SINGLE = 1e-6  # relative and in metres: the tracks of a page are in single precision
 

@@ -10,8 +10,8 @@ from typing import Any
 from contactsim_viz.live import Live
 
 import contactsim as cs
-from contactsim import scene
-from contactsim.session import Session
+from contactsim.io import scene
+from contactsim.viewing.session import Session
 
 PATIENCE = 60.0  # s, for a machine with much else to do
 GLANCE = 0.02  # s between two looks

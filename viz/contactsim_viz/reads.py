@@ -86,7 +86,7 @@ class DrawingLike(Protocol):
 
 
 class MomentLike(Protocol):
-    """What there is to see of a session; see `contactsim.session.Moment`."""
+    """What there is to see of a session; see `contactsim.viewing.session.Moment`."""
 
     @property
     def time(self) -> float:
@@ -125,7 +125,7 @@ class MomentLike(Protocol):
 
 
 class SessionLike(Protocol):
-    """A simulation at work; see `contactsim.session.Session`, whose methods the page's messages call."""
+    """A simulation at work; see `contactsim.viewing.session.Session`, whose methods the page's messages call."""
 
     title: str
     take: int

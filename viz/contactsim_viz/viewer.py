@@ -113,7 +113,7 @@ def live(
     """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
 
     Args:
-        session: a `contactsim.session.Session`.
+        session: a `contactsim.viewing.session.Session`.
         open_browser: False only prints the address.
         port: where the page is served, on this machine only; 0: any that is free.
         show: groups that are seen when the page opens: "forces", "cones", "impulses" or "traces".

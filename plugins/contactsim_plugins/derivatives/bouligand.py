@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsim.contracts import EventDerivative, Word
-from contactsim.crossings import Node
+from contactsim.derivatives.contract import EventDerivative, Word
+from contactsim.derivatives.crossing_orders import LONGEST, EventData, distance
+from contactsim.derivatives.event_linearization import Node
 from contactsim.errors import NonDifferentiableError
-from contactsim.words import LONGEST, EventData, distance
 
 MOST_GROUPS = 7  # guards whose 2^7 = 128 combinations, with impacts a few more, are all worked out
 MOST_WORDS = 5040  # 7!, words whose matrices are listed

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from contactsim.contracts import EventDerivative, Word
-from contactsim.crossings import Passage
+from contactsim.derivatives.contract import EventDerivative, Word
+from contactsim.derivatives.crossing_orders import EventData
+from contactsim.derivatives.event_linearization import Passage
 from contactsim.errors import NonDifferentiableError
-from contactsim.words import EventData
 
 
 class Saltation(EventDerivative):

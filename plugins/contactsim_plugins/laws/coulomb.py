@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from contactsim.contracts import LawParameters, RigidLaw
-from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve
-from contactsim.multibody.impacts import ImpactSolution, newton
+from contactsim.contact.impact import ImpactSolution, newton
+from contactsim.contact.laws import LawParameters, RigidLaw
+from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
 
 
 class CoulombParameters(LawParameters):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.contracts import RigidLaw
-from contactsim.multibody.complementarity import ContactProblem, ContactSolution, solve
-from contactsim.multibody.impacts import ImpactSolution, newton
+from contactsim.contact.impact import ImpactSolution, newton
+from contactsim.contact.laws import RigidLaw
+from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
 
 
 class Frictionless(RigidLaw):

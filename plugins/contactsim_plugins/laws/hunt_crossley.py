@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from contactsim.contracts import CompliantLaw, CompliantPoint, LawParameters
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, LawParameters
 
 
 class HuntCrossleyParameters(LawParameters):

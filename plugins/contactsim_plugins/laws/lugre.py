@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from contactsim.contracts import CompliantLaw, CompliantPoint, LawParameters
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, LawParameters
 
 LINEAR = 1e-4  # below it tanh(x) / x is 1 - x^2 / 3, to 1e-17
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from contactsim.multibody.complementarity import ContactProblem
-from contactsim.multibody.impacts import ImpactSolution, ImpactStage, compression
-from contactsim.multibody.modes import Mode
+from contactsim.contact.impact import ImpactSolution, ImpactStage, compression
+from contactsim.contact.modes import Mode
+from contactsim.contact.stick_slip_choice import ContactProblem
 from contactsim_plugins.laws.coulomb import CoulombParameters
 from contactsim_plugins.laws.poisson import Energetic
 

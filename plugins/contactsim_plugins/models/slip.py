@@ -9,18 +9,21 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from contactsim import (
-    Boundary,
-    Finding,
-    InputError,
-    InvalidStateError,
-    Model,
-    ModelParameters,
-    ModelState,
-    Transition,
+from contactsim import Boundary, Finding, InputError, InvalidStateError, Model, ModelParameters, ModelState, Transition
+from contactsim.common.arrays import Array
+from contactsim.common.drawing import (
+    BLUE,
+    DARK,
+    GREEN,
+    PINK,
+    RED,
+    Arrow,
+    Drawing,
+    Sphere,
+    Spring,
+    level,
+    newton_per_metre,
 )
-from contactsim.hybrid import Array
-from contactsim.look import BLUE, DARK, GREEN, PINK, RED, Arrow, Drawing, Sphere, Spring, level, newton_per_metre
 
 ASCENT, DESCENT, COMPRESSION, DECOMPRESSION = CHARTS = ("ascent", "descent", "compression", "decompression")
 STANCE = (COMPRESSION, DECOMPRESSION)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contactsim.hybrid import Array
-from contactsim.look import (
+from contactsim.common.arrays import Array
+from contactsim.common.drawing import (
     BLUE,
     DARK,
     GREEN,

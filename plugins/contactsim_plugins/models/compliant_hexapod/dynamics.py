@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 from .controller import HipControl
 from .geometry import Spherical, axial, skew, spherical

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from contactsim import InputError
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 from .motor import armature_current
 from .parameters import LEGS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 from .dynamics import Dynamics, Setting
 from .state import FEET, FEET_RATE, PLACE, SPEED, SPIN

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 from .controller import HipControl
 from .geometry import Spherical

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from contactsim import Boundary, Finding, Flow, InputError, Model, Tolerances, Transition
-from contactsim.config import validated
-from contactsim.differences import STEP
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
+from contactsim.common.schemas import validated
+from contactsim.hybrid.differences import STEP
 
 from .controller import HALF_CYCLE, PHASES, TRIPODS, Command
 from .dynamics import Dynamics, Evaluation, Setting
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from contactsim import Trajectory
-    from contactsim.look import Drawing
+    from contactsim.common.drawing import Drawing
 
 LONGEST_STEP = 5e-3  # across it the guards are known by a few samples [s]; a toe swings through 0.07 rad in it
 ON_GROUND = 1e-9  # a toe that starts within this height of the ground may stand [m]; deeper is an error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 from .parameters import HexapodParameters
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contactsim.look import BLUE, DARK, LIGHT, ORANGE, RED
+from contactsim.common.drawing import BLUE, DARK, LIGHT, ORANGE, RED
 
 from .controller import TRIPODS
 from .gait import HipTorques, duty_factors, hip_torques, stances, whole_cycles

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field, create_model
 
 from contactsim import Manifold, ModelState
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 from .geometry import rotation, skew
 from .parameters import LEGS

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contactsim.hybrid import Array
+from contactsim.common.arrays import Array
 
 
 class Ground(NamedTuple):

@@ -1,0 +1,303 @@
+"""The `contactsim` command. Whatever takes time to import is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..common.threads import start_with_one
+from ..errors import ContactSimError, InputError
+
+if TYPE_CHECKING:
+    from ..io.scene_tables import Scene
+    from .job import Job
+
+app = typer.Typer(
+    name="contactsim",
+    help="Event-driven multibody contact: robots through impacts, sticking, slipping and lift-off.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Code(IntEnum):
+    """Exit status of the command."""
+
+    OK = 0
+    BROKEN = 1  # `doctor` found something without which nothing runs
+    MISTAKE = 2  # of the user: one sentence said what
+    STOPPED = 3  # a run ended before its time or failed its own check, and is kept; or `check` found a fault
+
+
+@app.command()
+def run(
+    target: Annotated[
+        str, typer.Argument(help="Name of a robot, model or example; FILE.urdf, FILE.xml (MJCF), SCENE.toml, FILE.rc.")
+    ],
+    time: Annotated[float | None, typer.Option(help="Duration of the run [s].")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A key of the scene: contact.friction=0.4.")
+    ] = None,
+    law: Annotated[str | None, typer.Option(help="Contact law; `contactsim plugins` lists them.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Results go here [default: runs/NAME-DATE].")] = None,
+    html: Annotated[bool, typer.Option("--html", help="Write run.html, an offline page to play.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Write run.png, a picture of mid-run.")] = False,
+    mp4: Annotated[bool, typer.Option("--mp4", help="Write run.mp4, a film; needs Chromium and ffmpeg.")] = False,
+    plots: Annotated[
+        bool, typer.Option("--plots", help="Plot the run: a model's own figures, else modes, gaps, forces, energy.")
+    ] = False,
+    view: Annotated[
+        bool | None,
+        typer.Option(
+            help="Run in the browser, with controls, until Ctrl-C. A finished run is shown where FILE.rc has"
+            " useGeomview = 1."
+        ),
+    ] = None,
+    integrator: Annotated[
+        str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, Radau9, BDF or LSODA.")
+    ] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
+    linearize: Annotated[
+        bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")
+    ] = False,
+    all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
+) -> int:
+    """Simulate a robot or a model and keep the run in DIR/run.nc."""
+    start_with_one()
+    given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
+    options = {key: value for key, value in given.items() if value is not None}
+    make = model_job if is_model(target) else robot_job
+    work = make(target, settings or [], options)
+
+    from . import job
+
+    if plots:
+        job.demand_plots()
+    folder = job.folder(out, work.title)
+    go = job.watch if view else job.simulate
+    trajectory = go(work.simulation, work.end, work.title)
+    file = job.save(trajectory, folder, work.text)
+    sound = job.report(trajectory, work.title, all_events)
+    for path in (file, *work.write(trajectory, folder)):
+        job.wrote(path)
+    whole = job.linearize(trajectory, file, all_events) if linearize else True
+    films = (mp4, job.write_mp4, work.animation)
+    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame), films):
+        if wanted:
+            job.wrote(export(trajectory, folder, **looks))
+    for path in job.write_plots(trajectory, folder) if plots else ():
+        job.wrote(path)
+    if view is None and work.view:
+        job.show(trajectory, **work.animation)
+    return Code.OK if trajectory.status.complete and sound and whole else Code.STOPPED
+
+
+@app.command("view")
+def view_run(
+    file: Annotated[Path, typer.Argument(metavar="RUN.nc", help="A run that `contactsim run` or save() wrote.")],
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an offline page instead.")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture instead.")] = None,
+    mp4: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a film instead.")] = None,
+) -> int:
+    """Show a stored run in the browser."""
+    start_with_one()
+
+    from ..io.netcdf import load
+    from . import job
+
+    trajectory = load(file)
+    if html is None and png is None and mp4 is None:
+        job.show(trajectory)
+    if html is not None:
+        job.wrote(job.write_html(trajectory, html.parent, html.name))
+    if png is not None:
+        job.wrote(job.write_png(trajectory, png.parent, png.name))
+    if mp4 is not None:
+        job.wrote(job.write_mp4(trajectory, mp4.parent, mp4.name))
+    return Code.OK
+
+
+@app.command()
+def robots() -> int:
+    """List the robots that `run` knows by name."""
+    from . import listings
+
+    return listings.robots()
+
+
+@app.command()
+def plugins(
+    name: Annotated[str | None, typer.Argument(help="A plugin whose parameters are to be listed.")] = None,
+) -> int:
+    """List the plugins, and what is wrong with a broken one; or the parameters of one."""
+    from . import listings
+
+    return listings.plugins() if name is None else listings.parameters(name)
+
+
+@app.command()
+def doctor() -> int:
+    """Check this installation."""
+    from . import doctor
+
+    return doctor.examine()
+
+
+@app.command()
+def check(
+    name: Annotated[
+        str, typer.Argument(help="Name of a law, model, event derivative, integrator, controller or ground.")
+    ],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of it: stiffness=1e5.")
+    ] = None,
+    robots: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--robot", metavar="NAME", help="A robot that is to run under the law, or that a controller drives."
+        ),
+    ] = None,
+) -> int:
+    """Hold a plugin to its contract, property by property; `contactsim plugins` lists them."""
+    start_with_one()
+
+    from ..testing import show
+
+    return Code.OK if show.check(name, settings or [], robots or []) else Code.STOPPED
+
+
+@app.command("new-plugin")
+def new_plugin(
+    name: Annotated[str, typer.Argument(help="Name of the plugin and of its package, such as my_law.")],
+    kind: Annotated[str, typer.Option(help="compliant, rigid or model.")] = "compliant",
+) -> int:
+    """Write a package of your own with a plugin, its test and a README."""
+    from . import scaffold
+
+    scaffold.announce(scaffold.write(name, kind, Path.cwd()))
+    return Code.OK
+
+
+def is_model(target: str) -> bool:
+    """Whether a model is named, or a file with the symbols of one."""
+    suffix = Path(target).suffix.lower()
+    if suffix not in ("", ".rc", ".toml"):
+        return False
+    from ..io import initfile
+
+    return initfile.known(target) if not suffix else initfile.is_initfile(target)
+
+
+def robot_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
+    """The run of a robot or a scene."""
+    keys = {"time": "run.time", "law": "law.name", "integrator": "run.integrator", "rtol": "run.rtol"}
+    scene = scene_of(target, [*settings, *(f"{keys[key]}={value}" for key, value in options.items())])
+
+    from . import job
+
+    simulation, end = job.prepare(scene)
+    return job.Job(scene.title, simulation, end, scene.text())
+
+
+def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
+    """The run of a model by name, or of an initialization file.
+
+    Raises:
+        InputError: there is no such file, a symbol is unknown or has a bad value, or a law was asked for.
+    """
+    from ..io import initfile
+    from . import job
+
+    if "law" in options:
+        raise InputError(f"{target} is a model with laws of its own; leave --law out, or run a robot")
+    keys = {"time": "finalTime", "integrator": "integrator", "rtol": "tolerance"}
+    changes = [*settings, *(f"{keys[key]}={value}" for key, value in options.items())]
+    file = initfile.read(target, changes=changes) if Path(target).suffix else initfile.named(target, changes)
+    for note in file.notes:
+        _note(note)
+    simulation = initfile.begin(file)
+    return job.Job(
+        file.title,
+        simulation,
+        file.settings.finalTime,
+        "",
+        partial(initfile.write, file),
+        file.settings.useGeomview,
+        {"fps": file.framerate},
+        file.frame,
+    )
+
+
+def scene_of(target: str, settings: Sequence[str]) -> Scene:
+    """The scene of what was named on the command line.
+
+    Raises:
+        InputError: there is no such robot or file, or it cannot be read.
+    """
+    suffix = Path(target).suffix.lower()
+    if suffix in (".urdf", ".xml", ".mjcf", ".toml") and not Path(target).expanduser().is_file():
+        raise InputError(f"there is no file {target}; check the path")
+    if not suffix and "/" not in target:
+        from .listings import demand_robot
+
+        demand_robot(target)
+    elif suffix not in (".urdf", ".xml", ".mjcf", ".toml"):
+        raise InputError(f"{target} is of no known kind; give the name of a robot, .urdf, .xml (MJCF), .toml or .rc")
+
+    from ..io import scene
+
+    if suffix == ".toml":
+        return scene.read(target, settings)
+    robot = {"file": str(Path(target).expanduser().resolve())} if suffix else {"name": target}
+    return scene.assemble({"robot": robot}, settings, where="the options" if settings else target)
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        from .. import __version__
+
+        typer.echo(f"contactsim {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def execute(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status; a user's mistake is one sentence on the error stream."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _note
+        try:
+            return int(app(args=arguments, standalone_mode=False) or 0)
+        except ContactSimError as error:
+            _say(error)
+        except (KeyboardInterrupt, typer.Abort):
+            _say("interrupted")
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # else a wrong option or argument
+                raise
+            _say(error.format_message())
+        return Code.MISTAKE
+
+
+def _say(what: object) -> None:
+    sys.stdout.flush()
+    typer.echo(f"contactsim: {what}", err=True)
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"note: {message}", err=True)
+
+
+def main() -> None:
+    """Entry point of the `contactsim` command."""
+    sys.exit(execute())

@@ -1,0 +1,386 @@
+"""What `contactsim run` does: simulate a scene, keep the run, and tell about it."""
+
+from __future__ import annotations
+
+import re
+import time as clock
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from importlib.util import find_spec
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from ..common.arrays import Array
+from ..common.progress import bar
+from ..contact.modes import Mode
+from ..derivatives.linearize import EventLinearization, Linearization
+from ..derivatives.linearize import linearize as derivative_of
+from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
+from ..hybrid.charts import Model
+from ..hybrid.outcomes import Status
+from ..hybrid.simulate import Simulation
+from ..hybrid.stiffness import stiffness_note
+from ..hybrid.trajectory import Event, Trajectory
+from ..io.netcdf import EventSummary, save_linearization, summary
+from ..io.netcdf import save as save_run
+from ..io.scene import build
+from ..io.scene_tables import Scene
+from ..viewing import viewers as look
+from ..viewing.session import Session, interruptible
+from .listings import terminal
+
+HEAD, TAIL = 20, 12  # events at both ends of a long table
+PLOT_DPI = 120  # dots an inch
+REASONS = 5  # sentences on matrices that do not exist
+EIGENVALUES = 3  # of a saltation matrix, the largest
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run that is ready to start.
+
+    Attributes:
+        title: what it is called.
+        simulation: at its start.
+        end: when it ends [s].
+        text: its scene file (TOML); empty for a model.
+        write: writes what a model leaves behind besides run.nc: (trajectory, folder) -> files.
+        view: whether the run itself asks for the viewer.
+        animation: keyword arguments of `look.view` and `look.export_html`, such as fps.
+        frame: keyword arguments of `look.export_png`, such as width and height.
+    """
+
+    title: str
+    simulation: Simulation
+    end: float
+    text: str
+    write: Callable[[Trajectory, Path], tuple[Path, ...]] = lambda trajectory, folder: ()
+    view: bool = False
+    animation: Mapping[str, Any] = field(default_factory=dict)
+    frame: Mapping[str, Any] = field(default_factory=dict)
+
+
+def prepare(scene: Scene) -> tuple[Simulation, float]:
+    """The simulation of a scene at its start, and when it ends [s].
+
+    Raises:
+        InputError: the scene cannot be built or started.
+    """
+    built = build(scene)
+    try:
+        return Simulation(built.system, built.state, built.span[0], **built.options), built.span[1]
+    except SimulationError as error:
+        raise InputError(f"the run cannot start: {error}") from error
+
+
+def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:
+    """The run up to `t1` [s]; Ctrl-C and failures keep what was computed, its status and message tell of them."""
+
+    def go() -> Trajectory:
+        with bar(simulation.t, t1) as tick, _stoppable(tick) as told:
+            simulation.advance_to(t1, told)
+        return simulation.trajectory
+
+    return _kept(go, lambda: simulation, title)
+
+
+def watch(simulation: Simulation, t1: float, title: str, open_browser: bool = True) -> Trajectory:
+    """The run while somebody looks on in the browser, until Ctrl-C.
+
+    It starts with the first look, pauses at `t1` [s], and goes on if it is let.
+
+    What is returned is the run since it was last started, or since its contact law was last changed.
+    """
+    session = Session(simulation, t1, title=title, playing=False)
+
+    def go() -> Trajectory:
+        look.view(session, open_browser=open_browser)
+        return session.trajectory
+
+    return _kept(go, lambda: session.simulation, title, lambda: session.begun)
+
+
+def _kept(
+    go: Callable[[], Trajectory],
+    simulation: Callable[[], Simulation],
+    title: str,
+    begun: Callable[[], bool] = lambda: True,
+) -> Trajectory:
+    """What `go` returns; where it is interrupted or fails after it has begun, what the simulation has computed."""
+    began = clock.perf_counter()
+    try:
+        trajectory = go()
+    except KeyboardInterrupt:
+        why = simulation().held_up()
+        trajectory = _ended(simulation(), Status.INTERRUPTED, "The run was interrupted", f" ({why})." if why else ".")
+    except ContactSimError as error:
+        if not begun():
+            raise
+        trajectory = replace(simulation().trajectory, status=Status.FAILED, message=str(error))
+    except Exception as error:
+        traceback.print_exc()
+        trajectory = _ended(simulation(), Status.FAILED, f"{type(error).__name__}", f": {error}")
+    reached = f"{trajectory.arcs[-1].t1:.6g} s simulated in {clock.perf_counter() - began:.3g} s"
+    terminal(error=True).print(f"{escape(title)}: {reached}, {trajectory.evaluations} evaluations")
+    return trajectory
+
+
+def _ended(simulation: Simulation, status: Status, what: str, reason: str = ".") -> Trajectory:
+    message = f"{what} at t = {simulation.t:.6g} s{reason}"
+    return replace(simulation.trajectory, status=status, message=message)
+
+
+@contextmanager
+def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None]]:
+    """A `tick` that ends the run after the step in which Ctrl-C was pressed."""
+    asked: list[bool] = []
+
+    def told(t: float) -> None:
+        tick(t)
+        if asked:
+            raise KeyboardInterrupt
+
+    with interruptible(lambda: asked.append(True)):
+        yield told
+
+
+# --- files ------------------------------------------------------------------------------------------------------
+
+
+def folder(out: Path | None, title: str) -> Path:
+    """The folder of the results, made: the one given, or a new one below runs/.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    dated = Path("runs") / f"{title}-{datetime.now():%Y%m%d-%H%M%S}"
+    candidates = chain([dated], (dated.with_name(f"{dated.name}-{k}") for k in count(2)))
+    chosen = out or next(candidate for candidate in candidates if not candidate.exists())
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {chosen} ({error.strerror}); give another with --out") from error
+    return chosen
+
+
+def save(trajectory: Trajectory, where: Path, scene: str) -> Path:
+    """Write run.nc with its scene."""
+    return save_run(trajectory, where / "run.nc", scene)
+
+
+def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
+    """The derivative of the run: printed, and added to its file; whether it was not interrupted."""
+    console = terminal(error=True)
+    try:
+        lin = derivative_of(trajectory)
+        visible = dict.fromkeys(lin.events)
+        summaries: dict[EventLinearization, EventSummary] = {}
+        for stretch in track(
+            lin.stretches(), "linearizing", console=console, transient=True, disable=not console.is_terminal
+        ):
+            if not isinstance(stretch.piece, EventLinearization):
+                lin.along(stretch)
+            elif stretch.piece in visible:
+                summaries[stretch.piece] = summary(stretch.piece)
+        report_linearization(lin, summaries, all_events)
+        save_linearization(lin, file, summaries)
+    except KeyboardInterrupt:
+        console.print("the linearization was interrupted; the run itself is kept")
+        return False
+    except ContactSimError as error:
+        terminal().print(f"[bold red]no linearization[/]: {escape(str(error))}", soft_wrap=True)
+        return True
+    terminal().print("the matrices are in the group 'linearization' of the file")
+    return True
+
+
+def write_html(trajectory: Trajectory, where: Path, name: str = "run.html", **options: Any) -> Path:
+    """Write an offline page; options as for the viewer."""
+    return look.export_html(trajectory, where / name, **options)
+
+
+def write_png(trajectory: Trajectory, where: Path, name: str = "run.png", **options: Any) -> Path:
+    """Write a picture; options as for the viewer."""
+    return look.export_png(trajectory, where / name, **options)
+
+
+def demand_plots() -> None:
+    """Raise InputError where matplotlib is missing."""
+    if find_spec("matplotlib") is None:
+        raise InputError("--plots needs matplotlib; pip install matplotlib")
+
+
+def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
+    """Write what a model plots of its run, NAME.png each; of any other run its curves over time."""
+    own = trajectory.system.figures(trajectory) if isinstance(trajectory.system, Model) else {}
+    files = []
+    for name, figure in (own or {"plot": trajectory.plot()}).items():
+        files.append(where / f"{name}.png")
+        figure.savefig(files[-1], dpi=PLOT_DPI)
+    return files
+
+
+def write_mp4(trajectory: Trajectory, where: Path, name: str = "run.mp4") -> Path:
+    """Write a film."""
+    return look.export_mp4(trajectory, where / name)
+
+
+def show(trajectory: Trajectory, **options: Any) -> None:
+    """Play the run in the browser until Ctrl-C; options as for the viewer."""
+    look.view(trajectory, **options)
+
+
+# --- what is printed --------------------------------------------------------------------------------------------
+
+
+def wrote(file: Path) -> None:
+    """Say where a file is, relative to here if it lies below."""
+    path = file.resolve()
+    here = Path.cwd()
+    terminal().print(
+        f"wrote {escape(str(path.relative_to(here) if path.is_relative_to(here) else path))}", soft_wrap=True
+    )
+
+
+def report(trajectory: Trajectory, title: str, all_events: bool) -> bool:
+    """The table of events, how the run ended, and its own residuals; whether these pass its check."""
+    console = terminal()
+    if trajectory.events:
+        console.print(event_table(trajectory.events, title, all_events))
+    else:
+        console.print("no events")
+    notes = [*trajectory.notes, *(note for event in trajectory.events for note in event.notes)]
+    if stiff := stiffness_note(trajectory):
+        notes.append(stiff)
+    for note in dict.fromkeys(notes):
+        console.print(f"note: {escape(note)}", soft_wrap=True)
+    style = "green" if trajectory.status.complete else "bold red"
+    console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)
+    line, sound = residual_line(trajectory)
+    console.print(line, soft_wrap=True)
+    return sound
+
+
+def event_table(events: list[Event], title: str, everything: bool) -> Table:
+    """Time, contacts, what they changed from and to, and the impulse; shortened in the middle where it is long."""
+    table = Table(title=f"{escape(title)}: {len(events)} event{'s' * (len(events) != 1)}", title_justify="left")
+    table.add_column(escape("time [s]"), justify="right", no_wrap=True)
+    table.add_column("contacts")
+    table.add_column("from -> to", no_wrap=True)
+    table.add_column(escape("impulse [N s]"), justify="right", no_wrap=True)
+    _fill(table, [list(_rows(event)) for event in events], everything)
+    return table
+
+
+def _fill(table: Table, blocks: list[list[tuple[str, ...]]], everything: bool) -> None:
+    """Add the rows of each event; those in the middle are left out where there are many, unless `everything` is."""
+    hidden = 0 if everything else max(0, len(blocks) - HEAD - TAIL)
+    for number, rows in enumerate(blocks):
+        if hidden and number == HEAD:
+            table.add_row("...", f"{hidden} more events; --all-events prints them")
+        if not hidden or number < HEAD or number >= len(blocks) - TAIL:
+            for row in rows:
+                table.add_row(*row)
+
+
+def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
+    """One row for each kind of change at an event; the impulse is the size of the sum over its contacts.
+
+    An impulse has three numbers at a contact and one at a joint limit (or as many as a Mechanism has rows): those of
+    different length are not added up.
+    """
+    groups: dict[tuple[str, int], list[str]] = {}
+    for name, (before, after) in event.transitions.items():
+        length = np.size(event.impulses.get(name, ()))
+        groups.setdefault((_change(before, after), length), []).append(name)
+    moment = f"{event.time:.9f}"
+    for (change, _), names in groups.items():
+        impulses = [event.impulses[name] for name in names if name in event.impulses]
+        size = f"{np.linalg.norm(np.sum(impulses, axis=0)):.4g}" if impulses else ""
+        yield moment, escape(", ".join(names)), change, size
+        moment = ""
+
+
+def _change(before: Any, after: Any) -> str:
+    """A transition in words; a contact that is open before and after it bounced."""
+    words = f"{_word(before)} -> {_word(after)}"
+    return f"{words} (bounce)" if before is after is Mode.OPEN else words
+
+
+def _word(value: Any) -> str:
+    return escape(str(getattr(value, "value", value)))
+
+
+def report_linearization(
+    lin: Linearization, summaries: Mapping[EventLinearization, EventSummary], all_events: bool
+) -> None:
+    """The table of saltation matrices, why some do not exist, and the matrix of the whole run."""
+    console = terminal()
+    if summaries:
+        table = Table(title="saltation matrices", title_justify="left")
+        for heading, justify in (("time [s]", "right"), ("contacts", "left"), ("from -> to", "left")):
+            table.add_column(escape(heading), justify=justify, no_wrap=heading != "contacts")  # type: ignore[arg-type]
+        for heading in ("norm", "|eigenvalues|", "pieces"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        _fill(table, [[_saltation_row(event, found)] for event, found in summaries.items()], all_events)
+        console.print(table)
+    reasons = dict.fromkeys(found.reason for found in summaries.values() if found.reason)
+    for reason in reasons if all_events else list(reasons)[:REASONS]:
+        console.print(f"none: {escape(reason)}", soft_wrap=True)
+    if not all_events and len(reasons) > REASONS:
+        console.print(f"none: {len(reasons) - REASONS} more such events; --all-events prints them")
+    broken = [event.time for event, found in summaries.items() if found.saltation is None]
+    start = broken[-1] if broken else lin.t0
+    if broken:
+        console.print("the matrix of the whole run does not exist; that behind the last such event:")
+    try:
+        console.print(_matrix_line(lin.matrix(start), start, lin.t1))
+    except NonDifferentiableError as error:  # at an event that the table does not show
+        console.print(f"none: {escape(str(error))}", soft_wrap=True)
+
+
+def _saltation_row(event: EventLinearization, found: EventSummary) -> tuple[str, ...]:
+    changes = (change for part in event.events for change in part.transitions.values())
+    words = ", ".join(dict.fromkeys(_change(before, after) for before, after in changes))
+    row = (f"{event.time:.9f}", escape(", ".join(event.contacts)), words)
+    if found.saltation is None:
+        return (*row, "none", "", "" if found.pieces is None else str(found.pieces))
+    square = found.saltation.shape[0] == found.saltation.shape[1]
+    largest = np.abs(event.eigenvalues[:EIGENVALUES]) if square else ()
+    values = "identity" if event.is_identity else ", ".join(f"{value:.4g}" for value in largest)
+    return (*row, f"{_norm(found.saltation):.4g}", values, str(found.pieces))
+
+
+def _matrix_line(matrix: Array, t0: float, t1: float) -> str:
+    line = f"D x({t1:.6g} s) / D x({t0:.6g} s): {matrix.shape[0]} x {matrix.shape[1]}, norm {_norm(matrix):.4g}"
+    if matrix.shape[0] != matrix.shape[1]:
+        return line
+    return f"{line}, spectral radius {float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0)):.4g}"
+
+
+def _norm(matrix: Array) -> float:
+    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+
+
+def residual_line(trajectory: Trajectory) -> tuple[str, bool]:
+    """The run's own check in one line, a law that is broken named first, and whether it passes."""
+    sound = True
+    try:
+        report, verdict = trajectory.check(), "[green]check passed[/]"
+    except CheckError as error:
+        sound = False
+        report, verdict = error.problem["report"], f"[bold red]check failed[/]: {escape(str(error))}"
+    except ContactSimError as error:
+        return f"[bold red]not checked[/]: {escape(str(error))}", False
+    figures = (re.sub(r"^(.*?) \[(.*)\]$", rf"\1 {float(value):.2g} \2", law) for law, value in report.items())
+    told = ", ".join(escape(figure.replace(" relative", "")) for figure in figures) or "no laws to check"
+    return f"{verdict}: {told}", sound

@@ -1,0 +1,129 @@
+"""Plugins by name, found through entry points and imported only when asked for.
+
+The groups ``contactsim.GROUP`` are those of GROUPS. The built-in plugins are registered exactly as a third party's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..errors import PluginError
+
+GROUPS = ("contact_laws", "event_derivatives", "models", "controllers", "integrators", "terrains", "robots", "viewers")
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """One registered plugin: ``error`` is empty when it loads, else the reason why it does not."""
+
+    group: str
+    name: str
+    target: str
+    distribution: str
+    error: str = ""
+
+
+@cache
+def _entries() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """{group: its entry points by name}; the environment is read once, when a plugin is first asked for."""
+    everything = entry_points()
+    found = {}
+    for group in GROUPS:
+        # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
+        unique = {(entry.name, entry.value): entry for entry in everything.select(group=f"contactsim.{group}")}
+        found[group] = tuple(sorted(unique.values(), key=lambda entry: entry.name))
+    return found
+
+
+def names(group: str) -> list[str]:
+    """Names registered in a group, sorted; nothing is imported."""
+    return sorted({entry.name for entry in _entries().get(group, ())})
+
+
+def load(group: str, name: str) -> Any:
+    """Import the plugin `name` of `group` and return what its entry point names.
+
+    Raises:
+        PluginError: the name is unknown (the known ones are listed), belongs to two plugins (both are named),
+            its import fails (with the reason), or it breaks the contract of its group.
+    """
+    found = [entry for entry in _entries().get(group, ()) if entry.name == name]
+    if not found:
+        known = ", ".join(names(group)) or "none"
+        raise PluginError(f"no plugin '{name}' in contactsim.{group}; registered there: {known}")
+    if len(found) > 1:
+        both = " and ".join(f"{entry.value} ({_distribution(entry)})" for entry in found)
+        raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")
+    where = f"the plugin '{name}' ({found[0].value} of {_distribution(found[0])})"
+    try:
+        plugin = found[0].load()
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"{where} fails on import with {reason}; mend or uninstall it") from error
+    from .plugin_validation import breach
+
+    if reason := breach(group, plugin):
+        raise PluginError(f"{where} {reason}")
+    return plugin
+
+
+def load_all(group: str) -> Iterator[tuple[str, Any]]:
+    """(name, plugin) of every plugin of a group that loads; of each one that does not, its reason is a warning."""
+    for name in names(group):
+        try:
+            yield name, load(group, name)
+        except PluginError as error:
+            warnings.warn(str(error), stacklevel=3)
+
+
+def name_of(group: str, plugin: Any) -> str:
+    """The name under which a plugin of a group is registered; empty where it is not."""
+    for name in names(group):
+        try:
+            if load(group, name) is plugin:
+                return name
+        except PluginError:  # another plugin is broken
+            continue
+    return ""
+
+
+def homes(group: str) -> list[Path]:
+    """Folders in which the modules of a group's plugins lie; of a package, the folder it lies in.
+
+    The modules themselves are not imported; those that cannot be found are left out.
+    """
+    found: dict[Path, None] = {}
+    for entry in _entries().get(group, ()):
+        try:
+            spec = find_spec(entry.module)
+        except (ImportError, ValueError):  # a parent package fails
+            continue
+        if spec is not None and spec.origin:
+            file = Path(spec.origin)
+            found[file.parent.parent if spec.submodule_search_locations else file.parent] = None
+    return list(found)
+
+
+def survey() -> list[PluginInfo]:
+    """Every registered plugin, each loaded once on its own; a broken one is listed with its reason."""
+    result = []
+    for group in GROUPS:
+        for entry in _entries().get(group, ()):
+            try:
+                load(group, entry.name)
+                error = ""
+            except PluginError as failure:
+                error = str(failure)
+            result.append(PluginInfo(group, entry.name, entry.value, _distribution(entry), error))
+    return result
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return (entry.dist.name if entry.dist is not None else "") or "an unknown distribution"

@@ -1,0 +1,108 @@
+"""What a user writes: schemas of parameters and scene files, and names that are not known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
+
+from ..errors import InputError
+
+Schema = TypeVar("Schema", bound=BaseModel)
+Place = tuple[int | str, ...]
+
+ADVICE = "Input should be "  # how pydantic begins a sentence that says what may stand there
+NESTED = "nested"  # type of the one error that holds those of an inner table
+PLAIN = {  # what pydantic says of these, in words that do not come from Python
+    "float_parsing": f"{ADVICE}a number",
+    "float_type": f"{ADVICE}a number",
+    "int_parsing": f"{ADVICE}a whole number",
+    "int_type": f"{ADVICE}a whole number",
+    "tuple_type": f"{ADVICE}a list of numbers",
+    "list_type": f"{ADVICE}a list",
+    "too_long": "too many numbers",
+}
+LONGEST_VALUE = 40  # characters of a value that is repeated
+
+
+def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schema:
+    """An instance of `schema` with `values`; every mistake is reported at once, with its path.
+
+    Raises:
+        InputError: a key is unknown (the known ones are listed) or a value out of range; `where` says of what.
+    """
+    try:
+        return schema(**values)
+    except ValidationError as error:
+        mistakes = "; ".join(_mistake(schema, item) for item in error.errors())
+        raise InputError(f"{where}: {mistakes}") from None
+
+
+def unknown_robot(name: str, known: Collection[str]) -> InputError:
+    """The error of a name that no catalogue of robots knows; similar names are told."""
+    close = ", ".join(get_close_matches(name, known, n=3) or list(known)[:2]) or "none"
+    more = "" if len(known) > 2 else ", and pip install 'contactsim[robots]' brings more"
+    return InputError(f"no robot '{name}'; similar names are {close}, `contactsim robots` lists all {len(known)}{more}")
+
+
+def nested(schema: type[BaseModel], error: ValidationError) -> PydanticCustomError:
+    """The mistakes of a table that a validator made of its own accord, each to be told with its path."""
+    places = [("." if item["loc"] else ": ") + _mistake(schema, item) for item in error.errors()]
+    return PydanticCustomError(NESTED, "{mistakes}", {"mistakes": places})
+
+
+def _mistake(schema: type[BaseModel], item: Any) -> str:
+    """One mistake: its path, the value that was given where that is short, and what may stand there."""
+    kind, message = item["type"], item["msg"]
+    path, found = _walk(schema, item["loc"])
+    if kind == NESTED:
+        return "; ".join(path + mistake for mistake in item["ctx"]["mistakes"])
+    if kind == "missing":
+        several, _, index = path.rpartition(".")
+        return f"{several} has too few numbers" if index.isdigit() else f"{path} is missing; give it"
+    message = PLAIN.get(kind, message)
+    if kind in ("extra_forbidden", "model_type"):
+        known = ", ".join(dict.fromkeys(name for inner in found for name in inner.model_fields)) or "none"
+        table = f"give a table (of {known}), or mend the key"
+        message = f"unknown key (known here: {known})" if kind == "extra_forbidden" else table
+    message = message.removeprefix("Value error, ")
+    if path and message.startswith(ADVICE):
+        given = repr(item["input"])
+        value = f" is {given}" if len(given) <= LONGEST_VALUE else " cannot be used"
+        wanted = message.removeprefix(ADVICE)
+        wanted = f"a number {wanted}" if wanted.startswith(("greater", "less")) else wanted
+        return f"{path}{value}; give {wanted}"
+    return f"{path}: {message}" if path else message
+
+
+def _walk(schema: type[BaseModel], place: Place) -> tuple[str, list[type[BaseModel]]]:
+    """The path of an error as a user would write it, and the schemas of the table it lies in."""
+    path: list[str] = []
+    found = [schema]
+    for part in place:
+        fields = [inner.model_fields[part] for inner in found if part in inner.model_fields]
+        tagged = [inner for inner in found if part in _kinds(inner)]
+        others = [inner.OTHERS for inner in found if hasattr(inner, "OTHERS")]
+        if not fields and tagged:  # the tag by which a table was told from others of its union is no key of the user's
+            found = tagged
+            continue
+        path.append(str(part))
+        if fields:
+            found = [inner for field in fields for inner in _schemas(field.annotation)] or found
+        elif others:
+            found = others
+    return ".".join(path), found
+
+
+def _kinds(schema: type[BaseModel]) -> tuple[Any, ...]:
+    return get_args(schema.model_fields["kind"].annotation) if "kind" in schema.model_fields else ()
+
+
+def _schemas(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _schemas(inner)

@@ -1,0 +1,106 @@
+"""Functions of the user's: a failure in one of them is told by its name, its place and the time, and ends the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from traceback import extract_tb
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..errors import CallbackError, ContactSimError
+
+Array = np.ndarray
+FAR = 1e75  # no state of a run, but of a trial step; powers of it overflow
+
+
+class Asking:
+    """Around a call of a user's function: what it raises becomes a CallbackError that names it and the time.
+
+    Errors of the engine are let through: they say already what is wrong and what to do.
+
+    Args:
+        kind: what is called, "the controller".
+        whom: its name, or an object whose repr is its name.
+        t: time [s].
+    """
+
+    __slots__ = ("_kind", "_t", "_whom")
+
+    def __init__(self, kind: str, whom: object, t: float) -> None:
+        self._kind, self._whom, self._t = kind, whom, t
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, ContactSimError) or not isinstance(error, Exception):
+            return
+        text = str(error).partition("\n")[0]
+        told = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        last = extract_tb(trace)[-1]
+        own = last.filename == __file__  # what it returned was looked at here
+        place = "" if own else f" (in {last.name}, line {last.lineno} of {last.filename})"
+        raise CallbackError(
+            f"{self._kind} {self._whom!r} fails at t = {self._t:.6g} s with {told}{place}; mend the function",
+            t=self._t,
+        ) from error
+
+
+def real(given: Any) -> Array:
+    """What a function returned as an array of floating-point numbers.
+
+    Raises:
+        TypeError: it is complex, or no number at all.
+    """
+    values = np.asarray(given)
+    if values.dtype.kind not in "fiub":
+        what = "complex numbers" if values.dtype.kind == "c" else f"{type(given).__name__}"
+        raise TypeError(f"it returns {what}, not real numbers")
+    return values.astype(float, copy=False)
+
+
+def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...], t: float, at: Array) -> Array:
+    """What a user's function returned, as an array of finite numbers of a shape (axes of length one are forgiven).
+
+    Where the state `at` which it was asked is beyond FAR, its value need not be finite: a trial step went too far.
+
+    Raises:
+        CallbackError: it is something else.
+    """
+    with Asking(kind, whom, t):
+        values = real(given)
+    if values.shape != shape:
+        if [n for n in values.shape if n != 1] != [n for n in shape if n != 1]:
+            raise CallbackError(
+                f"{kind} {whom!r} returns {what} of shape {values.shape} at t = {t:.6g} s; return {shape}", t=t
+            )
+        values = values.reshape(shape)
+    if not isfinite(values.sum()) and not np.isfinite(values).all() and np.all(np.abs(at) < FAR):
+        place = int(np.argmin(np.isfinite(values)))
+        raise CallbackError(
+            f"{kind} {whom!r} returns {what} with {values.flat[place]} at index {place}, at t = {t:.6g} s; return"
+            " finite numbers",
+            t=t,
+        )
+    return values
+
+
+def margin(
+    contact: str, function: Callable[[float, Array, Array], float] | None
+) -> Callable[[float, Array, Array], float] | None:
+    """The `enabled` function (t, q, v) -> margin of a contact, with its failures told; None where it has none."""
+    if function is None:
+        return None
+    kind = "the function 'enabled' of contact"
+
+    def asked(t: float, q: Array, v: Array) -> float:
+        with Asking(kind, contact, t):
+            given = function(t, q, v)
+        return float(answer(kind, contact, "a margin", given, (), t, q))
+
+    return asked

@@ -1,0 +1,159 @@
+"""Impacts on plain arrays: what an impact law returns, and the two hypotheses that laws are made of.
+
+An impact is a sequence of stages. Each is a contact problem of its own, solved with its modes, and takes the velocities
+of the contacts from w to w + G lam; once the modes are known it is linear, which is all that derivatives need to know.
+
+    Newton      one stage:   0 <= w_n + e min(0, w_n(before))  _|_  lam_n >= 0
+    Poisson     compression: 0 <= w_n  _|_  lam_n >= 0
+                expansion:   0 <= w_n  _|_  lam_n - s lam_n(before) >= 0, with s = e
+
+and in every stage Coulomb's law |lam_t| <= mu lam_n, against the slip velocity at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..common.arrays import Array
+from .modes import Mode
+from .stick_slip_choice import ContactProblem, ContactSolution, Direction, solve
+
+
+@dataclass(frozen=True)
+class ImpactStage:
+    """One stage of an impact, solved.
+
+    Attributes:
+        solution: modes and impulses; its motion is that of the problem that was solved, shifted by any rebound.
+        before, after: velocities w (m,) of the contacts on both sides.
+        rebound: r (n,), a normal velocity that is held ends at -r w_n(before).
+        share: s (n,), the normal impulse of each contact that acts in any case is s times that of the stage before.
+        balanced: whether all shares follow a common factor for which the contacts do no work in this stage and the one
+            before together.
+    """
+
+    solution: ContactSolution
+    before: Array
+    after: Array
+    rebound: Array
+    share: Array
+    balanced: bool = False
+
+    @property
+    def impulses(self) -> Array:
+        """lam (m,)."""
+        return self.solution.forces
+
+    @property
+    def work(self) -> float:
+        """Work that the contacts do: (w(before) + w(after))^T lam / 2 [J]."""
+        return 0.5 * float((self.before + self.after) @ self.impulses)
+
+    def ends_at_rest(self, i: int) -> bool:
+        """Whether contact `i` ends without normal velocity, by this stage's equations."""
+        closed = self.solution.modes[i] is not Mode.OPEN and i not in self.solution.lifted
+        return closed and self.rebound[i] == 0.0
+
+
+@dataclass(frozen=True)
+class ImpactSolution:
+    """An impact as its law has it.
+
+    Attributes:
+        stages: in the order in which they happen; at least one.
+        kink: why neighbouring states take other stages, so that there is no derivative; empty: they take the same.
+    """
+
+    stages: tuple[ImpactStage, ...]
+    kink: str = ""
+
+    @cached_property
+    def impulses(self) -> Array:
+        """Sum (m,) of the impulses of all stages."""
+        return np.sum([stage.impulses for stage in self.stages], axis=0)
+
+    @property
+    def motion(self) -> Array:
+        """Velocities w (m,) of the contacts after the impact."""
+        return self.stages[-1].after
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """Modes of the last stage."""
+        return self.stages[-1].solution.modes
+
+    @property
+    def work(self) -> float:
+        """Work that the contacts do on the bodies, negative where energy is lost [J]."""
+        return sum(stage.work for stage in self.stages)
+
+    @property
+    def turnover(self) -> float:
+        """Sum of the absolute work of all rows in all stages [J], the scale of rounding in `work`."""
+        return 0.5 * sum(float(np.abs((s.before + s.after) * s.impulses).sum()) for s in self.stages)
+
+    @property
+    def residuals(self) -> Mapping[str, float]:
+        """{law: largest violation} over the stages."""
+        laws = self.stages[0].solution.residuals
+        return {law: max(stage.solution.residuals[law] for stage in self.stages) for law in laws}
+
+
+def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
+    """The stage of Newton's law: 0 <= w_n - e max(0, -w_n(before)) _|_ lam_n >= 0, by a shift of the motion.
+
+    A touching contact that separates is not pulled in. `problem.free` holds the velocities before the stage.
+
+    Source: Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
+    """
+    normals = list(problem.starts)
+    rebound = np.where(problem.free[normals] < 0.0, restitution, 0.0)
+    free = problem.free.copy()
+    free[normals] += rebound * problem.free[normals]
+    solution = solve(replace(problem, free=free, static_friction=problem.friction))
+    after = problem.free + problem.delassus @ solution.forces
+    return ImpactStage(solution, problem.free, after, rebound, np.zeros(len(problem.dims)))
+
+
+def compression(problem: ContactProblem) -> ImpactStage:
+    """The stage that ends where no contact approaches any more: Newton's law without restitution."""
+    return newton(problem, np.zeros(len(problem.dims)))
+
+
+def expansion(problem: ContactProblem, compressed: ImpactStage, share: Array) -> ImpactStage:
+    """The stage that gives back `share` (n,) of the normal impulses of the stage before, and more to keep bodies apart.
+
+        0 <= w_n  _|_  lam_n - s lam_n(before) >= 0,   |lam_t| <= mu lam_n
+
+    Friction of the whole normal impulse acts, also of that which is given, without tangential restitution.
+
+    Source: Glocker and Pfeiffer, Multiple impacts with friction in rigid multibody systems, 1995; Pfeiffer and
+        Glocker, Multibody Dynamics with Unilateral Contacts, 1996, Sec. 8.2, with epsilon_T = 0.
+    """
+    given = share * np.maximum(compressed.impulses[list(problem.starts)], 0.0)
+    modes, directions, lifted = _under_way(problem, compressed.solution, given)
+    stage = replace(
+        problem,
+        free=compressed.after,
+        static_friction=problem.friction,
+        guess=modes,
+        directions=directions,
+        given=tuple(given.tolist()),
+        lifted=lifted,
+    )
+    solution = solve(stage)
+    after = compressed.after + problem.delassus @ solution.forces
+    return ImpactStage(solution, compressed.after, after, np.zeros(len(share)), share)
+
+
+def _under_way(
+    problem: ContactProblem, compressed: ContactSolution, given: Array
+) -> tuple[tuple[Mode, ...], tuple[Direction, ...], frozenset[int]]:
+    """Modes to try first in an expansion: those of the compression, where impulses are given while contacts part."""
+    lifted = frozenset(np.flatnonzero(given > 0.0).tolist())
+    modes = tuple(mode if i in lifted else Mode.OPEN for i, mode in enumerate(compressed.modes))
+    return modes, compressed.directions, lifted

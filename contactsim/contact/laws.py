@@ -1,0 +1,127 @@
+"""What a plugin must supply. Each contract is at most three methods."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from ..common.arrays import Array
+
+if TYPE_CHECKING:
+    from .impact import ImpactSolution
+    from .stick_slip_choice import ContactProblem, ContactSolution
+
+
+class LawParameters(BaseModel):
+    """Parameters of a contact law: a schema with defaults, checked when a law is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantLaw
+    """A contact law, rigid or compliant. Its parameters are the fields of `Parameters`.
+
+    Args:
+        parameters: values by name; what is not given has its default.
+    """
+
+    Parameters: type[LawParameters] = LawParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        from ..common.schemas import validated
+
+        self.parameters: Any = validated(self.Parameters, parameters, f"contact law {type(self).__name__}")
+
+
+class RigidLaw(ContactLaw):
+    """A law of impulses and modes: contacts do not deform, and their forces follow from the constraints.
+
+    A mode is a set of linear equations, so a rigid law says only which modes hold; the engine integrates them.
+
+    Attributes:
+        jams: where no mode is admissible for contacts that slide (Painleve), an impact without collision stops them;
+            else the run stops there.
+    """
+
+    jams: bool = False
+
+    @abstractmethod
+    def impact(self, problem: ContactProblem, restitution: Array) -> ImpactSolution:
+        """Solve an impact, in one or several stages that are linear once their modes are known.
+
+        `problem.free` holds the velocities before it, `restitution` (n,) the coefficient of each contact. The stages
+        are made by `newton`, `compression` and `expansion` of `contactsim.multibody.impacts`, or by hand. The engine
+        applies the sum of their impulses, and differentiates each stage with its modes held.
+        """
+
+    @abstractmethod
+    def select(self, problem: ContactProblem) -> ContactSolution:
+        """Choose the modes of touching contacts: a problem of accelerations."""
+
+    def friction(self, kinetic: Array, static: Array) -> tuple[Array, Array]:
+        """Coefficients (n,) that hold under this law, from those of the contact points."""
+        return kinetic, static
+
+
+class CompliantPoint(NamedTuple):
+    """What a compliant law may look at: one contact and its state.
+
+    Attributes:
+        gap: distance to the ground [m], negative in touch.
+        velocity: velocity relative to the ground (1 + d_t,), normal first [m/s].
+        memory: internal state (memory,).
+        friction: kinetic coefficient of the contact.
+        touching: contacts that carry a force in this mode, this one included (a joint at its limit counts).
+        static_friction: static coefficient of the contact; where it is below the kinetic one, that one holds.
+    """
+
+    gap: float
+    velocity: Array
+    memory: Array = np.empty(0)
+    friction: float = 0.0
+    touching: int = 1
+    static_friction: float = 0.0
+
+
+class CompliantLaw(ContactLaw):
+    """A law of forces: the ground gives way, and the force of a contact is a function of its state.
+
+    The engine asks for the force where the contact touches, and a little beyond: where a step runs over an event, and
+    by 2e-8 m where the law is differenced. The force must be smooth there; what switches is an event of the engine's.
+    The memory of a contact is zero where it touches down; it keeps its value while the contact is open, unused.
+
+    Attributes:
+        memory: numbers of internal state per contact.
+        pulls: False: a contact only pushes; it is released where its margin falls through zero, and takes hold again
+            where the margin rises through zero. True: the force acts exactly while the gap is negative.
+        integrator: method of runs whose user names none, such as "Radau9" for a stiff law; None: that of `simulate`.
+    """
+
+    memory: int = 0
+    pulls: bool = False
+    integrator: str | None = None
+
+    @abstractmethod
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        """Force (1 + d_t,) [N], normal first, and rate (memory,) of the memory [1/s] of one contact in touch."""
+
+    def jacobian(self, point: CompliantPoint) -> Array | None:
+        """Derivative of `force` as one matrix (1 + d_t + memory, 2 + d_t + memory); None: it is differenced.
+
+            [ dF/dgap   dF/dvelocity   dF/dmemory  ]      dF/dgap = D[:1 + d_t, 0] [N/m]
+            [ dr/dgap   dr/dvelocity   dr/dmemory  ]      dF/dvelocity = D[:1 + d_t, 1:2 + d_t] [N s/m]
+
+        Rows are those of the force F and the rate r of the memory, columns those of gap, velocity and memory. A law
+        that is differenced is slower, and its derivative has about 10 digits; a warning says so.
+        """
+        return None
+
+    def margin(self, point: CompliantPoint) -> float | None:
+        """Positive while the contact pushes, smooth, and zero where it would begin to pull; None: the normal force.
+
+        A law whose normal force vanishes tangentially, as a power of the depth does, gives a factor that does not.
+        """
+        return None

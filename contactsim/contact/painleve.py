@@ -1,0 +1,96 @@
+"""Painleve's paradoxes: with much friction a sliding contact may have no admissible mode, or more than one.
+
+A contact that slides along s feels its own normal force through p = (G_nn - mu G_nt s), what a unit of it adds to the
+normal acceleration, with the others held. Where p > 0 there is exactly one of leaving and sliding on. Where friction
+turns the contact into the ground, p < 0, there is none if the free normal acceleration w is negative (inconsistent),
+and both are admissible if it is positive (indeterminate).
+
+Source: Painleve 1895; Genot and Brogliato, New results on Painleve paradoxes, Eur. J. Mech. A 18, 1999; Leine and
+Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, Sec. 5.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .impact import ImpactSolution, ImpactStage
+from .modes import Mode
+from .solvers.pivot import solve_modes
+from .stick_slip_choice import ContactProblem, broken, solve
+
+CLEAR = 1e-6  # share of the largest force or motion above which either mode of a paradox is no matter of rounding
+
+
+@dataclass(frozen=True)
+class Paradox:
+    """A sliding contact that may leave as well as slide on.
+
+    Attributes:
+        contact: its index in the problem.
+        mode: what was chosen.
+        motion: normal acceleration with which it would leave [m/s^2].
+        force: normal force under which it would slide on [N].
+    """
+
+    contact: int
+    mode: Mode
+    motion: float
+    force: float
+
+    @property
+    def mobility(self) -> float:
+        """p [1/kg], negative."""
+        return -self.motion / self.force
+
+
+def indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Paradox, ...]:
+    """Sliding contacts for which leaving and sliding on are both admissible, one contact at a time."""
+    found = []
+    for i, mode in enumerate(modes):
+        if problem.sliding[i] is None:
+            continue
+        other = Mode.SLIP if mode is Mode.OPEN else Mode.OPEN
+        turned = solve_modes(problem, (*modes[:i], other, *modes[i + 1 :]))
+        if broken(problem, turned):
+            continue
+        chosen = solve_modes(problem, modes)
+        open_, closed = (chosen, turned) if mode is Mode.OPEN else (turned, chosen)
+        n = problem.normal(i)
+        motion, force = float(open_.motion[n]), float(closed.forces[n])
+        if motion > CLEAR * float(np.abs(open_.motion).max()) and force > CLEAR * float(np.abs(closed.forces).max()):
+            found.append(Paradox(i, mode, motion, force))
+    return tuple(found)
+
+
+def jammed(problem: ContactProblem) -> ImpactSolution | None:
+    """An impact without collision: sliding contacts stop at once, though none approaches the ground.
+
+    The impact law without restitution, 0 <= w_n _|_ lam_n >= 0 with Coulomb's cone, has besides lam = 0 a second
+    solution where p < 0: the contact sticks, for a planar one with |lam_t| / lam_n = G_nn / |G_nt| <= mu. It is the
+    limit of a stiff compliant contact, which compresses while friction stops it, and rebounds by nothing.
+
+    Args:
+        problem: velocities of the contacts before it in `free`.
+
+    Returns:
+        The impact; None where no impulse but zero is admissible.
+    """
+    solution = solve(problem, (Mode.STICK,) * len(problem.dims))
+    if not np.abs(problem.delassus @ solution.forces).max(initial=0.0) > CLEAR * np.abs(problem.free).max(initial=0.0):
+        return None
+    none = np.zeros(len(problem.dims))
+    return ImpactSolution((ImpactStage(solution, problem.free, solution.motion, none, none),))
+
+
+def sentence(paradoxes: tuple[Paradox, ...], names: tuple[str, ...], friction: Mapping[int, float]) -> str:
+    """What is to be told of an indeterminate choice."""
+    parts = [
+        f"contact '{names[k]}' may leave with {one.motion:.4g} m/s^2 or slide under {one.force:.4g} N"
+        f" (mobility {one.mobility:.4g}/kg, friction {friction[k]:.4g})"
+        for k, one in ((paradox.contact, paradox) for paradox in paradoxes)
+    ]
+    chosen = "leaves" if paradoxes[0].mode is Mode.OPEN else "slides"
+    return f"the motion is indeterminate (Painleve): {', '.join(parts)}; here it {chosen}"

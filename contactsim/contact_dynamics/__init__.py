@@ -1,0 +1,1 @@
+"""Where hybrid systems, contact problems and robots meet: flows, transitions, energy audits."""

@@ -1,0 +1,186 @@
+"""Derivative of an impact by the state before it: stage after stage, each with its modes held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..contact.impact import ImpactSolution, ImpactStage
+from ..contact.linear_algebra import pseudo_inverse, solve_mass
+from ..contact.modes import Mode
+from ..errors import NonDifferentiableError
+from ..multibody.mechanism import Terms
+from .mode_sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces
+
+if TYPE_CHECKING:
+    from .contact_system import ContactSystem
+
+
+class _Moved(NamedTuple):
+    """Where a stage leaves the velocity v (nv,); derivatives (., 2 nv) of v, and of the stage's impulses and work."""
+
+    v: Array
+    v_x: Array
+    impulses_x: Array
+    work_x: Array
+
+
+@dataclass(frozen=True)
+class ImpactSensitivity:
+    """An impact at (t, q), to be differentiated by (q, v(-)).
+
+    In each stage M (v - v(before)) = J^T lam, with w_n = -r w_n(before) where a contact is held, or the normal impulse
+    s lam_n(before) where it parts under that, and w_t = 0 or lam_t = -mu lam_n w_t / |w_t|.
+
+    Attributes:
+        system: what it happens to.
+        t, q: where.
+        contacts: those that take part.
+        terms, where: equations of motion with their rows before the impact, and the rows of each contact.
+    """
+
+    system: ContactSystem
+    t: float
+    q: Array
+    contacts: tuple[int, ...]
+    terms: Terms
+    where: Mapping[int, slice]
+
+    def by_state(self, v: Array, solution: ImpactSolution) -> Array:
+        """D v(+) (nv, 2 nv) for the velocity `v` (nv,) before the impact.
+
+        Raises:
+            NonDifferentiableError: neighbouring states take other stages.
+        """
+        if solution.kink:
+            raise NonDifferentiableError(f"the impact at t = {self.t:.9g} s has no derivative: {solution.kink}")
+        nv = len(v)
+        here = _Moved(v, np.eye(nv, 2 * nv, nv), np.zeros((len(self.terms.rates), 2 * nv)), np.zeros(2 * nv))
+        start = v
+        for k, stage in enumerate(solution.stages):
+            following = solution.stages[k + 1 :]
+            here = self._passed(stage, here, start, bool(following) and bool(np.any(following[0].share)))
+        return here.v_x
+
+    def _passed(self, stage: ImpactStage, here: _Moved, start: Array, recalled: bool) -> _Moved:
+        """One stage on; `recalled`: whether the next one depends on its impulses."""
+        nv, rows = len(start), self.terms.rows
+        impulses = self._all_rows(stage.impulses)
+        change = solve_mass(self.terms.mass, rows.T @ impulses)
+        rates = self.terms.rates + rows @ (here.v - start)
+        rates_after = rates + rows @ change
+        given_x = self._given(stage, here.impulses_x, impulses)
+        width = given_x.shape[1]
+        force = rows.T @ given_x
+        force[:, :nv] -= self._mechanism.impulse_derivatives(self.t, self.q, change, self.contacts, impulses)
+        rates_x, held_x = self._rates_x(here, here.v, width), self._rates_x(here, here.v + change, width)
+        motion = held_x.copy()
+        for k, i in enumerate(self.contacts):
+            motion[self.where[i].start] += stage.rebound[k] * rates_x[self.where[i].start]
+        equations = self._equations(stage, impulses, rates_after)
+        loose = None
+        if equations.redundant:
+            self._demand_smallest(equations, impulses, recalled)
+            loose = partial(self._loose, equations, impulses, width)
+        change_x, impulses_x = equations.solve(force, motion, loose)
+        impulses_x += given_x
+        both_x = rates_x + held_x + rows @ change_x
+        work_x = 0.5 * (impulses @ both_x + (rates + rates_after) @ impulses_x)
+        if stage.balanced:
+            fold = _balance(here.work_x, work_x)
+            change_x, impulses_x, work_x = change_x @ fold, impulses_x @ fold, work_x @ fold
+        return _Moved(here.v + change, here.v_x + change_x, impulses_x, work_x)
+
+    @property
+    def _mechanism(self):  # type: ignore[no-untyped-def]
+        return self.system.mechanism
+
+    def _all_rows(self, kept: Array) -> Array:
+        """Impulses along all rows of the terms, of those along the rows that take part."""
+        impulses = np.zeros(len(self.terms.rates))
+        impulses[self.system.kept_rows(self.contacts)] = kept
+        return impulses
+
+    def _rates_x(self, here: _Moved, v: Array, width: int) -> Array:
+        """Derivative (m, width) of the contact velocities at `v`, which varies as before the stage."""
+        rates_x = np.zeros((len(self.terms.rates), width))
+        size = here.v_x.shape[1]
+        rates_x[:, :size] = self.terms.rows @ here.v_x
+        rates_x[:, : len(v)] += self._mechanism.rate_derivatives(self.t, self.q, v, self.contacts)
+        return rates_x
+
+    def _given(self, stage: ImpactStage, before_x: Array, impulses: Array) -> Array:
+        """Derivative (m, 2 nv) of impulses that are given, with their friction; a last column by a common factor."""
+        given_x = np.zeros((len(impulses), before_x.shape[1] + stage.balanced))
+        for i, k in ((self.contacts[k], k) for k in stage.solution.lifted):
+            part, slip = self.where[i], stage.solution.directions[k]
+            normal_x = np.append(stage.share[k] * before_x[part.start], [impulses[part.start]] * stage.balanced)
+            given_x[part.start] = normal_x
+            if slip is not None:
+                given_x[part.start + 1 : part.stop] = -self.system.friction[i] * np.outer(slip, normal_x)
+        return given_x
+
+    def _equations(self, stage: ImpactStage, impulses: Array, rates: Array) -> ModeEquations:
+        """The linear equations of a stage; `rates` are the velocities of the contacts after it."""
+        constrained: list[int] = []
+        directions: list[Array] = []
+        turns = []
+        solution = stage.solution
+        for k, (i, mode, slip) in enumerate(zip(self.contacts, solution.modes, solution.directions, strict=True)):
+            if mode is Mode.OPEN:
+                continue
+            n, part = self.where[i].start, slice(self.where[i].start + 1, self.where[i].stop)
+            tangents = range(n + 1, n + 1 + self.system.tangent_rows(i)) if mode is Mode.STICK else ()
+            parts = k in solution.lifted
+            rows = [*tangents] if parts else [n, *tangents]
+            unknown = None if parts else len(constrained)
+            constrained += rows
+            directions += list(np.eye(len(rates))[rows])
+            if mode is Mode.SLIP and slip is not None:
+                mu = self.system.friction[i]
+                if unknown is not None:
+                    directions[-1][part] = -mu * slip
+                if len(slip) == 2:
+                    turns.append(Turn(part, across(slip), unknown, mu, -mu * impulses[n], float(slip @ rates[part])))
+        combine = np.array(directions).reshape(len(constrained), len(rates))
+        return ModeEquations(
+            self.terms.mass,
+            self.terms.rows,
+            np.array(constrained, dtype=int),
+            combine,
+            tuple(turns),
+            not solution.unique,
+        )
+
+    def _loose(self, equations: ModeEquations, impulses: Array, width: int, inverse: Array) -> tuple[Array, Array]:
+        """How the smallest impulses change within the null space."""
+        unknowns = impulses[equations.constrained]
+        by_q, by_turns, _ = loose_forces(self._mechanism, self.t, self.q, self.contacts, equations, unknowns, inverse)
+        return np.hstack([by_q, np.zeros((len(by_q), width - by_q.shape[1]))]), by_turns
+
+    def _demand_smallest(self, equations: ModeEquations, impulses: Array, recalled: bool) -> None:
+        """Raise where the next stage gives back impulses that are neither unique nor the smallest."""
+        if not recalled:
+            return
+        held, directions = self.terms.rows[equations.constrained], equations.combine @ self.terms.rows
+        matrix = held @ solve_mass(self.terms.mass, directions.T)
+        unknowns = impulses[equations.constrained]
+        smallest = pseudo_inverse(matrix) @ (matrix @ unknowns)
+        if np.abs(smallest - unknowns).max() > SMALLEST * np.abs(unknowns).max():
+            raise NonDifferentiableError(
+                f"the impact at t = {self.t:.9g} s has no derivative: what it gives back depends on impulses of"
+                " compression that are not unique; take contacts away, or use law='coulomb'"
+            )
+
+
+def _balance(before: Array, work: Array) -> Array:
+    """Matrix (K + 1, K) that puts for the last column the one for which this work makes up for that before."""
+    size = len(before)
+    by_factor = float(work[-1])
+    last = -(before + work[:-1]) / by_factor if by_factor else np.zeros(size)
+    return np.vstack([np.eye(size), last])

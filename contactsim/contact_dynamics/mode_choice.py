@@ -1,0 +1,198 @@
+"""The choice of modes at rest: which of the contacts that stay in touch open, stick or slip next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.user_calls import Asking
+from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
+from ..contact.painleve import indeterminate, sentence
+from ..contact.problem import ContactProblem, ContactSolution
+from ..contact.solvers.pivot import solve_modes
+from ..contact.stick_slip_choice import broken, slips_without_motion
+from ..errors import NoAdmissibleModeError
+from .contact_rows import closed_forces, closed_terms
+from .rigid_flow import LEAST_FORCE, OF_FORCE, contact_problem
+
+if TYPE_CHECKING:
+    from ..contact.laws import RigidLaw
+    from .contact_system import ContactSystem
+
+LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
+
+
+@dataclass(frozen=True)
+class ModeChoice:
+    """The choice of modes by the law of one system."""
+
+    _system: ContactSystem
+    _law: RigidLaw
+
+    def among(
+        self,
+        t: float,
+        x: Array,
+        mode: SystemMode,
+        staying: tuple[int, ...],
+        kinds: Mapping[int, str],
+        at_rest: set[int],
+        residuals: dict[str, float],
+    ) -> tuple[SystemMode, tuple[str, ...]]:
+        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law of accelerations."""
+        states = [ContactState(enabled=state.enabled) for state in mode.contacts]
+        if not staying:
+            return SystemMode(tuple(states)), ()
+        terms, where = closed_terms(self._system, t, x, staying, mode)
+        applied = self._system.applied_force(t, x)
+        force = terms.force if applied is None else terms.force + applied
+        jumped = any(law.startswith("impact") for law in residuals)
+        sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
+        problem, _ = contact_problem(self._system, terms, force, staying, sliding)
+        before = closed_forces(self._system, t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
+        if "forces" in kinds.values():
+            kinds = self._without_margin(mode, before) | dict(kinds)
+        kinds = self._at_apex(kinds, before)
+        guess, directions = self._guess(mode, staying, kinds, sliding, before)
+        slack = self._slack(staying, kinds, problem, before)
+        with Asking("the contact law", type(self._law).__name__, t):
+            asked = replace(problem, guess=guess, directions=directions, slack=slack)
+            leaving = [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
+            solution = self._leading_on(asked, self._law.select(asked), leaving)
+        residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
+        for k, i in enumerate(staying):
+            z = terms.rates[where[i]][1:]
+            state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
+            states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
+        after = SystemMode(self._placed(x, mode, states), redundant=not solution.unique)
+        note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
+        notes: tuple[str, ...] = () if solution.unique else (note,)
+        if paradoxes := indeterminate(problem, solution.modes):
+            names = tuple(self._system.mechanism.all_names[i] for i in staying)
+            notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
+        return after, notes
+
+    def _leading_on(self, problem: ContactProblem, solution: ContactSolution, leaving: list[int]) -> ContactSolution:
+        """The solution, or another where its contacts that are `leaving` their cones would not begin to slip.
+
+        At the edge of its cone a contact slips without acceleration. That leads on where it slips forward as soon as
+        there is a little less friction; where it would slip back, only a solution remains that slips at once.
+        """
+        still = [k for k in slips_without_motion(problem, solution) if k in leaving]
+        if not still:
+            return solution
+        share = np.ones(len(problem.friction))
+        share[still] = LESS
+        less = replace(problem, friction=share * problem.friction, static_friction=share * problem.static_friction)
+        if not broken(less, solve_modes(less, solution.modes, solution.directions, quick=True)):
+            return solution
+        try:
+            other = self._law.select(less)
+        except NoAdmissibleModeError:
+            return solution
+        return self._law.select(replace(problem, guess=other.modes, directions=other.directions))
+
+    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
+        """The states with the regions in which the closed contacts touch: as before, or where they are."""
+        q, mechanism, before = x[: self._system.nq], self._system.mechanism, mode.regions
+        return tuple(
+            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
+            for i, state in enumerate(states)
+        )
+
+    def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
+        """Direction in which a contact slides already; None where its slip velocity is zero."""
+        if not self._system.tangent_rows(i) or i in at_rest:
+            return None
+        state = mode.contacts[i]
+        if not jumped and (state.mode is Mode.STICK or state.phase is Phase.INCIPIENT):
+            return None
+        if not jumped and state.phase is Phase.DIRECTED:
+            return np.array(state.direction)
+        return np.array(unit(z)) if np.linalg.norm(z) > self._system.tolerances.speed else None
+
+    def _slack(
+        self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
+    ) -> tuple[float, ...]:
+        """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
+        if "force" not in kinds.values():
+            return ()
+        fired = [kinds.get(i) == "force" and i in before for i in staying]
+        return tuple(
+            2.0 * abs(float(before[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)])
+            if off
+            else 0.0
+            for k, (i, off) in enumerate(zip(staying, fired, strict=True))
+        )
+
+    def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
+        """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
+        zero = self._zero(before)
+        kinds = {}
+        for i, force in before.items():
+            held = mode.contacts[i].mode is Mode.STICK and self._system.tangent_rows(i) > 0
+            if force[0] <= zero:
+                kinds[i] = "force"
+            elif held and self._system.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
+                kinds[i] = "cone"
+        return kinds
+
+    def _at_apex(self, kinds: Mapping[int, str], before: Mapping[int, Array]) -> dict[int, str]:
+        """The same with "force" for a contact that is at the edge of its cone because it has no force any more."""
+        if "cone" not in kinds.values():
+            return dict(kinds)
+        zero = self._zero(before)
+        return {i: "force" if kind == "cone" and before[i][0] <= zero else kind for i, kind in kinds.items()}
+
+    def _zero(self, before: Mapping[int, Array]) -> float:
+        """The force that counts as none [N]: what a guard of forces may miss."""
+        largest = max(float(np.abs(force).max()) for force in before.values())
+        return OF_FORCE * self._system.tolerances.force * max(largest, LEAST_FORCE)
+
+    def _guess(
+        self,
+        mode: SystemMode,
+        staying: tuple[int, ...],
+        kinds: Mapping[int, str],
+        sliding: tuple[Array | None, ...],
+        before: Mapping[int, Array],
+    ) -> tuple[tuple[Mode, ...], tuple[Array | None, ...]]:
+        """The present modes, with the contacts whose guards fired moved on; contacts that touch anew, to close."""
+        modes, directions = [], []
+        for i, slip in zip(staying, sliding, strict=True):
+            state, kind = mode.contacts[i], kinds.get(i, "")
+            touching = Mode.STICK if slip is None else Mode.SLIP
+            direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
+            guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
+            if kind == "cone":
+                direction = -np.array(unit(before[i][1:]))
+            elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
+                guess = Mode.SLIP
+            modes.append(guess)
+            directions.append(direction)
+        return tuple(modes), tuple(directions)
+
+    def _contact_state(
+        self, i: int, mode: Mode, sliding: Array | None, direction: Array | None, z: Array, before: ContactState
+    ) -> ContactState:
+        enabled = before.enabled
+        if mode is Mode.OPEN:
+            return ContactState(enabled=enabled)
+        if i >= len(self._system.mechanism.names):
+            return ContactState(Mode.CLOSED)
+        if not self._system.tangent_rows(i):
+            return ContactState(Mode.SLIP, enabled=enabled)
+        if mode is Mode.STICK:
+            return ContactState(Mode.STICK, enabled=enabled)
+        planar = self._system.mechanism.dims[i] == 2
+        if sliding is None:
+            assert direction is not None
+            phase = Phase.DIRECTED if planar else Phase.INCIPIENT
+            return ContactState(Mode.SLIP, phase, tuple(map(float, direction)), enabled)
+        if planar or np.linalg.norm(z) < self._system.tolerances.slip_speed or before.phase is Phase.DIRECTED:
+            return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled)
+        return ContactState(Mode.SLIP, Phase.FREE, (), enabled)

@@ -1,0 +1,104 @@
+"""Derivative of an event of a rigid law by the state before it: of its impact, and of what comes to rest behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..contact.linear_algebra import projector, pseudo_inverse, solve_mass
+from ..contact.modes import Mode, Phase, SystemMode, unit
+from ..multibody.mechanism import Terms
+from .contact_rows import Impact, closed_terms, resting_rows
+from .impact_sensitivity import ImpactSensitivity
+
+if TYPE_CHECKING:
+    from .contact_system import ContactSystem
+
+
+@dataclass(frozen=True)
+class OutcomeSensitivity:
+    """The derivatives of the events of one system."""
+
+    _system: ContactSystem
+
+    def by_state(
+        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
+    ) -> Array:
+        """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what comes to rest.
+
+        Gaps that close with others, without an impact of their own, end with no variation; the gap of one contact that
+        lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with
+        both tangential variations zero: what is left of the one across the slip when the held direction takes over is
+        removed by the impulse of friction that would have removed it. What was held before is left as it is: where
+        nothing comes to rest, the derivative is the identity.
+        """
+        system, nv = self._system, self._system.nv
+        jacobian = np.eye(system.tangent_size)
+        if impact is not None:
+            jacobian[nv : 2 * nv, : 2 * nv] = self.by_impact(t, x, impact)
+        terms, where = closed_terms(self._system, t, x_post, after.closed)
+        closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
+        if closing.any() and not self._lands_alone(
+            t, x, impact, [i for i in after.closed if not mode.contacts[i].closed]
+        ):
+            normals = terms.rows[[where[i].start for i in after.closed]]
+            jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
+        rows = resting_rows(self._system, after, where)
+        held = self._held_rows(mode, impact, where)
+        stopping = np.array([row not in held for row in rows], dtype=bool)
+        if stopping.any():
+            v_post = system.v(x_post)
+            constraint = np.zeros((len(rows), system.tangent_size))
+            constraint[:, :nv] = system.mechanism.rate_derivatives(t, system.q(x_post), v_post, after.closed)[rows]
+            constraint[:, nv : 2 * nv] = terms.rows[rows]
+            forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
+            solved = solve_mass(terms.mass, forces.T)
+            settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
+            jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
+        return jacobian
+
+    def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
+        """Whether one contact closes, by an impact of its own."""
+        if impact is None or len(closing) != 1:
+            return False
+        terms, _ = closed_terms(self._system, t, x, (closing[0],))
+        return bool(terms.rates[0] < -self._system.tolerances.speed)
+
+    def _friction_directions(
+        self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]
+    ) -> Array:
+        """Directions (k, nv) of the forces that hold `rows`; of a contact that slips, with its friction."""
+        directions = terms.rows[rows].copy()
+        if mode.redundant:
+            return directions
+        for k, row in enumerate(rows):
+            i = next(i for i, part in where.items() if part.start <= row < part.stop)
+            state, part = mode.contacts[i], slice(where[i].start + 1, where[i].stop)
+            if state.phase in (Phase.FREE, Phase.DIRECTED):
+                slip = np.array(state.direction or unit(terms.rates[part]))
+                directions[k] -= self._system.friction[i] * slip @ terms.rows[part]
+        return directions
+
+    def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
+        """Rows whose velocity has no variation: the mode before held it, or the impact makes it zero."""
+        if impact is None:
+            states = {i: mode.contacts[i].mode for i in where}
+        else:
+            last = impact.solution.stages[-1]
+            resting = [mode if last.ends_at_rest(k) else Mode.OPEN for k, mode in enumerate(last.solution.modes)]
+            states = dict(zip(impact.contacts, resting, strict=True))
+        rows: set[int] = set()
+        for i, part in where.items():
+            if states[i] is not Mode.OPEN:
+                rows |= set(range(part.start, part.stop)) if states[i] is Mode.STICK else {part.start}
+        return rows
+
+    def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
+        """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
+        terms, where = closed_terms(self._system, t, x, impact.contacts)
+        sensitivity = ImpactSensitivity(self._system, t, self._system.q(x), impact.contacts, terms, where)
+        return sensitivity.by_state(self._system.v(x), impact.solution)

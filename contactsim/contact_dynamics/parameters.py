@@ -1,0 +1,195 @@
+"""Parameters of a ContactSystem by name: what `parameter` reads and `with_parameter` changes.
+
+contact.KIND, contact.NAME.KIND    coefficient of all contacts, or of one: friction, static_friction, restitution
+law.NAME                           parameter of the contact law
+body.NAME.mass                     mass of a body of a Robot [kg]; see Robot.with_body_parameter
+body.NAME.inertia_scale            factor on its rotational inertia
+terrain.NAME                       parameter that the ground declares: a1, a2, a3 of Sinusoid, angle of Slope, ...
+limit[.JOINT/SIDE].restitution     of all joint limits, or of the "lower" or "upper" one of a joint
+controller.NAME                    parameter that the controller declares: kp, kd, kp.JOINT, kp_scale, ... of PD
+gravity                            magnitude of gravity [m/s^2], whose direction is kept
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..contact.laws import RigidLaw
+from ..errors import InputError
+from ..hybrid.system import LIMIT
+from ..multibody.mechanism import COEFFICIENTS
+
+if TYPE_CHECKING:
+    from .contact_system import ContactSystem
+
+BODY = ("mass", "inertia_scale")
+LISTED = 12  # parameters of a controller that an error names
+
+
+def read(system: ContactSystem, name: str) -> float:
+    """Value of a parameter; of all contacts at once where they share it.
+
+    Raises:
+        InputError: no such parameter, or the contacts differ in it.
+    """
+    group, _, rest = name.partition(".")
+    if name == "gravity":
+        return _gravity(system)
+    if group == "law" and rest in type(system.law.parameters).model_fields:
+        return float(getattr(system.law.parameters, rest))
+    if group == "terrain" and rest in _ground(system):
+        return float(_ground(system)[rest])
+    if group == "body":
+        body, kind = _body(system, name)
+        return float(system.robot.body_parameter(body, kind))
+    if group == "controller":
+        own = system.controller.parameters() if system.controller else {}
+        return float(own[rest]) if rest in own else _refuse(system, name)
+    mask, kind = _coefficient(system, name)
+    chosen = _coefficients(system)[kind][mask]
+    if not len(chosen):
+        raise InputError(f"'{name}' is a parameter of nothing here: the system has no {group}s; leave it out")
+    if len(set(chosen.tolist())) != 1:
+        raise InputError(f"the {group}s differ in '{kind}'; name one of them: {group}.NAME.{kind}")
+    return float(chosen[0])
+
+
+def scale(system: ContactSystem, name: str) -> float:
+    """Change of a parameter that counts as large: its size, and for all but those of the law at least one.
+
+    Raises:
+        InputError: a coefficient of friction is zero under a rigid law, whose modes are others than with friction.
+    """
+    group, _, rest = name.partition(".")
+    value, fields = abs(system.parameter(name)), type(system.law.parameters).model_fields
+    if group != "law" or rest not in fields:
+        if isinstance(system.law, RigidLaw) and name.endswith("friction") and value == 0.0:
+            raise InputError(f"'{name}' is zero, and runs with friction have other modes; give it a positive value")
+        return max(1.0, value)
+    default = fields[rest].default
+    return value or (abs(float(default)) if _is_number(default) else 0.0) or 1.0
+
+
+def changes(system: ContactSystem, name: str, value: float) -> dict[str, Any]:
+    """Attributes of the system that another value of a parameter gives: a new law, robot, controller, gravity, ...
+
+    Raises:
+        InputError: no such parameter (the known ones are listed), or its value is out of range.
+    """
+    group, _, rest = name.partition(".")
+    if name == "gravity":
+        before = _gravity(system)
+        if not (isfinite(value) and value > 0.0):
+            raise InputError(f"gravity is {value}; give its magnitude, a positive number in m/s^2")
+        return {"gravity": value / before * system.gravity}
+    if group == "law" and rest in type(system.law.parameters).model_fields:
+        return {"law": type(system.law)(**system.law.parameters.model_dump() | {rest: value})}
+    if group == "terrain" and rest in _ground(system):
+        return {"terrain": system.terrain.with_parameter(rest, value)}
+    if group == "body":
+        body, kind = _body(system, name)
+        return {"robot": system.robot.with_body_parameter(body, kind, value)}
+    if group == "controller" and system.controller is not None:
+        return {"controller": system.controller.with_parameter(rest, value)}
+    return {"_own_coefficients": _changed_coefficients(system, *_coefficient(system, name), value)}
+
+
+def names(system: ContactSystem) -> list[str]:
+    """All parameters that can be read, those of single contacts, bodies and joints among them."""
+    points = system.mechanism.names
+    found = [f"contact.{point}.{kind}" for point in points for kind in COEFFICIENTS]
+    found += [f"law.{name}" for name, value in system.law.parameters.model_dump().items() if _is_number(value)]
+    bodies = getattr(system.robot, "bodies", {})
+    found += [f"body.{body}.{kind}" for kind in BODY for body in bodies]
+    found += [f"controller.{name}" for name in (system.controller.parameters() if system.controller else {})]
+    found += [f"terrain.{name}" for name in _ground(system)]
+    found += [f"limit.{limit}.restitution" for limit in _limits(system)]
+    return found + (["gravity"] if bodies and system.gravity.any() else [])
+
+
+def _ground(system: ContactSystem) -> dict[str, float]:
+    """Parameters of the ground of a Robot; the functions of a Mechanism hold their own."""
+    return system.terrain.parameters() if hasattr(system.robot, "bodies") else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _gravity(system: ContactSystem) -> float:
+    if not hasattr(system.robot, "bodies"):
+        raise InputError("the functions of a Mechanism hold its gravity; it is not a parameter of the system")
+    size = float(np.linalg.norm(system.gravity))
+    if not size > 0.0:
+        raise InputError("gravity is zero here and has no direction; give ContactSystem(gravity=...) as a vector")
+    return size
+
+
+def _body(system: ContactSystem, name: str) -> tuple[str, str]:
+    """Name of a body (it may have dots of its own) and kind of its parameter."""
+    body, _, kind = name.partition(".")[2].rpartition(".")
+    if kind not in BODY or not body or not hasattr(system.robot, "bodies"):
+        _refuse(system, name)
+    return body, kind
+
+
+def _limits(system: ContactSystem) -> list[str]:
+    """Joint limits, as JOINT/SIDE."""
+    return [name.removeprefix(LIMIT) for name in system.mechanism.constraint_names]
+
+
+def _coefficient(system: ContactSystem, name: str) -> tuple[Array, str]:
+    """Which of all contacts and joint limits (a mask), and which kind of a coefficient, a full name means."""
+    group, _, rest = name.partition(".")
+    one, _, kind = rest.rpartition(".")
+    if kind not in {"contact": COEFFICIENTS, "law": COEFFICIENTS, "limit": COEFFICIENTS[-1:]}.get(group, ()):
+        _refuse(system, name)
+    points, limits = list(system.mechanism.names), _limits(system)
+    known = limits if group == "limit" else points
+    if one and one not in known:
+        what = "joint limit" if group == "limit" else "contact"
+        raise InputError(f"no {what} '{one}'; there are {', '.join(known) or 'none'}")
+    owners = ["limit"] * len(limits) if group == "limit" else [group] * len(points)
+    place = [""] * len(points) + owners if group == "limit" else owners + [""] * len(limits)
+    return np.array([bool(mine) and one in ("", name) for mine, name in zip(place, points + limits, strict=True)]), kind
+
+
+def _coefficients(system: ContactSystem) -> dict[str, Array]:
+    friction, static = system._own_friction
+    return {"friction": friction, "static_friction": static, "restitution": system.restitution}
+
+
+def _changed_coefficients(system: ContactSystem, chosen: Array, kind: str, value: float) -> tuple[Array, Array, Array]:
+    """Friction, static friction and restitution (nc,) with one of them changed."""
+    upper = 1.0 if kind == "restitution" else float("inf")
+    if not (isfinite(value) and 0.0 <= value <= upper):
+        wanted = "from 0 to 1" if kind == "restitution" else "that is finite and not negative"
+        raise InputError(f"{kind} is {value}; give a number {wanted}")
+    arrays = _coefficients(system)
+    friction, static = system._own_friction
+    arrays[kind] = np.where(chosen, value, arrays[kind])
+    if kind == "friction":  # a static coefficient that was not set apart follows the kinetic one
+        follows = chosen & (static == friction)
+        arrays["static_friction"] = np.where(follows, value, np.maximum(static, arrays["friction"]))
+    if np.any(arrays["static_friction"] < arrays["friction"]):
+        raise InputError(f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other")
+    return arrays["friction"], arrays["static_friction"], arrays["restitution"]
+
+
+def _refuse(system: ContactSystem, name: str) -> NoReturn:
+    """Raise InputError with what exists."""
+    known = [f"contact.{kind} or contact.NAME.{kind}" for kind in COEFFICIENTS]
+    known += ["limit.restitution or limit.JOINT/SIDE.restitution"] if _limits(system) else []
+    known += [f"law.{p}" for p in type(system.law.parameters).model_fields]
+    bodies = list(getattr(system.robot, "bodies", {}))
+    if bodies:
+        known += [f"body.NAME.{kind}" for kind in BODY] + ["gravity"]
+    known += [f"terrain.{p}" for p in _ground(system)]
+    own = [f"controller.{p}" for p in (system.controller.parameters() if system.controller else {})]
+    known += own[:LISTED] + ["..."] * (len(own) > LISTED)
+    where = f" (NAME of a body: {', '.join(bodies)})" if bodies and name.startswith("body") else ""
+    raise InputError(f"no parameter '{name}'; there are {', '.join(known)}{where}")

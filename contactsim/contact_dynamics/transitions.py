@@ -1,0 +1,498 @@
+"""Events of a rigid law: impacts, and the choice of modes of all touching contacts together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.user_calls import Asking
+from ..contact.impact import ImpactSolution
+from ..contact.linear_algebra import pseudo_inverse, smallest_change, solve_mass
+from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
+from ..contact.painleve import jammed
+from ..contact.problem import ContactProblem
+from ..errors import InputError, NoAdmissibleModeError
+from ..hybrid.flow import Flow
+from ..hybrid.system import LIMIT, Transition
+from ..multibody.kinematics.closed_loops import ClosedMechanism
+from ..multibody.mechanism import Terms
+from .contact_rows import Impact, closed_forces, closed_terms, resting_rows
+from .mode_choice import ModeChoice
+from .outcome_sensitivity import OutcomeSensitivity
+from .rigid_flow import LEAVE, SIDE, RigidFlow
+from .zeno import time_to_rest
+
+if TYPE_CHECKING:
+    from ..contact.laws import RigidLaw
+    from .contact_system import ContactSystem
+
+
+JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
+PARALLEL = 1e-9  # one less the cosine between two normals that count as one
+GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
+SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
+LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
+SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
+
+
+class Encounter(NamedTuple):
+    """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
+
+    A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
+    """
+
+    t: float
+    mode: SystemMode
+    touching: tuple[int, ...]
+    kinds: Mapping[int, str]
+    slowest: float | None = None
+
+
+class Settled(NamedTuple):
+    """State and mode in which an event ends, impulses {contact: along its rows} on the way there, and notes."""
+
+    x: Array
+    mode: SystemMode
+    impulses: dict[int, Array]
+    notes: tuple[str, ...]
+
+
+class RigidContacts:
+    """The discrete side of a ContactSystem with a rigid law."""
+
+    def __init__(self, system: ContactSystem) -> None:
+        self._system = system
+        self._law: RigidLaw = system.law  # type: ignore[assignment]
+        self._choice, self._sensitivity = ModeChoice(system, self._law), OutcomeSensitivity(system)
+
+    def flow(self, mode: SystemMode) -> Flow:
+        """Field and guards of a mode."""
+        return RigidFlow(self._system, mode)
+
+    def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
+        """{contact: force along its rows} of the closed contacts."""
+        return closed_forces(self._system, t, x, mode)
+
+    # --- start and transition ---------------------------------------------------------------------------------
+
+    def start(self, t: float, x: Array) -> Transition:
+        """Initial modes; an approaching contact that touches is an impact at once.
+
+        Raises:
+            InputError: a contact that may close lies inside the ground.
+        """
+        mechanism = self._system.mechanism
+        gaps = mechanism.gaps(t, self._system.q(x))
+        enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
+        for i, gap in enumerate(gaps):
+            if enabled[i] and gap < -self._system.tolerances.start_depth:
+                name = mechanism.all_names[i]
+                raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
+        before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
+        touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
+        transition = self._resolve(x, Encounter(t, before, touching, {}))
+        return transition if transition.impulses else replace(transition, changes={}, impulses={})
+
+    def transition(
+        self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable], alone: bool = False
+    ) -> Transition:
+        """State and modes after the guards in `fired`, each a pair (kind, contact).
+
+        With `alone`, open contacts that touch the ground but have not fired are left out: they are still to come.
+        """
+        # In the order of their names: of a contact whose cone and force vanish together, the force counts.
+        kinds = {i: kind for kind, i in sorted(name for name in fired if isinstance(name, tuple))}
+        mode, ended = self._end_bounces(t, self._enable(t, x, mode, kinds))
+        if ended and not kinds:
+            return self._come_to_rest(x, mode, ended)
+        inner = {"slow", "fast", "enable"}
+        if kinds and set(kinds.values()) <= inner:
+            return self._turn_phase(t, x, mode, kinds)
+        mode, beyond = self._change_regions(mode, kinds)
+        arriving = {i for i, kind in kinds.items() if kind == "gap"}
+        near = set() if alone else self._near(t, x, mode)
+        touching = tuple(sorted((set(mode.closed) | near | arriving) - beyond))
+        return self._resolve(x, Encounter(t, mode, touching, kinds))
+
+    def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
+        """The mode without the bounces that have come to their end, and the contacts which did."""
+        ended = tuple(i for i, state in enumerate(mode.contacts) if state.until is not None and state.until <= t)
+        if not ended:
+            return mode, ()
+        states = (replace(state, until=None) if i in ended else state for i, state in enumerate(mode.contacts))
+        return replace(mode, contacts=tuple(states)), ended
+
+    def _come_to_rest(self, x: Array, mode: SystemMode, ended: tuple[int, ...]) -> Transition:
+        """The last of infinitely many bounces: the contacts move on as they did in the mean."""
+        names = tuple(self._system.mechanism.all_names[i] for i in ended)
+        changes = {name: (Mode.OPEN, mode.contacts[i].mode) for name, i in zip(names, ended, strict=True)}
+        identity = partial(np.eye, self._system.tangent_size)
+        return Transition(x, mode, changes, derivative=identity, still=True, unmoved=True, accumulated=names)
+
+    def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that touch the ground, whether they fired or not."""
+        gaps = self._system.mechanism.gaps(t, self._system.q(x))
+        return {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._system.tolerances.gap}
+
+    def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
+        """State and modes after the guards in `fired`, while other open contacts that touch are still to come."""
+        return self.transition(t, x, mode, fired, alone=True)
+
+    def separable(
+        self, t: float, x: Array, mode: SystemMode, names: frozenset[Hashable]
+    ) -> tuple[frozenset[Hashable], ...]:
+        """Guards one by one, but for those that every neighbouring run meets together.
+
+        These are contacts in space that come to rest at one instant, and contacts that land at one instant because the
+        closed contacts leave them no other way, like the two corners of an edge that is parallel to the ground.
+        """
+        pairs = {name for name in names if isinstance(name, tuple)}
+        stops = frozenset(name for name in pairs if name[0] == "stop" and self._system.mechanism.dims[name[1]] == 3)
+        landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
+        groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
+        stops |= {name for name in pairs if name[0] in ("slow", "fast")}  # these alone change no force
+        groups += [frozenset({name}) for name in sorted(names - stops - set(landing), key=str)]
+        return (*((stops,) if stops else ()), *groups)
+
+    def _landing_together(self, t: float, x: Array, mode: SystemMode, names: list) -> list[frozenset[Hashable]]:
+        """Contacts whose gaps close in proportion in every motion that the closed contacts allow.
+
+        Their normals agree up to what is held, and so do their rates, which differ where grounds move apart.
+        """
+        terms, where = closed_terms(self._system, t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
+        held = terms.rows[[where[i].start for i in mode.closed]]
+        groups: list[tuple[Array, set[Hashable]]] = []
+        for name in names:
+            n = where[name[1]].start
+            row = terms.rows[n]
+            free = row - pseudo_inverse(held) @ (held @ row) if len(held) else row
+            size = float(np.linalg.norm(free))
+            if size <= PARALLEL * float(np.linalg.norm(row)):  # closed contacts hold it already
+                groups.append((np.zeros(len(row) + 1), {name}))
+                continue
+            way = np.append(free, 0.0) / size
+            way[-1] = terms.rates[n] / size
+            home = next((members for other, members in groups if _parallel(way, other)), None)
+            if home is None:
+                groups.append((way, {name}))
+            else:
+                home.add(name)
+        return [frozenset(members) for _, members in groups]
+
+    def _change_regions(self, mode: SystemMode, kinds: Mapping[int, str]) -> tuple[SystemMode, set[int]]:
+        """The mode with the regions behind the sides that were passed, and the contacts that end there."""
+        states, ended = list(mode.contacts), set()
+        for i, kind in kinds.items():
+            if kind.startswith(SIDE):
+                side = int(kind.removeprefix(SIDE))
+                behind = self._system.mechanism.region_beyond(i, states[i].region, side)
+                if behind is None:
+                    ended.add(i)
+                else:
+                    states[i] = replace(states[i], region=behind)
+        return replace(mode, contacts=tuple(states)), ended
+
+    def _may_close(self, i: int, t: float, x: Array) -> bool:
+        margin = self._system.mechanism.enabled[i]
+        return margin is None or float(margin(t, self._system.q(x), self._system.v(x))) > 0.0
+
+    def _enable(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> SystemMode:
+        states = list(mode.contacts)
+        for i in (i for i, kind in kinds.items() if kind == "enable"):
+            states[i] = replace(states[i], enabled=not states[i].enabled)
+            gap = float(self._system.mechanism.gaps(t, self._system.q(x))[i])
+            if states[i].enabled and gap < 0.0:
+                name = self._system.mechanism.all_names[i]
+                raise InputError(
+                    f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
+                    " 'enabled' margin rise only above ground"
+                )
+        return replace(mode, contacts=tuple(states))
+
+    def _turn_phase(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> Transition:
+        """Changes that only the engine sees: how a slip direction is found, and which contacts may close."""
+        terms, where = closed_terms(self._system, t, x, mode.closed)
+        states = list(mode.contacts)
+        for i, kind in kinds.items():
+            if kind == "enable":
+                continue
+            z = terms.rates[where[i]][1:]
+            slow = kind == "slow" and np.linalg.norm(z) < LEAVE * self._system.tolerances.slip_speed
+            phase = Phase.DIRECTED if slow else Phase.FREE
+            states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
+        identity = partial(np.eye, self._system.tangent_size)
+        return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
+
+    # --- impact, then selection -------------------------------------------------------------------------------
+
+    def _resolve(self, x: Array, event: Encounter) -> Transition:
+        """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
+
+        Where no mode is admissible, a law that jams goes on with an impact without collision.
+        """
+        try:
+            return self._outcome(x, event)
+        except NoAdmissibleModeError:
+            if not self._law.jams:
+                raise
+            return self._outcome(x, event, jam=True)
+
+    def _outcome(self, x: Array, event: Encounter, jam: bool = False) -> Transition:
+        """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
+        t, before, speed = event.t, x, self._system.tolerances.speed
+        terms, where = closed_terms(self._system, t, x, event.touching)
+        impact: Impact | None = None
+        impulses: dict[str, Array] = {}
+        residuals: dict[str, float] = {}
+        notes: tuple[str, ...] = ()
+        at_rest = self._stopping(event.mode, event.kinds)
+        if jam or any(terms.rates[where[i]][0] < -speed for i in event.touching):
+            x, solution, impulses = self._impact(t, x, event.touching, terms, where, jam)
+            impact = Impact(event.touching, solution)
+            notes = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
+            residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
+            terms, where = closed_terms(self._system, t, x, event.touching)
+            at_rest = {i for k, i in enumerate(event.touching) if solution.modes[k] is Mode.STICK}
+        staying = {i for i in event.touching if terms.rates[where[i]][0] <= speed}
+        then = self._settled(x, event, staying, at_rest, residuals)
+        if impulses:
+            impulses = self._with_settling(t, then.x, impact, impulses, then.impulses)
+        changes = self._changes(event.mode, then.mode, event.kinds, impulses)
+        derivative = partial(self._sensitivity.by_state, t, before, impact, then.x, event.mode, then.mode)
+        still, notes = self._system.mechanism.autonomous, notes + then.notes
+        return Transition(then.x, then.mode, changes, impulses, residuals, notes, derivative, still, impact is None)
+
+    def _settled(
+        self, x: Array, event: Encounter, staying: set[int], at_rest: set[int], residuals: dict[str, float]
+    ) -> Settled:
+        """Modes of what stays in touch: found anew while others come to rest by them, or hop too low to be followed."""
+        t, bouncing, rest = event.t, set[int](), None
+        while True:
+            after, notes = self._choice.among(t, x, event.mode, tuple(sorted(staying)), event.kinds, at_rest, residuals)
+            settled, left = self._settle(t, x, after)
+            stopped = self._stopped_by_others(t, settled, after) - at_rest
+            hopping = self._hopping(t, settled, after, {*event.touching} - staying, event.slowest)
+            if not stopped and not hopping:
+                break
+            if hopping and not bouncing and event.slowest is None:
+                rest = time_to_rest(self, t, settled, after, hopping)
+            at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
+        if rest is not None:
+            after = _bouncing_until(float(t + rest), after, bouncing)
+        return Settled(settled, after, left, notes)
+
+    def _with_settling(
+        self, t: float, x: Array, impact: Impact | None, impulses: dict[str, Array], left: Mapping[int, Array]
+    ) -> dict[str, Array]:
+        """Impulses of an impact with those `left` when it settles, and those of closed loops under both."""
+        names, total = self._system.mechanism.all_names, dict(impulses)
+        for i, force in left.items():
+            along = self._system.mechanism.world_force(t, self._system.q(x), i, force)
+            total[names[i]] = total.get(names[i], 0.0) + along
+        return total | self._loop_impulses(t, x, impact, left)
+
+    def _loop_impulses(self, t: float, x: Array, impact: Impact | None, left: Mapping[int, Array]) -> dict[str, Array]:
+        """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
+        mechanism = self._system.mechanism
+        if not isinstance(mechanism, ClosedMechanism):
+            return {}
+        contacts = tuple(sorted({*(impact.contacts if impact is not None else ()), *left}))
+        starts = np.cumsum([0, *(mechanism.dims[i] for i in contacts)])
+        where = {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
+        along = np.zeros(int(starts[-1]))
+        if impact is not None:
+            rows = [
+                n
+                for i in impact.contacts
+                for n in range(where[i].start, where[i].start + 1 + self._system.tangent_rows(i))
+            ]
+            along[rows] = impact.solution.impulses
+        for i, impulse in left.items():
+            along[where[i]] += impulse
+        return mechanism.loop_impulses(t, self._system.q(x), contacts, along)
+
+    def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
+        """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
+
+        Work is counted relative to the ground, which may move.
+        """
+        v_pre = self._system.v(before)
+        notes: tuple[str, ...] = ()
+        if solution.work > GAIN * max(0.5 * float(v_pre @ mass @ v_pre), solution.turnover):
+            law = type(self._law).__name__
+            notes += (
+                f"the impact gains {solution.work:.3g} J of energy under the law {law}, which does not exclude that;"
+                " lower the restitution or the friction, or take law='energetic'",
+            )
+        if not all(stage.solution.unique for stage in solution.stages):
+            notes += (
+                "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
+            )
+        return notes
+
+    def _stopping(self, mode: SystemMode, kinds: Mapping[int, str]) -> set[int]:
+        """Contacts that come to rest: those that stopped, and with them those in space that are about to.
+
+        The corners of a box that slides and spins stop all at one instant; below the slip speed their held directions
+        would bring them to rest one after the other.
+        """
+        stopped = {i for i, kind in kinds.items() if kind == "stop"}
+        spatial = {i for i in mode.closed if self._system.mechanism.dims[i] == 3}
+        slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
+        return stopped | slow if stopped & spatial else stopped
+
+    def _hopping(self, t: float, x: Array, mode: SystemMode, leaving: set[int], slowest: float | None) -> set[int]:
+        """Contacts that leave so slowly that they would be back before their gap is more than rounding: they stay.
+
+        Neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
+        """
+        if not leaving:
+            return set()
+        contacts = tuple(sorted(leaving))
+        _, rates, bend = self.gap_motion(t, x, mode, contacts)
+        if slowest is not None:
+            return {i for i, rate, back in zip(contacts, rates, -bend, strict=True) if back > 0.0 and rate <= slowest}
+        height = max(self._system.tolerances.hop, self._lowest_hop(t, x))
+        return {
+            i
+            for i, rate, back in zip(contacts, rates, -bend, strict=True)
+            if back > 0.0 and rate**2 <= 2 * height * back
+        }
+
+    def _lowest_hop(self, t: float, x: Array) -> float:
+        """Height [m] below which a hop is a matter of rounding."""
+        place = float(np.abs(self._system.q(x)).max(initial=1.0))
+        return max(SPACING * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
+
+    @property
+    def smallest_speed(self) -> float:
+        """Relative speed below which contacts are at rest [m/s]."""
+        return self._system.tolerances.speed
+
+    def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
+        flow = RigidFlow(self._system, mode)
+        flow.rebase(t, x)
+        acceleration = flow.motion(t, x).acceleration
+        terms, where = closed_terms(self._system, t, x, contacts)
+        normals = [where[i].start for i in contacts]
+        return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
+
+    def accelerated(self, x: Array, change: Array) -> Array:
+        """The state with a change (nv,) of its velocity."""
+        x = x.copy()
+        self._system.v(x)[:] += change
+        return x
+
+    def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of one more contact; what leaves at up to `slowest` [m/s] stays."""
+        touching = tuple(sorted({*mode.closed, contact}))
+        transition = self._resolve(x, Encounter(t, mode, touching, {contact: "gap"}, slowest=slowest))
+        assert isinstance(transition.mode, SystemMode)
+        return transition.x, transition.mode
+
+    def _stopped_by_others(self, t: float, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that are said to slide, but have no slip velocity left since others stick."""
+        terms, where = closed_terms(self._system, t, x, mode.closed)
+        sliding = {i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)}
+        return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
+
+    def _impact(
+        self,
+        t: float,
+        x: Array,
+        touching: tuple[int, ...],
+        terms: Terms,
+        where: Mapping[int, slice],
+        jam: bool = False,
+    ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
+        """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
+        system = self._system
+        chosen, kept = list(touching), self._system.kept_rows(touching)
+        rows = terms.rows[kept]
+        solved = solve_mass(terms.mass, rows.T)
+        problem = ContactProblem(
+            delassus=rows @ solved,
+            free=terms.rates[kept],
+            dims=tuple(1 + system.tangent_rows(i) for i in touching),
+            friction=system.friction[chosen],
+            static_friction=system.friction[chosen],
+            sliding=(None,) * len(touching),
+            names=tuple(system.mechanism.all_names[i] for i in touching),
+        )
+        with Asking("the contact law", type(self._law).__name__, t):
+            solution = jammed(problem) if jam else self._law.impact(problem, system.restitution[chosen])
+        if solution is None:
+            raise NoAdmissibleModeError(
+                "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
+                " contact compliance",
+                contact_problem=problem,
+            )
+        x = x.copy()
+        self._system.v(x)[:] += solved @ solution.impulses
+        along = np.zeros(len(terms.rates))
+        along[kept] = solution.impulses
+        q = self._system.q(x)
+        impulses = {
+            system.mechanism.all_names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
+            for i in touching
+            if np.any(along[where[i]] != 0.0)
+        }
+        return x, solution, impulses
+
+    def _settle(self, t: float, x: Array, mode: SystemMode) -> tuple[Array, dict[int, Array]]:
+        """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.
+
+        Returns the state, and {contact: impulse along its rows} that this took.
+        """
+        terms, where = closed_terms(self._system, t, x, mode.closed)
+        rows = resting_rows(self._system, mode, where)
+        if not rows or not np.any(terms.rates[rows]):
+            return x, {}
+        change, multipliers = smallest_change(terms.mass, terms.rows[rows], -terms.rates[rows])
+        x = x.copy()
+        self._system.v(x)[:] += change
+        impulse = np.zeros(len(terms.rates))
+        impulse[rows] = multipliers
+        return x, {i: impulse[where[i]] for i in mode.closed}
+
+    def _changes(
+        self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
+    ) -> dict[str, tuple[Mode, Mode]]:
+        names = self._system.mechanism.all_names
+        return {
+            names[i]: (old.shown, new.shown)
+            for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
+            if old.shown is not new.shown or kinds.get(i) == "gap" or names[i] in impulses
+        }
+
+
+def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:
+    """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
+    states = (
+        replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
+    )
+    return replace(mode, contacts=tuple(states))
+
+
+def _parallel(way: Array, other: Array) -> bool:
+    """Whether two gaps close alike: unit normals, followed by the rates along them."""
+    alike = way[:-1] @ other[:-1] > 1.0 - PARALLEL
+    return bool(alike and abs(way[-1] - other[-1]) <= SAME_RATE * max(abs(way[-1]), abs(other[-1])))
+
+
+def _overlap(name: str, depth: float) -> str:
+    first, _, second = name.partition("+")
+    return f"'{first}' starts {depth:.3g} m inside '{second}'; move one of the bodies away by as much"
+
+
+def _too_deep(name: str, depth: float) -> str:
+    if name.startswith(LIMIT):
+        joint, _, side = name.removeprefix(LIMIT).rpartition("/")
+        return f"joint '{joint}' starts {depth:.3g} beyond its {side} limit; move it inside, or set joint_limits=False"
+    return f"contact '{name}' starts {depth:.3g} m inside the ground; raise the robot by as much"

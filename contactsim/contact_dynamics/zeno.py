@@ -1,0 +1,159 @@
+"""Bounces that accumulate (Zeno): when the last of infinitely many comes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING
+
+from ..common.arrays import Array
+from ..contact.laws import RigidLaw
+from ..contact.modes import SystemMode
+from ..errors import NoAdmissibleModeError
+
+if TYPE_CHECKING:
+    from ..hybrid.trajectory import Event
+    from .contact_system import ContactSystem
+    from .transitions import RigidContacts
+
+HOPS = 24  # hops that are followed one by one; what comes behind is summed as a geometric series
+LESSER = 0.05  # hops that begin with less than this share of the speed of the largest do not change when that ends
+STALLED = 16  # hops in succession that take no time: contacts that pass an impact to and fro; what follows takes none
+ELASTIC = 0.95  # restitution from which on a contact takes hundreds of bounces to come to rest
+LONGEST_CYCLE = 4  # hops after which a pattern of hops repeats
+ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the share by which the series is missed
+SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
+
+
+def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
+    """Time [s] from now until the last of the ever smaller hops of contacts that are on the ground at (t, x).
+
+    The hops are so small that the configuration, and with it mass, rows and applied forces, stands still meanwhile:
+    the velocities change by constant accelerations between impacts. Hops are followed one by one, each by the law of
+    the system; those left at the end follow in a geometric series. None: the hops do not become smaller.
+
+    Args:
+        contacts: the contacts of the system.
+        t, x, mode: when, where and how the first hop begins; the contacts in `hopping` are open.
+        hopping: contacts that leave the ground now, to come back.
+    """
+    follow = _Hops(contacts, t, x, mode, hopping)
+    durations: list[float] = []
+    speeds = [follow.speed()]
+    while len(durations) < HOPS:
+        if speeds[-1] <= SLOW * contacts.smallest_speed:
+            return float(sum(durations))
+        try:
+            duration = follow.next()
+        except NoAdmissibleModeError:  # at a configuration that the run itself may leave in time
+            return None
+        if duration is None:
+            return None
+        durations.append(duration)
+        speeds.append(follow.speed())
+        if (left := _left_of_series(durations, speeds)) is not None:
+            return float(sum(durations)) + left
+        if len(durations) >= STALLED and not any(durations[-STALLED:]):
+            return float(sum(durations)) if speeds[-1] < speeds[0] else None
+    before, after = sum(durations[: HOPS // 2]), sum(durations[HOPS // 2 :])
+    if speeds[-1] >= speeds[0] or after >= before:
+        return None
+    ratio = after / before
+    return float(sum(durations) + after * ratio / (1.0 - ratio))
+
+
+def _left_of_series(durations: list[float], speeds: list[float]) -> float | None:
+    """What is left of a geometric series of hops [s], where they repeat in one ratio < 1, each or in a short cycle.
+
+    At a configuration that stands still, hops look alike in any scale, so that they come to do so where they shrink;
+    the largest of the `speeds` shrinks with them, unless another contact is still off the ground.
+    """
+    for cycle in range(1, min(LONGEST_CYCLE, len(durations) // 3) + 1):
+        first, before, last = (durations[-(k + 1) * cycle : len(durations) - k * cycle] for k in (2, 1, 0))
+        if not all(first) or not all(before):
+            continue
+        ratios = [b / a for a, b in zip(first + before, before + last, strict=True)]
+        ratios.append(speeds[-1] / speeds[-1 - cycle])
+        low, high = min(ratios), max(ratios)
+        if high < 1.0 and high - low <= ALIKE * (1.0 - high) ** 2:
+            return sum(last) * high / (1.0 - high)
+    return None
+
+
+def bounces_on(system: ContactSystem, events: Sequence[Event]) -> str | None:
+    """What bounces on and on by the `events`, in a sentence; None where no (almost) elastic contact does.
+
+    Where something damps the motion, an elastic contact hops ever lower and faster: its speed v falls exponentially in
+    time, and the number of hops grows as 1 / v. With restitution e < 1 they end, after log(v / v_end) / log(1 / e).
+    """
+    landings = Counter(name for event in events for name in event.fired if isinstance(name, tuple) and name[0] == "gap")
+    if not landings or not isinstance(system.law, RigidLaw):
+        return None
+    guard, count = landings.most_common(1)[0]
+    contact, restitution = guard[1], float(system.restitution[guard[1]])
+    if count < 2 or restitution < ELASTIC:
+        return None
+    hits = [event for event in events if guard in event.fired]
+    duration, last = (hits[-1].time - hits[0].time) / (count - 1), hits[-1]
+    q, v = system.q(last.x_pre), system.v(last.x_pre)
+    height = abs(float(system.mechanism.terms(last.time, q, v, (contact,)).rates[0])) * duration / 4.0
+    elastic, end = ("elastic", "does not come") if restitution == 1.0 else ("almost elastic", "is long in coming")
+    return (
+        f"'{system.guard_label(guard)}' is {elastic} (restitution {restitution:g}), hops by {height:.1g} m in"
+        f" {duration:.1g} s and so {end} to rest; lower its restitution, or let it stay on the ground where it would"
+        " hop less than some height, with ContactSystem(..., tolerances=Tolerances(hop=height))"
+    )
+
+
+class _Hops:
+    """Contacts that hop at a frozen configuration."""
+
+    def __init__(self, contacts: RigidContacts, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> None:
+        self._contacts, self._t, self._x, self._mode = contacts, t, x, mode
+        self._gaps = dict.fromkeys(hopping, 0.0)
+        self._move()
+
+    def _move(self) -> None:
+        """Rates and accelerations of the gaps of the contacts that are off the ground."""
+        self._acceleration, self._rates, self._bend = self._contacts.gap_motion(
+            self._t, self._x, self._mode, tuple(sorted(self._gaps))
+        )
+
+    def speed(self) -> float:
+        """The largest speed at which a contact leaves the ground or comes back to it."""
+        speeds = [
+            sqrt(max(rate * rate - 2.0 * bend * self._gaps[i], 0.0))
+            for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True)
+        ]
+        return max(speeds, default=0.0)
+
+    def next(self) -> float | None:
+        """Go on to behind the next impact: the time it takes; None where no contact comes back."""
+        slowest = LESSER * self.speed()
+        times = {
+            i: _return(self._gaps[i], rate, bend)
+            for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True)
+        }
+        landing = min(times, key=lambda i: times[i])
+        duration = times[landing]
+        if not isfinite(duration):
+            return None
+        for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True):
+            self._gaps[i] = 0.0 if i == landing else self._gaps[i] + (rate + 0.5 * bend * duration) * duration
+        self._x = self._contacts.accelerated(self._x, duration * self._acceleration)
+        before = set(self._mode.closed)
+        self._x, self._mode = self._contacts.land(self._t, self._x, self._mode, landing, slowest)
+        left = before - set(self._mode.closed)
+        self._gaps = {i: gap for i, gap in self._gaps.items() if i not in self._mode.closed} | dict.fromkeys(left, 0.0)
+        self._move()
+        return duration
+
+
+def _return(gap: float, rate: float, bend: float) -> float:
+    """The first time > 0 at which gap + rate t + bend t^2 / 2 falls through zero; infinity if it does not."""
+    discriminant = rate * rate - 2.0 * bend * gap
+    if discriminant < 0.0 or (bend >= 0.0 and rate >= 0.0):
+        return float("inf")
+    root = sqrt(discriminant)
+    return (rate + root) / -bend if bend < 0.0 else 2.0 * gap / (root - rate)

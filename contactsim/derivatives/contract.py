@@ -1,0 +1,39 @@
+"""What a plugin for derivatives of events must supply."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
+
+from ..common.arrays import Array
+
+if TYPE_CHECKING:
+    from .crossing_orders import EventData
+
+Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
+
+
+class EventDerivative(ABC):
+    """First-order effect of an event on the states around a run.
+
+    An event is an `EventData` of `crossing_orders`: its `root` is the state before it, its `groups` say what a
+    neighbouring run may meet first, `root.cross(group)` gives what lies behind, with the saltation matrix, `after` is
+    the state behind it in the run itself, and `ways` keeps what was worked out.
+    """
+
+    @abstractmethod
+    def accepts(self, event: EventData) -> bool:
+        """Whether this plugin can differentiate the event; the first that does is taken."""
+
+    @abstractmethod
+    def apply(self, event: EventData, dx: Array) -> Array:
+        """Variations (m, n_post) after the event of the variations `dx` (m, n_pre) before it.
+
+        Raises:
+            NonDifferentiableError: there are none, since neighbouring runs end in states apart from each other.
+        """
+
+    @abstractmethod
+    def pieces(self, event: EventData) -> Mapping[Word, Array]:
+        """{word: matrix (n_post, n_pre)}: the linear pieces, each for one order in which the guards are met."""

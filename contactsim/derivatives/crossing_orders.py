@@ -1,0 +1,196 @@
+"""The words of an event: the orders in which neighbouring runs meet the guards that are at zero together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..common.arrays import Array
+from .contract import Word
+from .event_linearization import Node, Passage
+
+TWIN = 1e-10  # nodes in one mode whose states differ by less than this, relative to the state, are one node
+TIED = 1e-9  # rates at which two guards come closer by a variation below this, relative to their own, are zero
+APART = 1e-7  # outcomes further apart than this, relative to the state, are different ones
+FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff forces
+INTERIOR = 1e-7  # a cone that holds no ball of this radius around a point of the unit cube is flat
+MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
+LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
+
+
+class Path(NamedTuple):
+    """One word of an event.
+
+    Attributes:
+        node: where it ends.
+        matrix: product (n_post, n_pre) of its saltation matrices.
+        cone: rows A (k, n_pre); the directions with A dx <= 0 take it.
+    """
+
+    node: Node
+    matrix: Array
+    cone: Array
+
+
+class Ways:
+    """The nodes that neighbouring runs pass at one event and the ways between them, each worked out once.
+
+    Runs that meet guards in different orders often come to the same state and mode: n guards that leave the state
+    alone have n! words but 2^n nodes.
+
+    Args:
+        root: state and mode before the event.
+        groups: the guards that are met there, in the groups that neighbouring runs meet one after the other.
+    """
+
+    def __init__(self, root: Node, groups: tuple[frozenset[Hashable], ...]) -> None:
+        self.root = root
+        self.word: dict[Node, Word] = {root: ()}  # one of the words that lead to a node
+        self._ahead = {root: groups}
+        self._words: dict[int, dict[Word, Path] | None] = {}
+        self._passages: dict[tuple[Node, frozenset[Hashable]], Passage] = {}
+        self._alike: dict[Hashable, list[Node]] = defaultdict(list)
+
+    def ahead(self, node: Node) -> tuple[frozenset[Hashable], ...]:
+        """Groups of guards that are met next; none where the event ends."""
+        if node not in self._ahead:
+            self._ahead[node] = node.pending()
+        return self._ahead[node]
+
+    def passage(self, node: Node, group: frozenset[Hashable]) -> Passage:
+        """The way from a node through one of its groups."""
+        if (node, group) not in self._passages:
+            found = node.passage(group)
+            behind = self._known(found.node)
+            self.word.setdefault(behind, (*self.word[node], group))
+            self._passages[node, group] = Passage(behind, found.matrix, found.jump, found.gradient)
+        return self._passages[node, group]
+
+    def _known(self, node: Node) -> Node:
+        """The node that was found before with this state and mode, or `node` itself."""
+        alike = self._alike[node.mode, node.clock]
+        scale = TWIN * max(1.0, float(np.abs(node.x).max(initial=0.0)))
+        for other in alike:
+            if len(other.x) == len(node.x) and np.abs(other.x - node.x).max(initial=0.0) <= scale:
+                return other
+        alike.append(node)
+        return node
+
+    def ends(self, most: int = MOST_NODES) -> list[Node] | None:
+        """Nodes in which the words end; None where there are more than `most` nodes, or words too long."""
+        seen, layer = {self.root}, [self.root]
+        ends: list[Node] = []
+        for _ in range(LONGEST + 1):
+            ends += [node for node in layer if not self.ahead(node)]
+            found = [self.passage(node, group).node for node in layer for group in self.ahead(node)]
+            layer = [node for node in dict.fromkeys(found) if node not in seen]
+            seen.update(layer)
+            if not layer:
+                return ends
+            if len(seen) > most:
+                return None
+        return None
+
+    def words(self, most: int) -> dict[Word, Path] | None:
+        """All words that some direction takes; None where there are more than `most`, or words too long."""
+        if most not in self._words:
+            self._words[most] = self._all_words(most)
+        return self._words[most]
+
+    def _all_words(self, most: int) -> dict[Word, Path] | None:
+        if self.ends() is None:
+            return None
+        found: dict[Word, Path] = {}
+        start = Path(self.root, np.eye(self.root.dim), np.empty((0, self.root.dim)))
+        for count, (word, path) in enumerate(self._spell((), start)):
+            if len(word) > LONGEST or count >= most:
+                return None
+            if _has_interior(path.cone):
+                found[word] = path
+        return found
+
+    def _spell(self, word: Word, path: Path) -> Iterator[tuple[Word, Path]]:
+        node, matrix, cone = path
+        groups = self.ahead(node)
+        if not groups or len(word) > LONGEST:
+            yield word, path
+            return
+        arrivals = node.arrivals(groups) @ matrix
+        for k, group in enumerate(groups):
+            passage = self.passage(node, group)
+            size = np.abs(arrivals[k]).max() + np.abs(arrivals).max(axis=1, keepdims=True)
+            sooner = np.where(np.abs(arrivals[k] - arrivals) > TIED * size, arrivals[k] - arrivals, 0.0)
+            narrower = np.vstack([cone, np.delete(sooner, k, axis=0)])
+            yield from self._spell((*word, group), Path(passage.node, passage.matrix @ matrix, narrower))
+
+
+@dataclass(frozen=True)
+class EventData:
+    """An event as derivatives need it: where it started, and which groups of guards it may be met by.
+
+    Attributes:
+        root: state and mode before the event.
+        groups: the guards that the run met, in the groups that neighbouring runs may meet one after the other.
+        after: state and mode behind the event in the run itself; None where they are not known.
+    """
+
+    root: Node
+    groups: tuple[frozenset[Hashable], ...]
+    after: Node | None = None
+
+    @property
+    def time(self) -> float:
+        """When [s]."""
+        return self.root.t
+
+    @cached_property
+    def ways(self) -> Ways:
+        """What neighbouring runs meet here."""
+        return Ways(self.root, self.groups)
+
+    def is_outcome(self, end: Node) -> bool:
+        """Whether a node is where the run itself ends: the same state, to go on with the same field."""
+        after = self.after
+        if after is None or end is after:
+            return True
+        if distance(end.x, after.x) > APART * max(1.0, float(np.abs(after.x).max(initial=0.0))):
+            return False
+        return distance(end.field, after.field) <= FIELDS_APART * max(1.0, float(np.abs(after.field).max(initial=0.0)))
+
+    def spelled(self, word: Word) -> tuple[Any, ...]:
+        """A word by the names of its contacts; guards that are met together are a tuple of names."""
+        return tuple(self._named(group) for group in word)
+
+    def _named(self, group: frozenset[Hashable]) -> Any:
+        named = [self.root.system.guard_label(name) for name in sorted(group, key=str)]
+        return named[0] if len(named) == 1 else tuple(named)
+
+
+def distance(a: Array, b: Array) -> float:
+    """Largest difference of two states or fields; infinity where their sizes differ."""
+    return float(np.abs(a - b).max(initial=0.0)) if len(a) == len(b) else float("inf")
+
+
+def _has_interior(cone: Array) -> bool:
+    """Whether A dx < 0 has a solution, rows of zeros left aside."""
+    rows = cone[np.abs(cone).max(axis=1, initial=0.0) > 0.0]
+    if not len(rows):
+        return True
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    basis = np.linalg.svd(rows, full_matrices=False)[2][: np.linalg.matrix_rank(rows)]
+    if len(basis) == len(rows):
+        return True
+    k = len(basis)
+    found = linprog(
+        np.append(np.zeros(k), -1.0),
+        A_ub=np.column_stack([rows @ basis.T, np.ones(len(rows))]),
+        b_ub=np.zeros(len(rows)),
+        bounds=[(-1.0, 1.0)] * k + [(0.0, 1.0)],
+    )
+    return bool(found.success and -found.fun > INTERIOR)

@@ -1,0 +1,351 @@
+"""What neighbouring runs meet at an event: the guards that are at zero there, and what lies behind each of them.
+
+A run and its neighbours are compared at equal times, so a variation carries what a neighbour gains by meeting a guard
+earlier or later: F+ - D_x R F- for each second (Kong and others, eq. 9). Variations may be followed by those of
+parameters p, which no event changes; then guards and resets are differentiated by them as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..errors import InputError, NonDifferentiableError, TransversalityError
+from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
+from ..hybrid.event_location import Watch
+from ..hybrid.flow import Flow
+from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.system import CLOCK, HybridSystem, Transition
+from ..hybrid.tolerances import TINY, Tolerances
+from .saltation import saltation_matrix
+
+JUMPS = 20  # guards that jump below zero one after the other, without time passing
+AT_ONCE = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
+GRAZING = 1e-9  # a guard falls if its rate is more than this fraction of |D_x g| |F|
+LATER = -1.0  # what is noted of a guard close to zero that the run meets in an event of its own, a little later
+SHARPEST = 1e6  # curvature of a guard in time up to which a graze is recognised [its unit / s^2]
+GRAZE = 100.0  # squared rates of a graze exceed that of its rounding by less than this
+TIME_STEP = 2e-5  # differences by time [s]
+PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_scale`
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of a system by name, with respect to which variations are followed."""
+
+    names: tuple[str, ...] = ()
+
+    def derivative(self, system: HybridSystem, function: Callable[[HybridSystem], Array]) -> Array:
+        """D_p (m, len(names)) of a function of the system; there is at least one name."""
+        return np.array([_by_parameter(system, name, function) for name in self.names]).T
+
+
+def _by_parameter(system: HybridSystem, name: str, function: Callable[[HybridSystem], Array]) -> Array:
+    """D_p (m,) of a function of the system; one-sided where the parameter is at the end of its range.
+
+    Raises:
+        InputError: its range is too narrow for a step to either side.
+    """
+    value = system.parameter(name)
+    step = PARAMETER_STEP * system.parameter_scale(name)
+
+    def at(h: float) -> Array:
+        return function(system.with_parameter(name, value + h))
+
+    for h in (step, -step):
+        try:
+            system.with_parameter(name, value - 2.0 * h)
+        except InputError:
+            system.with_parameter(name, value + 4.0 * h)
+            return np.asarray(one_sided_derivative(at, h))
+    return np.asarray(derivative(at, step))
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The way from one node through a group of guards to the next.
+
+    Attributes:
+        node: the node behind.
+        matrix: saltation matrix (dim_post, dim).
+        jump: (F_post - F_pre - D_t R) / (D_t g + D_x g F_pre) (dim,); None where the reset is not the identity.
+        gradient: D g (dim,) of the guard.
+    """
+
+    node: Node
+    matrix: Array
+    jump: Array | None
+    gradient: Array
+
+    def apply(self, dx: Array) -> Array:
+        """Variations (m, dim_post) behind of `dx` (m, dim); O(m dim) where the reset leaves them alone."""
+        if self.jump is None:
+            return dx @ self.matrix.T
+        return dx + np.outer(dx @ self.gradient, self.jump)
+
+
+class Node:
+    """A state in a mode at the time of an event, with the guards that are at zero there.
+
+    Args:
+        system: the hybrid system.
+        t: time of the event [s].
+        x: plain state (size,).
+        mode: mode of the system.
+        tolerances: what counts as one instant.
+        parameters: what else variations are taken of.
+        behind: the system behind the event, where that is another one (a parameter was set, a push began or ended).
+        fired: all guards that fired here in the run itself, if it met an event here.
+        clock: whether something by the clock is still to come at this instant.
+        reaches: how far from zero guards may be that are at zero in the run itself; LATER: they are not.
+    """
+
+    def __init__(
+        self,
+        system: HybridSystem,
+        t: float,
+        x: Array,
+        mode: Hashable,
+        tolerances: Tolerances,
+        parameters: Parameters = Parameters(),
+        behind: HybridSystem | None = None,
+        fired: frozenset[Hashable] | None = None,
+        clock: bool = False,
+        reaches: Mapping[Hashable, float] | None = None,
+    ) -> None:
+        self.system, self.t, self.x, self.mode = system, t, x, mode
+        self.tolerances, self.parameters = tolerances, parameters
+        self._behind, self._fired = behind or system, fired
+        self.clock, self._reaches = clock, reaches or {}
+        self._gradients: dict[Hashable, Array] = {}
+        self._rates: dict[Hashable, float] = {}
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Field and guards of the mode."""
+        return _flow(self.system, self.mode, self.t, self.x)
+
+    @cached_property
+    def space(self) -> Manifold:
+        """Manifold of the states in the mode."""
+        return self.system.space(self.mode) or Euclidean(len(self.x))
+
+    @cached_property
+    def field(self) -> Array:
+        """F (dim,)."""
+        return np.asarray(self.flow.field(self.t, self.x), dtype=float)
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a variation: of the state, then of the parameters."""
+        return self.space.dim + len(self.parameters.names)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """The guards here."""
+        return Watch(self.flow, self.t, self.x, self.tolerances)
+
+    # --- guards -----------------------------------------------------------------------------------------------
+
+    def gradient(self, name: Hashable) -> Array:
+        """D g (dim,) of a guard along the state, then the parameters; zero for the clock."""
+        if name == CLOCK:
+            return np.zeros(self.dim)
+        if name not in self._gradients:
+            self._gradients[name] = np.concatenate([self._by_state(name), self._by_parameters(name)])
+        return self._gradients[name]
+
+    def _by_state(self, name: Hashable) -> Array:
+        given = self.flow.guard_jacobian(self.t, self.x, (name,))
+        if given is not None:
+            return np.asarray(given, dtype=float)[0]
+        k = self.flow.guard_names.index(name)
+        return tangent_derivative(lambda x: np.asarray(self.flow.guards(self.t, x))[k : k + 1], self.space, self.x)[0]
+
+    def _by_parameters(self, name: Hashable) -> Array:
+        if not self.parameters.names:
+            return np.empty(0)
+        k = self.flow.guard_names.index(name)
+        return self.parameters.derivative(
+            self.system,
+            lambda system: np.asarray(_flow(system, self.mode, self.t, self.x).guards(self.t, self.x))[k : k + 1],
+        )[0]
+
+    def by_time(self, name: Hashable) -> float:
+        """D_t g of a guard [1/s times its unit]; -1 for the clock."""
+        if name == CLOCK:
+            return -1.0
+        k = self.flow.guard_names.index(name)
+        return float(self._by_time[k])
+
+    @cached_property
+    def _by_time(self) -> Array:
+        """D_t g (ng,) of all guards."""
+        return np.asarray(derivative(lambda h: self.flow.guards(self.t + h, self.x), TIME_STEP))
+
+    def rate(self, name: Hashable) -> float:
+        """Total rate D_t g + D_x g F of a guard along the flow."""
+        if name not in self._rates:
+            self._rates[name] = self.by_time(name) + float(self.gradient(name)[: self.space.dim] @ self.field)
+        return self._rates[name]
+
+    def arrivals(self, groups: tuple[frozenset[Hashable], ...]) -> Array:
+        """Rows a (len(groups), dim): a variation dx brings the group there a dx [s] later."""
+        names = [min(group, key=str) if group else CLOCK for group in groups]
+        return np.array([-self.gradient(name) / self.rate(name) for name in names]).reshape(len(groups), self.dim)
+
+    def pending(self) -> tuple[frozenset[Hashable], ...]:
+        """Groups of guards that are at zero and falling: those that a neighbouring run meets next."""
+        falling = frozenset(name for name, value, rounding in self.near() if self._is_zero(name, value, rounding))
+        groups = self.system.separable(self.t, self.x, self.mode, falling) if falling else ()
+        return (*groups, frozenset({CLOCK})) if self.clock else groups
+
+    def near(self) -> list[tuple[Hashable, float, float]]:
+        """Guards that fall and are within their band around zero, with their value and its rounding."""
+        watch = self.watch
+        found = [(self.flow.guard_names[k], k) for k in np.flatnonzero(np.abs(watch.values) <= watch.band)]
+        return [(name, float(watch.values[k]), float(watch.rounding[k])) for name, k in found if self._falls(name)]
+
+    def _is_zero(self, name: Hashable, value: float, rounding: float) -> bool:
+        reach = self._reaches.get(name, 0.0)
+        if reach == LATER:
+            return False
+        return abs(value) <= max(reach, rounding + AT_ONCE * self.tolerances.event_time * abs(self.rate(name)))
+
+    def _falls(self, name: Hashable) -> bool:
+        scale = float(np.linalg.norm(self.gradient(name)[: self.space.dim]) * np.linalg.norm(self.field))
+        return self.rate(name) < -GRAZING * max(scale, TINY)
+
+    # --- what lies behind -------------------------------------------------------------------------------------
+
+    def cross(self, fired: frozenset[Hashable]) -> tuple[Node, Array]:
+        """The node behind the guards in `fired`, and the saltation matrix (dim_post, dim) of the way there."""
+        passage = self.passage(fired)
+        return passage.node, passage.matrix
+
+    def passage(self, fired: frozenset[Hashable]) -> Passage:
+        """The way through the guards in `fired`; guards that the reset puts below zero fire at once, with it.
+
+        Raises:
+            TransversalityError: the guard is met tangentially.
+        """
+        node, reset, reset_t = self._reset(fired)
+        for _ in range(JUMPS):
+            jumped = node.watch.fired_at_start()
+            if not jumped:
+                break
+            node, after, after_t = node._reset(jumped)
+            reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
+        else:
+            raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
+        name = CLOCK if not fired or self._jumped(fired) else min(fired, key=str)
+        self._demand_transversal(name)
+        still = np.zeros(len(self.parameters.names))
+        F_pre, F_post, DtR = (np.append(part, still) for part in (self.field, node.field, reset_t))
+        try:
+            matrix = saltation_matrix(F_pre, F_post, reset, self.gradient(name), DtR, self.by_time(name))
+        except TransversalityError as error:
+            label = self.system.guard_label(name)
+            raise TransversalityError(f"at t = {self.t:.9g} s, {label}: {error}", **error.problem) from None
+        plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
+        jump = (F_post - F_pre - DtR) / self.rate(name) if plain else None
+        return Passage(node, matrix, jump, self.gradient(name))
+
+    def _jumped(self, fired: frozenset[Hashable]) -> bool:
+        """Whether the guards lie below zero already: they fire where the state is, not where a neighbour meets them."""
+        return fired <= self.watch.fired_at_start()
+
+    def _demand_transversal(self, name: Hashable) -> None:
+        """Raise where a guard touches zero and rises again: within rounding a graze looks like a slow crossing.
+
+        With the curvature g'' > 0 of a guard along the flow, its rate is not known below sqrt(2 g'' rounding).
+        """
+        if name == CLOCK or self._fired is None or name not in self._fired:
+            return
+        rate = self.rate(name)
+        rounding = float(self.watch.rounding[self.flow.guard_names.index(name)])
+        if rate < 0.0 and rate**2 > GRAZE * 2.0 * SHARPEST * rounding:
+            return
+        sides = [self._moved(h).rate(name) for h in (-TIME_STEP, TIME_STEP)]
+        curvature = (sides[1] - sides[0]) / (2.0 * TIME_STEP)
+        if rate >= 0.0 or (curvature > 0.0 and rate**2 <= GRAZE * 2.0 * curvature * rounding):
+            raise TransversalityError(
+                f"at t = {self.t:.9g} s {self.system.guard_label(name)} meets its guard tangentially (at {rate:.3g} a"
+                " second, as good as zero); a run beside it misses the event, and there is no derivative",
+                rate=rate,
+            )
+
+    def _moved(self, h: float) -> Node:
+        """The node a little later or earlier, without an event."""
+        x = self.space.integrate(self.x, h * self.field)
+        return Node(self.system, self.t + h, x, self.mode, self.tolerances)
+
+    def _reset(self, fired: frozenset[Hashable]) -> tuple[Node, Array, Array]:
+        """The node after the reset, D R with the parameters, and D_t R."""
+        transition = self._pass(self._behind, self.t, self.x, fired)
+        node = Node(
+            self._behind,
+            self.t,
+            transition.x,
+            transition.mode,
+            self.tolerances,
+            self.parameters,
+            clock=self.clock and CLOCK not in fired,
+            reaches=self._reaches,
+        )
+        size, extra = self.space.dim, len(self.parameters.names)
+        matrix = np.zeros((node.space.dim + extra, size + extra))
+        matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
+        if extra and not transition.unmoved:
+            matrix[: node.space.dim, size:] = self.parameters.derivative(
+                self._behind,
+                lambda system: node.space.difference(
+                    node.x, self._outcome(self._pass(system, self.t, self.x, fired), node)
+                ),
+            )
+        matrix[node.space.dim :, size:] = np.eye(extra)
+        return node, matrix, self._reset_by_time(transition, fired, node)
+
+    def _pass(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> Transition:
+        """The event as the run itself met it, or as a neighbouring one does that meets only some of the guards here."""
+        follow = system.transition if fired == self._fired else system.crossing
+        return follow(t, x, self.mode, fired)
+
+    def _reset_by_state(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
+        if transition.derivative is not None:
+            return transition.derivative()
+
+        def reset(x: Array) -> Array:
+            return self._outcome(self._pass(self._behind, self.t, x, fired), node)
+
+        return map_derivative(reset, self.space, self.x, node.space)
+
+    def _reset_by_time(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
+        if transition.still or not fired or fired == {CLOCK}:
+            return np.zeros(node.space.dim)
+
+        def reset(h: float) -> Array:
+            moved = self._outcome(self._pass(self._behind, self.t + h, self.x, fired), node)
+            return node.space.difference(node.x, moved)
+
+        return np.asarray(derivative(reset, TIME_STEP))
+
+    def _outcome(self, transition: Transition, node: Node) -> Array:
+        """The state after a varied reset, which must lead to the same kind of state."""
+        named = self._behind.named_modes
+        if len(transition.x) != len(node.x) or named(transition.mode) != named(node.mode):
+            raise NonDifferentiableError(
+                f"the event at t = {self.t:.9g} s ends in another mode, {transition.mode} instead of {node.mode}, for"
+                " states close by; it lies on the boundary between the two"
+            )
+        return transition.x
+
+
+def _flow(system: HybridSystem, mode: Hashable, t: float, x: Array) -> Flow:
+    flow = system.flow(mode)
+    flow.rebase(t, x)
+    return flow

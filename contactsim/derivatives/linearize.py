@@ -1,0 +1,501 @@
+"""First-order behaviour of everything around a trajectory: arcs and events, chained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..common import registry
+from ..common.arrays import Array
+from ..common.threads import one_thread
+from ..errors import InputError, NonDifferentiableError
+from ..hybrid.differences import map_derivative
+from ..hybrid.integrators import method
+from ..hybrid.manifold import Euclidean
+from ..hybrid.system import CLOCK, HybridSystem
+from ..hybrid.tolerances import Tolerances
+from ..hybrid.trajectory import Event, Trajectory
+from .contract import EventDerivative, Word
+from .crossing_orders import EventData
+from .event_linearization import LATER, Node, Parameters
+from .variational import ArcVariation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..analysis.covariance import Covariance, Noise
+    from ..analysis.riccati import Riccati, Weighting
+    from ..analysis.spread import Spread
+
+MOST_CONES = 5040  # words whose cones are listed
+SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
+
+
+class EventLinearization:
+    """What an event does to variations of the state.
+
+    Args:
+        data: the event, as derivatives need it.
+        plugin: the event derivative that accepted it.
+        events: what the trajectory says happened; several where a reset made other guards jump.
+    """
+
+    def __init__(self, data: EventData, plugin: EventDerivative, events: tuple[Event, ...]) -> None:
+        self.data, self.events = data, events
+        self._plugin = plugin
+
+    @property
+    def time(self) -> float:
+        """When [s]."""
+        return self.data.time
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that changed or fired."""
+        return tuple(dict.fromkeys(name for event in self.events for name in event.contacts))
+
+    @cached_property
+    def _pieces(self) -> Mapping[Word, Array]:
+        with one_thread():
+            return self._plugin.pieces(self.data)
+
+    def pieces(self) -> dict[Any, Array]:
+        """{word: matrix (n_post, n_pre)}: one matrix for each order in which the guards may be met.
+
+        A word names the guards by contact; a contact may occur in it more than once.
+
+        Raises:
+            NonDifferentiableError: the words end in different states.
+        """
+        return {self.data.spelled(word): matrix for word, matrix in self._pieces.items()}
+
+    def cones(self) -> dict[Any, Array]:
+        """{word: rows A (k, n_pre)}: a variation dx before the event takes the word where A dx <= 0 [s].
+
+        Raises:
+            NonDifferentiableError: there are too many words to list.
+        """
+        words = self.data.ways.words(MOST_CONES)
+        if words is None:
+            raise NonDifferentiableError(
+                f"the guards that fall together at t = {self.time:.9g} s may be met in more than {MOST_CONES} orders;"
+                " their cones are not listed, take directions, lin(dx)"
+            )
+        return {self.data.spelled(word): path.cone for word, path in words.items()}
+
+    @cached_property
+    def differentiable(self) -> bool:
+        """Whether one matrix describes the event."""
+        try:
+            matrices = list(self._pieces.values())
+        except NonDifferentiableError:
+            return False
+        size = max(1.0, float(np.abs(matrices[0]).max()))
+        return all(m.shape == matrices[0].shape and np.abs(m - matrices[0]).max() <= SAME * size for m in matrices)
+
+    @property
+    def saltation(self) -> Array:
+        """The one matrix (n_post, n_pre) of the event.
+
+        Raises:
+            NonDifferentiableError: several orders of what happens at once lead to different matrices.
+        """
+        pieces = self._pieces
+        if not self.differentiable:
+            names = ", ".join(self.contacts) or "several guards"
+            raise NonDifferentiableError(
+                f"{names} change together at t = {self.time:.9g} s, and the derivative has {len(pieces)} linear pieces;"
+                " take a direction, lin(dx), or look at the pieces of this event",
+                event=self,
+            )
+        return next(iter(pieces.values()))
+
+    def apply(self, dx: Array) -> Array:
+        """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
+        dx = np.asarray(dx, dtype=float)
+        with one_thread():
+            out = self._plugin.apply(self.data, np.atleast_2d(dx))
+        return out[0] if dx.ndim == 1 else out
+
+    @property
+    def reset(self) -> Array:
+        """D_x R (n_post, n_pre) of the reset alone, with the time of the event held: what is wrong to use in its place.
+
+        The saltation matrix differs from it where a perturbed run meets the event earlier or later.
+        """
+        return reduce(lambda matrix, event: _reset_derivative(event) @ matrix, self.events, np.eye(self.data.root.dim))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the event leaves every variation as it is."""
+        if not self.differentiable or self.saltation.shape[0] != self.saltation.shape[1]:
+            return False
+        return bool(np.abs(self.saltation - np.eye(len(self.saltation))).max() <= SAME)
+
+    @property
+    def eigenvalues(self) -> Array:
+        """Eigenvalues (n,) of the saltation matrix, largest first; the state must keep its dimension.
+
+        Raises:
+            NonDifferentiableError: there is no single matrix.
+            InputError: the state changes its dimension.
+        """
+        values = np.linalg.eigvals(self._square("eigenvalues"))
+        return values[np.argsort(-np.abs(values))]
+
+    @property
+    def blocks(self) -> dict[str, Array]:
+        """The blocks "qq", "qv", "vq", "vv" of the matrix of a mechanical system (Kong and others, Table II).
+
+        Raises:
+            InputError: the state is not made of positions and velocities, or changes its dimension.
+        """
+        s = self._square("blocks of positions and velocities")
+        own = self.data.root.system.nv
+        n = len(s) // 2 if own is None else own
+        if len(s) < 2 * n or (own is None and len(s) % 2):
+            raise InputError(f"a state of {len(s)} numbers has no blocks of positions and velocities; use 'saltation'")
+        return {"qq": s[:n, :n], "qv": s[:n, n : 2 * n], "vq": s[n : 2 * n, :n], "vv": s[n : 2 * n, n : 2 * n]}
+
+    def _square(self, wanted: str) -> Array:
+        matrix = self.saltation
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError(
+                f"the event at t = {self.time:.9g} s takes {matrix.shape[1]} numbers to {matrix.shape[0]} and has no"
+                f" {wanted}; use 'saltation'"
+            )
+        return matrix
+
+
+Piece = ArcVariation | EventLinearization
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of a run between two times: an arc, or an event (for which both are its time)."""
+
+    piece: Piece
+    t0: float
+    t1: float
+
+
+class Linearization:
+    """Derivative of a run with respect to where it started, and to parameters.
+
+    Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory. Those at the start of
+    the run are variations of the state behind an event there (an impact at once, a changed parameter).
+
+    Args:
+        trajectory: the run.
+        parameters: names of parameters whose variations follow those of the state.
+        tolerances: rtol and atol of the variational equation.
+        integrator: method of what is followed at all times of an arc, covariances and gains; matrices and directions
+            are by collocation.
+        plugins: event derivatives to take, in the order in which they are asked; None: all that are registered.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        parameters: tuple[str, ...] = (),
+        tolerances: Tolerances | None = None,
+        integrator: str = "DOP853",
+        plugins: Sequence[EventDerivative] | None = None,
+    ) -> None:
+        if not isinstance(trajectory, Trajectory):
+            raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
+        method(integrator, tolerances or Tolerances())
+        self.trajectory = trajectory
+        self._parameters = Parameters(parameters)
+        self._tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
+        self._integrator = integrator
+        self._plugins = _registered() if plugins is None else list(plugins)
+        self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
+        self._matrices: dict[Stretch, Array] = {}
+        self.pieces: tuple[Piece, ...] = tuple(self._collect())
+
+    # --- the pieces of a run ----------------------------------------------------------------------------------
+
+    def _collect(self) -> list[Piece]:
+        arcs, k = self.trajectory.arcs, 0
+        pieces: list[Piece] = []
+        while k < len(arcs):
+            arc = arcs[k]
+            if arc.t1 > arc.t0:
+                pieces.append(ArcVariation(arc, self._parameters, self._tolerances, self._integrator))
+            last = k
+            while last + 1 < len(arcs) and arcs[last + 1].t0 == arcs[last + 1].t1 and arcs[last + 1].event:
+                last += 1
+            events = tuple(a.event for a in arcs[k : last + 1] if a.event is not None)
+            if k == 0 and arc.t0 == arc.t1 and not events[0].fired:  # what `start` did to the given state
+                events = events[1:]
+            if events:
+                behind = arcs[last + 1].system if last + 1 < len(arcs) else events[-1].system
+                pieces.append(self._event(events, behind))
+            k = last + 1
+        return pieces
+
+    def _event(self, events: tuple[Event, ...], behind: Any) -> EventLinearization:
+        first = events[0]
+        tolerances = first.system.tolerances or self._tolerances
+        data = _event_data(events, behind, tolerances, self._parameters)
+        plugin = next((plugin for plugin in self._plugins if plugin.accepts(data)), None)
+        if plugin is None:
+            raise NonDifferentiableError(f"no event derivative accepts the event at t = {first.time:.9g} s")
+        return EventLinearization(data, plugin, events)
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """Accuracy (rtol, atol) of the variational equation and of what is computed along with it."""
+        return self._tolerances
+
+    @property
+    def integrator(self) -> str:
+        """Name of the method of what is followed at all times of an arc."""
+        return self._integrator
+
+    @property
+    def dim(self) -> int:
+        """Numbers of a variation of the state at the start."""
+        return self._dim_at(self.t0)
+
+    @cached_property
+    def _first(self) -> ArcVariation:
+        return next(piece for piece in self.pieces if isinstance(piece, ArcVariation))
+
+    @property
+    def all_events(self) -> list[EventLinearization]:
+        """Every event, also those that changed nothing a user can see."""
+        return [piece for piece in self.pieces if isinstance(piece, EventLinearization)]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that are carried with the state; those of `linearize` carry none."""
+        return self._parameters.names
+
+    @property
+    def events(self) -> list[EventLinearization]:
+        """For each event of `trajectory.events` (but one at the start) its linearization."""
+        home = {id(event): piece for piece in self.all_events for event in piece.events}
+        return [home[id(event)] for event in self.trajectory.events if id(event) in home]
+
+    def stretches(self, t0: float | None = None, t1: float | None = None) -> list[Stretch]:
+        """The pieces between two times, in order; at the time of an event both limits lie behind it.
+
+        Raises:
+            InputError: the times lie outside the run, or in the wrong order.
+        """
+        start, end = self.t0 if t0 is None else float(t0), self.t1 if t1 is None else float(t1)
+        if not self.t0 <= start <= end <= self.t1:
+            raise InputError(f"[{start}, {end}] s is not part of the run, which covers [{self.t0}, {self.t1}] s")
+        found = []
+        for piece in self.pieces:
+            if isinstance(piece, EventLinearization):
+                if start < piece.time <= end or (t0 is None and piece.time == start):
+                    found.append(Stretch(piece, piece.time, piece.time))
+            elif piece.t1 > start and piece.t0 < end:
+                found.append(Stretch(piece, max(piece.t0, start), min(piece.t1, end)))
+        return found
+
+    # --- the derivative ---------------------------------------------------------------------------------------
+
+    def matrix(self, t0: float | None = None, t1: float | None = None) -> Array:
+        """D x(t1) / D x(t0) (n_end, n_start) in tangent coordinates; by default from start to end of the run.
+
+        Raises:
+            NonDifferentiableError: an event between them has no single matrix.
+        """
+        stretches = self.stretches(t0, t1)
+        n = self._dim_at(self.t0 if t0 is None else t0)
+        extra = len(self._parameters.names)
+        variations = self._start if t0 is None else np.eye(n + extra)
+        for stretch in stretches:
+            if isinstance(stretch.piece, EventLinearization):
+                variations = stretch.piece.saltation @ variations
+            else:
+                variations = self.along(stretch) @ variations
+        return variations[: len(variations) - extra, :n]
+
+    def along(self, stretch: Stretch) -> Array:
+        """Matrix of an arc, or of a part of it; each is computed once."""
+        if stretch not in self._matrices:
+            assert isinstance(stretch.piece, ArcVariation)
+            identity = np.eye(stretch.piece.dim)
+            with one_thread():
+                self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
+        return self._matrices[stretch]
+
+    @cached_property
+    def _start(self) -> Array:
+        """What variations of the user's state and of the parameters do to the state a run starts with."""
+        arc, names = self.trajectory.arcs[0], self._parameters.names
+        system, x = arc.system, arc(arc.t0)
+        matrix = np.eye(self.dim + len(names))
+        if system.prepared(self.t0, x) is x:
+            return matrix
+        space = self._first.space
+        matrix[: self.dim, : self.dim] = map_derivative(lambda y: system.prepared(self.t0, y), space, x, space)
+        matrix[: self.dim, self.dim :] = self._parameters.derivative(
+            system, lambda other: space.difference(x, other.prepared(self.t0, x))
+        )
+        return matrix
+
+    def _dim_at(self, t: float) -> int:
+        arc = self.trajectory.arc_at(t)
+        space = arc.system.space(arc.mode)
+        return space.dim if space else len(arc(t))
+
+    def __call__(self, dx: Any, t0: float | None = None, t1: float | None = None) -> Array:
+        """Directional (Bouligand) derivative: variations (n_end,) or (m, n_end) of `dx` (n_start,) or (m, n_start).
+
+        Raises:
+            NonDifferentiableError: neighbouring runs end in states apart from each other.
+        """
+        try:
+            given = np.asarray(dx, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError("dx is not an array of numbers; give a tangent vector, or several of one size") from None
+        n = self._dim_at(self.t0 if t0 is None else t0)
+        if given.shape[-1:] != (n,) or given.ndim > 2:
+            raise InputError(f"dx has shape {given.shape}; give a tangent vector ({n},), or several (m, {n})")
+        if not np.all(np.isfinite(given)):
+            raise InputError("dx holds NaN or infinity; give finite numbers")
+        extra = np.zeros((1 if given.ndim == 1 else len(given), len(self._parameters.names)))
+        out = self.apply(np.hstack([np.atleast_2d(given), extra]), t0, t1)
+        out = out[:, : out.shape[1] - extra.shape[1]]
+        return out[0] if given.ndim == 1 else out
+
+    def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
+        """Variations (m, n_end + p) of `variations` (m, n_start + p) of the state and of the parameters."""
+        if t0 is None:
+            variations = variations @ self._start.T
+        for stretch in self.stretches(t0, t1):
+            if isinstance(stretch.piece, EventLinearization):
+                variations = stretch.piece.apply(variations)
+            else:
+                variations = variations @ self.along(stretch).T
+        return variations
+
+    def matrices(self, times: Sequence[float]) -> list[Array]:
+        """Discrete transition matrices between successive `times`, with the events inside (Kong and others, eq. 33)."""
+        grid = [float(t) for t in times]
+        return [self.matrix(a, b) for a, b in pairwise(grid)]
+
+    def parameter(self, name: str) -> Array:
+        """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
+
+        Through a simultaneous event it is one-sided: the derivative for a parameter that grows. Where `Simulation.set`
+        changed the parameter in the course of the run, all its values grow alike.
+
+        Raises:
+            InputError: the system has no such parameter.
+        """
+        if not isinstance(name, str):
+            raise InputError(f"the parameter is {name!r}; give its name, such as 'gravity'")
+        if name == "t0":
+            return -self(self._first.field(self.t0)[: self.dim])
+        self.trajectory.system.parameter(name)
+        other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
+        return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
+
+    # --- analyses ---------------------------------------------------------------------------------------------
+
+    def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
+        """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
+        from ..analysis.covariance import covariance
+
+        return covariance(self, P0, noise)
+
+    def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
+        """Where a point of a robot is along perturbed runs; see `analysis.spread.spread`."""
+        from ..analysis.spread import spread
+
+        return spread(self, frame, starts, **options)
+
+    def plot(self) -> Figure:
+        """Draw the norms of D x(t) / D x(0), of the saltation matrices, and the multipliers; see `viewing.plots`."""
+        from ..viewing.plots import plot_linearization
+
+        return plot_linearization(self)
+
+    def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
+        """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
+        from ..analysis.riccati import riccati
+
+        return riccati(self, Q, R, Q_final)
+
+
+def linearize(
+    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = "DOP853"
+) -> Linearization:
+    """First-order behaviour of everything around a run, through its events.
+
+    Args:
+        trajectory: the run, as `simulate` returns it or as it was loaded from a file.
+        tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
+        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
+            "LSODA". Matrices and directions are by collocation (`contactsim.hybrid.integrators.collocation`).
+
+    Returns:
+        The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
+
+    Raises:
+        InputError: `trajectory` is not one, or there is no such integrator.
+    """
+    if tolerances is not None and not isinstance(tolerances, Tolerances):
+        raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
+    return Linearization(trajectory, (), tolerances, integrator)
+
+
+def _event_data(
+    events: tuple[Event, ...], behind: HybridSystem, tolerances: Tolerances, parameters: Parameters
+) -> EventData:
+    """An event of a run, from the records that were made at its instant; `behind` is the system after them.
+
+    Guards that are close to zero without having fired belong to it where their contact took part in what happened;
+    those whose contact did not are met later by the run, in an event of their own.
+    """
+    first, last = events[0], events[-1]
+    system, t, x, mode = first.system, first.time, first.x_pre, first.mode_pre
+    took_part = {*first.contacts, *first.impulses}
+    clock = first.fired & {CLOCK}
+    met, reaches = set(first.fired - clock), {}
+    for name, value, _ in Node(system, t, x, mode, tolerances, parameters).near() if met else ():
+        if name in met or system.guard_label(name) in took_part:
+            met.add(name)
+            reaches[name] = 2.0 * abs(value)
+        else:
+            reaches[name] = LATER
+    root = Node(system, t, x, mode, tolerances, parameters, behind, clock | met, bool(clock), reaches)
+    groups = system.separable(t, x, mode, frozenset(met)) if met else ()
+    after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
+    return EventData(root, groups + ((clock,) if clock or not groups else ()), after)
+
+
+def _reset_derivative(event: Event) -> Array:
+    """D_x R (n_post, n_pre) of one event."""
+    if event.transition.derivative is not None:
+        return event.transition.derivative()
+    system, after = event.system, event.x_post
+
+    def reset(x: Array) -> Array:
+        return system.transition(event.time, x, event.mode_pre, event.fired).x
+
+    before = system.space(event.mode_pre) or Euclidean(len(event.x_pre))
+    return map_derivative(reset, before, event.x_pre, system.space(event.mode_post) or Euclidean(len(after)))
+
+
+def _registered() -> list[EventDerivative]:
+    """An instance of every event derivative that is registered, in the order in which they are asked."""
+    plugins = dict(registry.load_all("event_derivatives"))
+    return [plugins[name]() for name in _by_priority(list(plugins))]
+
+
+def _by_priority(names: list[str]) -> list[str]:
+    """Plugins of third parties first, then the saltation matrix, then the general B-derivative."""
+    return sorted(names, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))

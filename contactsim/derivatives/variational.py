@@ -1,0 +1,138 @@
+"""The variational equation along one arc of a trajectory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from ..common.arrays import Array
+from ..errors import SimulationError
+from ..hybrid.differences import tangent_derivative
+from ..hybrid.flow import Flow
+from ..hybrid.integrators import method
+from ..hybrid.integrators.collocation import solve_linear
+from ..hybrid.manifold import Euclidean
+from ..hybrid.tolerances import Tolerances
+from ..hybrid.trajectory import Arc
+from .event_linearization import Parameters
+
+
+class ArcVariation:
+    """First-order behaviour of the states around one arc.
+
+    A variation dx(t) in the tangent space at x(t) obeys d(dx)/dt = D_x f dx - ad(f) dx + D_p f dp, which is integrated
+    along the stored arc with its own error control (Parker and Chua 1989, ch. 4; the bracket is that of the Lie group).
+
+    Args:
+        arc: the arc.
+        parameters: what else variations are taken of; their variations follow those of the state and stay constant.
+        tolerances: rtol and atol of the variations.
+        integrator: name of the method of `dense`; `propagate` takes that of `collocation`.
+    """
+
+    def __init__(self, arc: Arc, parameters: Parameters, tolerances: Tolerances, integrator: str) -> None:
+        self._arc, self._parameters = arc, parameters
+        self._tolerances, self._method = tolerances, method(integrator)
+        self._starts = [segment.t0 for segment in arc.segments]
+        self.t0, self.t1 = arc.t0, arc.t1
+        first = arc.segments[0](arc.t0)
+        self.space = arc.system.space(arc.mode) or Euclidean(len(first))
+        self.dim = self.space.dim + len(parameters.names)
+        self._flow: Flow = arc.system.flow(arc.mode)
+        self._segment = -1
+        self._last: tuple[float, Array, Array] | None = None
+
+    def state(self, t: float) -> Array:
+        """Plain state on the arc; the flow's references are renewed where a new step begins."""
+        k = max(bisect_right(self._starts, t) - 1, 0)
+        segment = self._arc.segments[k]
+        if k != self._segment:
+            self._flow.rebase(segment.t0, segment(segment.t0))
+            self._segment = k
+        return segment(t)
+
+    def field(self, t: float) -> Array:
+        """F (dim,) at a time of the arc, zero for the parameters."""
+        field = np.zeros(self.dim)
+        field[: self.space.dim] = self._flow.field(t, self.state(t))
+        return field
+
+    def input_matrix(self, t: float) -> Array | None:
+        """D_u f (dim, nu), or None where the system has no inputs."""
+        x = self.state(t)
+        return self._flow.input_matrix(t, x)
+
+    def matrices(self, t: float) -> tuple[Array, Array]:
+        """A = D_x f - ad(f) (n, n) and D_p f (n, len(parameters)) at a time of the arc."""
+        if self._last is None or self._last[0] != t:
+            self._last = (t, *self._matrices(t))
+        return self._last[1:]
+
+    def _matrices(self, t: float) -> tuple[Array, Array]:
+        x = self.state(t)
+        jacobian = self._flow.jacobian(t, x)
+        if jacobian is None:
+            jacobian = tangent_derivative(lambda point: self._flow.field(t, point), self.space, x)
+        bracket = self.space.bracket(self._flow.field(t, x))
+        matrix = jacobian if bracket is None else jacobian - bracket
+        return matrix, self._by_parameters(t, x)
+
+    def _by_parameters(self, t: float, x: Array) -> Array:
+        if not self._parameters.names:
+            return np.zeros((self.space.dim, 0))
+        start = self._arc.segments[self._segment]
+
+        def field(system):  # type: ignore[no-untyped-def]
+            flow = system.flow(self._arc.mode)
+            flow.rebase(start.t0, start(start.t0))
+            return np.asarray(flow.field(t, x), dtype=float)
+
+        return self._parameters.derivative(self._arc.system, field)
+
+    def propagate(self, t0: float, t1: float, variations: Array) -> Array:
+        """Variations (dim, m) at `t1` of those at `t0`, both times of the arc."""
+        if t1 == t0:
+            return variations
+        first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
+        tolerances = self._tolerances
+        step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
+        return solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step)
+
+    def _matrix(self, t: float) -> Array:
+        """A with the columns of the parameters, whose variations are constant: (dim, dim)."""
+        matrix, by_parameters = self.matrices(t)
+        if not by_parameters.shape[1]:
+            return matrix
+        n = self.space.dim
+        whole = np.zeros((self.dim, self.dim))
+        whole[:n, :n], whole[:n, n:] = matrix, by_parameters
+        return whole
+
+    def dense(self, t0: float, t1: float, variations: Array):  # type: ignore[no-untyped-def]
+        """t -> variations (dim, m) between `t0` and `t1`."""
+        n = self.space.dim
+        fixed, width = variations[n:], variations.shape[1]
+        if t1 == t0:
+            return lambda t: variations
+
+        def rate(t: float, flat: Array) -> Array:
+            matrix, by_parameters = self.matrices(t)
+            out = matrix @ flat.reshape(n, width)
+            if len(fixed):
+                out += by_parameters @ fixed
+            return out.ravel()
+
+        solution = solve_ivp(
+            rate,
+            (t0, t1),
+            variations[:n].ravel(),
+            method=self._method,
+            dense_output=True,
+            rtol=self._tolerances.rtol,
+            atol=self._tolerances.atol,
+        )
+        if not solution.success:
+            raise SimulationError(f"the variations between t = {t0:.6g} s and {t1:.6g} s diverge ({solution.message})")
+        return lambda t: np.vstack([solution.sol(t).reshape(n, width), fixed])

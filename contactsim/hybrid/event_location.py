@@ -1,0 +1,384 @@
+"""Where a guard falls through zero: watched between the ends of a step, located, and gathered with its companions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..common.arrays import Array
+from ..errors import StepSizeError
+from .flow import Flow, GuardBounds, Look
+from .guard_minima import Bottom, Bounds, Fall, first_fall
+from .guard_samples import NODES, Samples, dip_between, dipping, quiet, unresolved
+from .segments import Segment
+from .step_bounds import path
+from .stepper import Stepper
+from .tolerances import Tolerances
+
+SHALLOW = 0.1  # share of `Tolerances.gap`: a dip that is no deeper than this is none
+UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
+SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
+GUESS = 1e-3  # share of `Tolerances.event_time` to which the zero of an interpolant is found
+LANDED = 0.1  # share of it to which an event is then met on true steps
+ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
+AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
+SOON = 4.0  # times its mean speed that a guard may have at the end of a step
+FAR = 1e-3  # share of a step by which it may miss an event for a straight line to tell where that was
+CORRECTIONS = 8  # of an event's time on true steps; two are the rule
+
+
+class LandingError(Exception):
+    """A step does not show its guards, or the corrections of an event's time do not converge.
+
+    Args:
+        segment: the step; a shorter one may.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__()
+        self.segment = segment
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A guard that fires within a step: its index, the bracket of its zero, and the level it falls to."""
+
+    guard: int
+    before: float
+    after: float
+    level: float
+
+
+class Watch:
+    """The guards of one flow: which are armed, and which fire first.
+
+    A guard is armed once it has been above its rounding since the flow began. An armed guard fires where it falls
+    through zero. One not armed started at zero, or below it by less than its band: it fires where it falls back to
+    where it started, or below that by its rounding if it never rose.
+
+    Attributes:
+        values: the guards where the next step starts.
+        at_once: whether the guard that fired last had not risen since the flow began: an event that follows at once.
+        from_zero: whether it was zero where the flow began: the event leads back over the surface of the one before.
+    """
+
+    def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
+        self._flow, self._tolerances, self._window = flow, tolerances, tolerances.event_time
+        self.values = np.asarray(flow.guards(t, x), dtype=float)
+        given = flow.guard_rounding
+        rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
+        self.rounding = np.maximum(rounding, UNITS_A_SECOND * np.spacing(abs(t)))
+        bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
+        self.band = np.maximum(bands, self.rounding)
+        self._floor = np.minimum(self.values, 0.0)
+        self._highest = self.values.copy()
+        smooth = flow.guard_smooth
+        self._smooth = np.ones(len(self.values), dtype=bool) if smooth is None else smooth
+        self._certain, self._all_risen = np.zeros(len(self.values), dtype=bool), False
+        self._samples: Samples | None = None
+        self._first_values = self.values
+        self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
+
+    def fired_at_start(self) -> frozenset[Hashable]:
+        """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
+        return self._names(np.flatnonzero(self.values < -self.band))
+
+    def look_through(self, segment: Segment, until: float) -> tuple[list[Crossing], float | None]:
+        """Guards that fire within a step from the present state, each with the bracket of its first zero.
+
+        Also a time before all of these, if there is one, that a true step has to lead to, since the interpolant does
+        not show there whether a guard is below zero.
+
+        Args:
+            segment: the step.
+            until: the time up to which it is looked at [s].
+        """
+        if not len(self.values):
+            return [], None
+        seen = self._sample(segment)
+        suspects = self._reached(seen)
+        if seen.full:
+            with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
+                if np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
+                    raise LandingError(segment)
+                shown = (seen.values[1:].min(axis=0) <= 0.0) | dipping(seen.values).any(axis=0)
+            suspects = np.union1d(suspects, np.flatnonzero(shown & ~seen.certain))
+        hits = [hit for guard in suspects if (hit := self._first(segment, seen, int(guard), until)) is not None]
+        falls = [hit for hit in hits if isinstance(hit, Crossing)]
+        bottom = min((hit.t for hit in hits if isinstance(hit, Bottom)), default=None)
+        if bottom is not None and any(fall.before < bottom for fall in falls):
+            bottom = None
+        return falls, bottom
+
+    def accept(self, segment: Segment) -> None:
+        """Go on from the end of a step in which nothing fired."""
+        if len(self.values):
+            samples = self._sample(segment).values
+            self._highest = np.maximum(self._highest, samples.max(axis=0))
+            self.values = samples[-1]
+
+    def _sample(self, segment: Segment) -> Samples:
+        """What is seen of the guards in a step; that of the last step is kept."""
+        if self._samples is None or self._samples.segment is not segment:
+            if self._flow.guards_follow:
+                self.values = self._at(segment, segment.t0)
+            bounds = self._flow.guard_bounds(path(segment, self._tolerances)) if self._flow.bounded_guards else None
+            certain = self._searched(bounds)
+            self._samples = Samples(segment, *self._looks(segment, certain), certain, bounds)
+        return self._samples
+
+    def _searched(self, bounds: GuardBounds | None) -> Array:
+        """Guards (ng,) with bounds; those that have hardly risen since the flow began are sampled all the same.
+
+        Whether such a guard fires hangs on how high it rises.
+        """
+        if bounds is None or self._all_risen:
+            return self._certain
+        risen = (self._highest - self._floor > AT_ONCE * self.rounding)[bounds.guards]
+        self._certain = np.zeros(len(self.values), dtype=bool)
+        self._certain[bounds.guards] = risen
+        self._all_risen = bool(risen.all())
+        return self._certain
+
+    def _looks(self, segment: Segment, certain: Array) -> tuple[Array, Array]:
+        """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain."""
+        last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
+        if certain.all():
+            return np.array([segment.t0, segment.t1]), np.array([self.values, last])
+        middle = 0.5 * (segment.t0 + segment.t1)
+        early = np.array([self.values, self._at(segment, middle), last])
+        if self._flow.bounded_steps and np.all(certain | quiet(early)):
+            return np.array([segment.t0, middle, segment.t1]), early
+        times = segment.t0 + (segment.t1 - segment.t0) * NODES
+        times[-1] = segment.t1
+        return times, np.array([self.values, *(self._at(segment, t) for t in times[1:-1]), last])
+
+    def _at(self, segment: Segment, t: float) -> Array:
+        return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
+
+    def _reached(self, seen: Samples) -> Array:
+        """Guards with bounds that could have been at zero between the ends of a step."""
+        if seen.bounds is None:
+            return np.empty(0, dtype=int)
+        guards, speed, at_least, _ = seen.bounds
+        first, last = seen.values[0, guards], seen.values[-1, guards]
+        if at_least is not None:
+            first, last = at_least(first), at_least(last)
+        return guards[first + last <= speed * (seen.segment.t1 - seen.segment.t0)]
+
+    def _first(self, segment: Segment, seen: Samples, guard: int, until: float) -> Crossing | Bottom | None:
+        """Where a guard fires in a step, by its samples until it is armed, and for certain after that."""
+        times, values = seen.times, seen.values[:, guard]
+        bounded = seen.bounds is not None and guard in seen.bounds.guards
+        highest = float(self._highest[guard])
+        for k in range(1, len(times)):
+            armed, before = highest > self.rounding[guard], float(times[k - 1])
+            if armed and bounded:
+                return self._search(segment, seen, guard, before, until)
+            level = self._level(guard, highest)
+            if values[k] <= level:
+                return Crossing(guard, before, float(times[k]), level)
+            if armed and seen.full:
+                dip = dip_between(lambda t: float(self._at(segment, t)[guard]), segment, values, k)
+                if dip is not None:
+                    return Crossing(guard, float(times[np.searchsorted(times, dip) - 1]), dip, level)
+            highest = max(highest, float(values[k]))
+        return None
+
+    def _level(self, guard: int, highest: float) -> float:
+        """Value at which a guard fires that has risen to `highest` since the flow began."""
+        floor, rounding = float(self._floor[guard]), float(self.rounding[guard])
+        if highest > rounding:
+            return 0.0
+        return floor if highest > floor + rounding else floor - rounding
+
+    def _search(
+        self, segment: Segment, seen: Samples, guard: int, start: float, until: float
+    ) -> Crossing | Bottom | None:
+        """Where a guard with known bounds falls below zero in a step after `start`, if it does."""
+        end = min(until, segment.t1)
+        if seen.bounds is None or start >= end:
+            return None
+        duration, k = segment.t1 - segment.t0, int(np.searchsorted(seen.bounds.guards, guard))
+        bend, error = seen.bounds.closer(k)
+
+        def missed(t: float) -> float:
+            """An interpolant has the values and rates of its step at both ends."""
+            share = (t - segment.t0) / duration
+            return error * (4.0 * share * (1.0 - share)) ** 2
+
+        def look(t: float) -> Look:
+            return self._flow.guard_motion(t, segment(t), guard)
+
+        least = max(SHALLOW * self._tolerances.gap, float(self.rounding[guard]))
+        bounds = Bounds(float(seen.bounds.speed[k]), bend, missed, least)
+        found = first_fall(look, (start, look(start)), (end, look(end)), bounds)
+        return Crossing(guard, found.before, found.after, 0.0) if isinstance(found, Fall) else found
+
+    def pass_step(self, stepper: Stepper, segment: Segment, bound: float) -> tuple[Segment | None, frozenset[Hashable]]:
+        """The step, ended early by the first guard that fires in it, and the guards that fire there.
+
+        None where the step ran too far past a singular stop, or is too long to show a guard: a shorter one is to be
+        tried, from where it began. What fires within `Tolerances.event_time` of `bound` [s], at which the run stops or
+        something else happens, fires at that instant.
+        """
+        try:
+            passed, fired = self._locate(stepper, segment)
+            if fired and 0.0 < bound - passed.t1 <= self._window:
+                passed = stepper.land(passed, bound)
+        except LandingError as error:
+            stepper.retry(error.segment)
+            return None, frozenset()
+        except StepSizeError:
+            stepper.retry(segment)
+            return None, frozenset()
+        if not fired and passed.t1 >= bound:
+            fired = self._imminent(passed)
+        if not fired:
+            self.accept(passed)
+        return passed, fired
+
+    def _imminent(self, segment: Segment) -> frozenset[Hashable]:
+        """Guards that are at zero within the accuracy of an event's time, or but for their rounding."""
+        if not len(self.values):
+            return frozenset()
+        seen = self._sample(segment)
+        with np.errstate(invalid="ignore"):
+            speed = (np.abs(np.diff(seen.values, axis=0)) / np.diff(seen.times)[:, None]).max(axis=0)
+            if seen.bounds is not None:
+                speed[seen.bounds.guards] = np.maximum(speed[seen.bounds.guards], seen.bounds.speed)
+            rounding = np.where(seen.certain, self.rounding, 0.0)
+            if not np.any(seen.values[-1] <= SOON * speed * self._window + rounding):
+                return frozenset()
+            slopes = self._slopes(segment, segment.t1)
+            highest = np.maximum(self._highest, seen.values[:-1].max(axis=0))
+            there = seen.values[-1] <= np.maximum(-slopes * self._window, rounding)
+            return self._names(np.flatnonzero((highest > self.rounding) & (slopes < 0.0) & there))
+
+    def _locate(self, stepper: Stepper, segment: Segment) -> tuple[Segment, frozenset[Hashable]]:
+        """Step exactly to the first guard that fires; the others that fire there come with it.
+
+        The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant). A step
+        that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way. So
+        is a step to where a guard is close to zero.
+        """
+        fired: frozenset[Hashable] = frozenset()
+        until = segment.t1
+        while True:
+            found, bottom = self.look_through(segment, until)
+            if bottom is not None:
+                segment, fired = stepper.land(segment, bottom), frozenset()
+                until = segment.t1
+                continue
+            if fired:
+                found = self._fallen(segment, found, until)
+            if not found:
+                return segment, fired
+            end = segment.t1
+            segment, fired = self._land(stepper, segment, *self._earliest(segment, found))
+            if segment.t1 >= end:
+                return segment, fired
+            until = segment.t1 - self._window
+
+    def _earliest(self, segment: Segment, found: list[Crossing]) -> tuple[Crossing, float]:
+        """The crossing that comes first, and its time: where several guards fall, time is halved for all together."""
+        early, late = segment.t0, segment.t1
+        while len(found) > 1 and late - early > self._window:
+            middle = 0.5 * (early + late)
+            fallen = self._fallen(segment, found, middle)
+            found, early, late = (fallen, early, middle) if fallen else (found, middle, late)
+        hit = found[0]
+        hit = replace(hit, before=max(hit.before, early), after=min(hit.after, late))
+        return self._risen(segment, hit, self._zero(segment, hit))
+
+    def _risen(self, segment: Segment, hit: Crossing, time: float) -> tuple[Crossing, float]:
+        """The crossing with its `time`, at the level to which a guard returns that rose between two samples."""
+        if hit.level == 0.0:
+            return hit, time
+        middle = 0.5 * (hit.before + time)
+        top = max(float(self._at(segment, middle)[hit.guard]), float(self._highest[hit.guard]))
+        level = self._level(hit.guard, top)
+        if level <= hit.level:
+            return hit, time
+        hit = Crossing(hit.guard, middle, time, level)
+        return hit, self._zero(segment, hit)
+
+    def _fallen(self, segment: Segment, found: list[Crossing], time: float) -> list[Crossing]:
+        """Those of the crossings whose guards have fallen by `time`."""
+        found = [hit for hit in found if hit.before < time]
+        if not found:
+            return []
+        values = self._at(segment, time)
+        return [hit for hit in found if hit.after <= time or values[hit.guard] <= hit.level]
+
+    def _land(
+        self, stepper: Stepper, segment: Segment, leader: Crossing, time: float
+    ) -> tuple[Segment, frozenset[Hashable]]:
+        time = max(time, float(np.nextafter(segment.t0, np.inf)))
+        slopes = self._slopes(segment, time)
+        landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
+        margin = np.maximum(-slopes * self._window, self.rounding)
+        highest = np.maximum(self._highest, self._sample(landed).values[:-1].max(axis=0))
+        self.at_once = bool((highest - self._floor <= AT_ONCE * self.rounding)[leader.guard])
+        self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
+        together = (highest > self.rounding) & (slopes < 0.0) & (values <= margin)
+        together[leader.guard] = True
+        return landed, self._names(np.flatnonzero(together))
+
+    def _correct(
+        self, stepper: Stepper, segment: Segment, leader: Crossing, time: float, slope: float
+    ) -> tuple[Segment, Array]:
+        """A step that ends where the leading guard is at its level, and the guards there.
+
+        By secants through true steps. A step that ran far past the zero shows it better by its own interpolant. A guard
+        so steep that it misses its band within the accuracy of an event's time is met as closely as time is known.
+        """
+        guard, above, below = leader.guard, segment.t0, math.inf
+        last: tuple[float, float] | None = None
+        landed = segment
+        for _ in range(CORRECTIONS):
+            landed = stepper.cut(landed, time) if stepper.is_exact(landed, time) else stepper.land(segment, time)
+            values = self._at(landed, time) if landed.guards is None else landed.guards
+            error = float(values[guard] - leader.level)
+            if last is not None and abs(time - last[0]) > self._window:
+                slope = (error - last[1]) / (time - last[0])
+            correction = -error / slope if slope else 0.0
+            met = abs(correction) <= LANDED * self._window
+            if (met and abs(error) <= self.band[guard]) or abs(error) <= self.rounding[guard]:
+                return landed, values
+            last = time, error
+            if error > 0.0:
+                above, time = time, time + correction
+            elif -correction > FAR * (time - segment.t0) and self._at(landed, above)[guard] > leader.level:
+                below, time = time, self._zero(landed, Crossing(guard, above, time, leader.level))
+            else:
+                below, time = time, time + correction
+            if not above < time < below:
+                time = 0.5 * (above + below)
+            if not above < time < below or time > segment.t1:
+                break
+        if met:
+            return landed, values
+        raise LandingError(segment)
+
+    def _zero(self, segment: Segment, hit: Crossing) -> float:
+        def guard(t: float) -> float:
+            return float(self._at(segment, t)[hit.guard]) - hit.level
+
+        if guard(hit.before) <= 0.0:
+            return hit.before
+        if guard(hit.after) > 0.0:
+            raise LandingError(segment)
+        return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
+
+    def _slopes(self, segment: Segment, time: float) -> Array:
+        h = max(SLOPE * (segment.t1 - segment.t0), float(np.spacing(time)))
+        early, late = max(segment.t0, time - h), min(segment.t1, time + h)
+        return (self._at(segment, late) - self._at(segment, early)) / (late - early)
+
+    def _names(self, guards: Array) -> frozenset[Hashable]:
+        return frozenset(self._flow.guard_names[int(g)] for g in guards)

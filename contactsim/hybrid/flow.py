@@ -1,0 +1,154 @@
+"""The smooth motion in one mode, and the guards that end it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..errors import InputError, SimulationError
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a flow finds wrong with a state.
+
+    Attributes:
+        reason: what is wrong, and what to do about it.
+        fatal: True: the run ends there; False: it goes on, and notes the reason once.
+    """
+
+    reason: str
+    fatal: bool = False
+
+
+class Path(NamedTuple):
+    """How far a step can lead, in tangent coordinates: bounds that hold all along it.
+
+    Attributes:
+        t: time of its start [s].
+        duration: its length [s].
+        start: state at its start.
+        moved: largest change of the state since then (dim,).
+        rate: largest rate of the state (dim,).
+        error: () -> by what the interpolated state may miss the true one (dim,).
+    """
+
+    t: float
+    duration: float
+    start: Array
+    moved: Array
+    rate: Array
+    error: Callable[[], Array]
+
+
+class GuardBounds(NamedTuple):
+    """How fast some of the guards can change along a step.
+
+    Attributes:
+        guards: which (k,), among `Flow.guard_names`.
+        speed: bounds of |g'| (k,).
+        at_least: values (k,) -> lower bounds of the same sign, of which `speed` holds; None: the values themselves.
+        closer: number among `guards` -> bound of |g''| between two looks that name the same piece, and by what an
+            interpolated value may miss the true one.
+    """
+
+    guards: Array
+    speed: Array
+    at_least: Callable[[Array], Array] | None
+    closer: Callable[[int], tuple[float, float]]
+
+
+class Look(NamedTuple):
+    """A guard at one time: its value and its rate along the motion.
+
+    Attributes:
+        piece: the piece on which the guard is smooth; None: neither rate nor `GuardBounds.bend` say anything here.
+    """
+
+    value: float
+    rate: float
+    piece: Hashable | None
+
+
+class Flow(ABC):
+    """The smooth motion in one mode, and the guards that end it.
+
+    A guard fires where it falls through zero, in the half-open interval t0 < t <= t1 of a step. One that starts a
+    flow at zero, or as close below it as its band, is armed only after it has risen above its rounding, and fires
+    where it falls further; one that starts below its band has jumped there and fires at once.
+    """
+
+    guard_names: tuple[Hashable, ...] = ()
+    guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
+    guards_follow: bool = False  # whether `rebase` changes the values of guards
+    bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
+    bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
+    guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
+    guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump
+
+    @abstractmethod
+    def field(self, t: float, x: Array) -> Array:
+        """Rate of the state at (t, x) in tangent coordinates (dim,)."""
+
+    def guards(self, t: float, x: Array) -> Array:
+        """Guard values (ng,), positive inside the mode."""
+        return np.empty(0)
+
+    def guard_bounds(self, path: Path) -> GuardBounds:
+        """Bounds of the guards along a step: those that have some cannot dip below zero unseen."""
+        raise NotImplementedError
+
+    def guard_motion(self, t: float, x: Array, guard: int) -> Look:
+        """One of the guards that `guard_bounds` bounds, with its rate."""
+        raise NotImplementedError
+
+    def places(self, names: Sequence[Hashable]) -> list[int]:
+        """Where the named guards stand among `guard_names`.
+
+        Raises:
+            InputError: there is no such guard.
+        """
+        if unknown := [name for name in names if name not in self.guard_names]:
+            known = ", ".join(map(repr, self.guard_names)) or "none"
+            raise InputError(f"the flow has no guard {unknown[0]!r}; there are {known}")
+        return [self.guard_names.index(name) for name in names]
+
+    def next_time(self, t: float) -> float:
+        """First instant after `t` at which something happens by the clock alone; infinity if nothing does."""
+        return float("inf")
+
+    def longest_step(self, t: float, x: Array) -> float:
+        """How far a step from (t, x) may go at most: across it, guards are known by a few samples."""
+        return float("inf")
+
+    def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional
+        """Called where a step starts: references that let field and guards run on past a zero are renewed here."""
+
+    def project(self, t: float, x: Array) -> Array:
+        """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""
+        return x
+
+    def singular(self, t: float, x: Array) -> SimulationError | None:
+        """Why no step leads on from (t, x), where the integrator found none; None: nothing is known."""
+        return None
+
+    def validate(self, t: float, x: Array) -> Sequence[Finding]:
+        """What is wrong with a state in this mode, after an event or at the end of a step; empty: it is fine."""
+        return ()
+
+    def jacobian(self, t: float, x: Array) -> Array | None:
+        """D_x f (dim, dim): field(t, x (+) dx) = field(t, x) + jacobian dx + ...; None: to be differenced."""
+        return None
+
+    def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
+        """D_x g (len(names), dim) of the named guards, one row for each; None: to be differenced."""
+        return None
+
+    def input_matrix(self, t: float, x: Array) -> Array | None:
+        """D_u f (dim, nu) with respect to the inputs of the system; None: it has none."""
+        return None

@@ -1,0 +1,93 @@
+"""Guards by samples: what a few values within a step show of them, where nothing bounds how fast they change.
+
+A step is sampled at Chebyshev-Lobatto points. The polynomials through six samples show, on a finer grid, whether a
+guard may dip below zero in between; where one comes within DIP of its own range of that, the guard itself is minimised.
+So a dip is missed where it is too short for the samples to show it: about a tenth of a step. Guards whose samples are
+not those of a smooth function on that scale need a shorter step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.optimize import minimize_scalar
+
+from ..common.arrays import Array
+from .flow import GuardBounds
+from .segments import Segment
+
+NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))  # shares of a step
+GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
+TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
+TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # by shares
+DIP = 1e-2
+UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
+FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
+QUIET = 2.0  # a guard that stays this many times its own change above zero is not looked at closer
+LOWEST = 1e-6  # share of the place where a guard may be least, to which that is found
+
+
+class Samples(NamedTuple):
+    """What is seen of the guards in a step.
+
+    Attributes:
+        segment: the step.
+        times, values: times (n,), and the guards there (n, ng): at both ends, in the middle too, or at NODES.
+        certain: which guards cannot dip unseen, by their bounds (ng,).
+        bounds: how fast guards can change; None: of none it is known.
+    """
+
+    segment: Segment
+    times: Array
+    values: Array
+    certain: Array
+    bounds: GuardBounds | None
+
+    @property
+    def full(self) -> bool:
+        """Whether guards were sampled at all NODES."""
+        return len(self.times) == len(NODES)
+
+
+def quiet(values: Array) -> Array:
+    """Which guards stay far above zero, by samples (n, ng) in both ends of a step and its middle."""
+    low = values.min(axis=0)
+    return low > QUIET * (values.max(axis=0) - low)
+
+
+def unresolved(values: Array) -> Array:
+    """Which guards may swing through zero between samples (6, ng): the step is too long for them."""
+    series = np.abs(TO_SERIES @ values)
+    swing = series[1:].sum(axis=0)
+    rough = series[4] + series[5] > UNRESOLVED * swing
+    return rough & (values.min(axis=0) <= 2.0 * swing) & (swing > FLAT)
+
+
+def dipping(values: Array) -> Array:
+    """Between which places of GRID (., ng) the polynomials through samples (6, ng) are least, and close to zero.
+
+    A guard that falls towards the end may turn there before its polynomial does.
+    """
+    shown, slopes = TO_GRID @ values, TO_SLOPES @ values
+    lowest = shown[:-1] + slopes[:-1] * np.diff(GRID)[:, None]
+    slack = DIP * (values.max(axis=0) - values.min(axis=0))
+    turns = slopes[1:] > 0.0
+    turns[-1] = True
+    return (slopes[:-1] < 0.0) & turns & (lowest <= slack)
+
+
+def dip_between(guard: Callable[[float], float], segment: Segment, values: Array, node: int) -> float | None:
+    """The first time between a node and the one before at which a guard with samples (6,) is least and not positive."""
+    places = np.flatnonzero(dipping(values[:, None])[:, 0] & (GRID[:-1] >= NODES[node - 1]) & (GRID[1:] <= NODES[node]))
+    for k in places.tolist():
+        shares = float(GRID[max(k - 1, 0)]), float(GRID[min(k + 2, len(GRID) - 1)])
+        early, late = (segment.t0 + (segment.t1 - segment.t0) * share for share in shares)
+        accuracy = {"xatol": LOWEST * (late - early)}
+        best = minimize_scalar(guard, bounds=(early, late), method="bounded", options=accuracy)
+        if best.fun <= 0.0:
+            return float(best.x)
+    return None

@@ -1,0 +1,43 @@
+"""Integrators by name: those of SciPy, of this folder and of plugins."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.integrate import BDF, LSODA, RK23, RK45, OdeSolver, Radau
+
+from ...common import registry
+from ...errors import InputError
+from ..tolerances import Tolerances
+from .dop853 import Dop853
+from .radau9 import Radau9
+from .rk4 import NO_STEP, RK4
+
+METHODS: dict[str, type[OdeSolver]] = {
+    "DOP853": Dop853,
+    "RK45": RK45,
+    "RK23": RK23,
+    "RK4": RK4,
+    "Radau": Radau,
+    "Radau9": Radau9,
+    "BDF": BDF,
+    "LSODA": LSODA,
+}
+
+IMPLICIT = ("Radau", "Radau9", "BDF", "LSODA")  # methods that use the derivative of the rate
+FIRM = ("LSODA",)  # methods that keep the longest step they were made with
+
+
+def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
+    """The stepper class called `name`, of SciPy, of this module or of a plugin.
+
+    Raises:
+        InputError: no such method (the known ones are listed), or `tolerances` give no step to one with a fixed step.
+    """
+    if name not in METHODS and name in (plugins := registry.names("integrators")):
+        return registry.load("integrators", name)
+    if name not in METHODS:
+        raise InputError(f"no integrator '{name}'; choose one of {', '.join([*METHODS, *plugins])}")
+    if name == "RK4" and tolerances is not None and math.isinf(tolerances.max_step):
+        raise InputError(NO_STEP)
+    return METHODS[name]

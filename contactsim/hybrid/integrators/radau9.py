@@ -1,0 +1,234 @@
+"""A method of high order for stiff arcs: the Radau IIA method of five stages, with the exact derivative of the arc."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from scipy.integrate import DenseOutput, Radau
+
+from ...common.arrays import Array
+from .collocation import MATRIX, NODES, STAGES
+
+SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance
+GROWTH, SHRINKAGE = 8.0, 0.2  # a step is at most, and at least, this many times as long as the last one
+ENOUGH = 1.2  # a step that might grow by less than this keeps its length, and with it its factorised matrices
+ITERATIONS = 8  # of Newton's method for one step; a step that needs more is halved
+FRESH = 1e-3  # Newton's method keeps its derivative where each iteration leaves less than this share of the error
+CONVERGED = 1e-3  # share of the tolerance to which the stages are solved
+SAMPLES = 201  # of a step, among which its largest error is looked for
+ORDER = STAGES + 1  # power of the step that the estimated error goes with
+
+
+class _Modes(NamedTuple):
+    """The inverse of the method's matrix, V diag(rates) V^-1; of each pair of complex modes one, the real one first.
+
+    Attributes:
+        rates: eigenvalues (3,).
+        into: rows of V^-1 (3, s).
+        back: columns of V (s, 3), those of pairs twice: Z = Re(back W).
+    """
+
+    rates: Array
+    into: Array
+    back: Array
+
+
+def _modes() -> _Modes:
+    rates, vectors = np.linalg.eig(np.linalg.inv(MATRIX))
+    real = int(np.argmin(np.abs(rates.imag)))
+    kept = [real, *np.flatnonzero(rates.imag > 0.0)]
+    weights = np.where(np.arange(len(kept)) == 0, 1.0, 2.0)
+    return _Modes(rates[kept], np.linalg.inv(vectors)[kept], vectors[:, kept] * weights)
+
+
+def _estimate(real: float) -> Array:
+    """Weights e (s,) of the stages in y^ - y1 = h f0 / real + sum e_i Z_i.
+
+    y^ is the quadrature of order s over the start, with the weight 1 / real, and the stages.
+    """
+    powers = NODES ** np.arange(STAGES)[:, None]
+    wanted = 1.0 / np.arange(1, STAGES + 1)
+    wanted[0] -= 1.0 / real
+    return np.linalg.solve(powers, wanted) @ np.linalg.inv(MATRIX) - np.eye(STAGES)[-1]
+
+
+def _between() -> float:
+    """Largest error of the polynomial within a step over h (y'(0) - p'(0)), what it misses of the rate at the start.
+
+    The polynomial misses the rate as the product of (s - c_i) does, and the state as the integral of that.
+    """
+    missed = Polynomial.fromroots(NODES)
+    error = missed.integ()
+    return float(np.abs(error(np.linspace(0.0, 1.0, SAMPLES)) - error(0.0)).max() / abs(missed(0.0)))
+
+
+MODES = _modes()
+ESTIMATE = _estimate(MODES.rates[0].real)
+BETWEEN = _between()
+TO_SERIES = np.linalg.inv(NODES[:, None] ** np.arange(1, STAGES + 1))  # of the polynomial through 0 and the stages
+
+
+class Collocation(DenseOutput):
+    """The polynomial of a step: y(t_old + s h) = y_old + q_1 s + ... + q_5 s^5.
+
+    Args:
+        t_old, t: ends of the step [s].
+        y_old: state at its start (n,).
+        stages: what the state has changed by at the nodes (s, n).
+    """
+
+    order = STAGES
+
+    def __init__(self, t_old: float, t: float, y_old: Array, stages: Array) -> None:
+        super().__init__(t_old, t)
+        self._step, self._y_old, self._series = t - t_old, y_old, TO_SERIES @ stages
+
+    def _call_impl(self, t: Any) -> Array:
+        s = (np.asarray(t) - self.t_old) / self._step
+        powers = s[..., None] ** np.arange(1, STAGES + 1)
+        rise = powers @ self._series
+        return self._y_old + rise if s.ndim == 0 else (self._y_old + rise).T
+
+    @property
+    def last_rate(self) -> Array:
+        """Rate (n,) at the end of the step."""
+        return np.arange(1, STAGES + 1) @ self._series / self._step
+
+
+class Radau9(Radau):
+    """The Radau IIA method of five stages: of order 9, L-stable, with a dense output and an error estimate of order 5.
+
+        Z_i = h sum_j a_ij f(t + c_j h, y + Z_j),
+
+    is solved by Newton's method with one derivative for all stages, one real and two complex systems of size n. Where a
+    tolerance is sharp its steps are several times as long as those of methods of lower order, of which SciPy's `Radau`
+    is one; arguments and attributes are those of that class, but for a derivative that is sparse.
+
+    Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8; the same, Stiff differential equations
+    solved by Radau methods, J. Comp. Appl. Math. 111, 1999.
+    """
+
+    t: float
+    y: Array
+    f: Array
+    J: Array
+    h_abs: float
+    h_abs_old: float | None
+    error_norm_old: float | None
+    current_jac: bool
+    sol: Any
+    _factors: list[Any] | None = None
+
+    def _step_impl(self) -> tuple[bool, str | None]:
+        smallest = 10.0 * abs(float(np.nextafter(self.t, self.direction * np.inf)) - self.t)
+        h_abs = max(self.h_abs, smallest)
+        if h_abs > self.max_step:
+            h_abs, self.h_abs_old, self.error_norm_old = self.max_step, None, None
+        rejected = False
+        while h_abs >= smallest:
+            end = self.t + h_abs * self.direction
+            if self.direction * (end - self.t_bound) > 0.0:
+                end, self._factors = self.t_bound, None
+            h = end - self.t
+            h_abs = abs(h)
+            found = self._newton(h)
+            if found is None:
+                h_abs, self._factors = 0.5 * h_abs, None
+                continue
+            stages, iterations, rate = found
+            error = self._error(h, stages, rejected)
+            safety = SAFETY * (2 * ITERATIONS + 1) / (2 * ITERATIONS + iterations)
+            factor = self._factor(h_abs, error)
+            if error > 1.0:
+                h_abs *= max(SHRINKAGE, safety * factor)
+                rejected, self._factors = True, None
+                continue
+            self._accept(h, end, stages, error, min(GROWTH, safety * factor), iterations > 2 and rate > FRESH)
+            return True, None
+        return False, self.TOO_SMALL_STEP
+
+    def _newton(self, h: float) -> tuple[Array, int, float] | None:
+        """Stages (s, n), iterations and rate of convergence; None where a shorter step is needed."""
+        while True:
+            if self._factors is None:
+                eye = np.eye(self.n)
+                real, *pairs = MODES.rates / h
+                self._factors = [self.lu(real.real * eye - self.J), *(self.lu(k * eye - self.J) for k in pairs)]
+            found = self._iterate(h)
+            if found is not None or self.current_jac:
+                return found
+            self.J, self.current_jac, self._factors = self.jac(self.t, self.y, self.f), True, None
+
+    def _iterate(self, h: float) -> tuple[Array, int, float] | None:
+        times = self.t + h * NODES
+        stages = np.zeros((STAGES, self.n)) if self.sol is None else self.sol(times).T - self.y
+        scale = self.atol + np.abs(self.y) * self.rtol
+        found = MODES.into @ stages
+        size_before = rate = None
+        for k in range(1, ITERATIONS + 1):
+            fields = np.array([self.fun(t, self.y + stage) for t, stage in zip(times, stages, strict=True)])
+            if not np.isfinite(fields).all():
+                return None
+            missed = MODES.into @ fields - (MODES.rates / h)[:, None] * found
+            change = np.empty_like(missed)
+            change[0] = self.solve_lu(self._factors[0], missed[0].real)  # type: ignore[index]
+            for mode in (1, 2):
+                change[mode] = self.solve_lu(self._factors[mode], missed[mode])  # type: ignore[index]
+            moved = (MODES.back @ change).real
+            size = float(np.sqrt(np.mean((moved / scale) ** 2)))
+            rate = size / size_before if size_before else None
+            if rate is not None and (rate >= 1.0 or rate ** (ITERATIONS - k) / (1.0 - rate) * size > CONVERGED):
+                return None
+            found, stages, size_before = found + change, stages + moved, size
+            if size == 0.0 or (rate is not None and rate / (1.0 - rate) * size < CONVERGED):
+                return stages, k, rate or 0.0
+        return None
+
+    def _error(self, h: float, stages: Array, rejected: bool) -> float:
+        """Norm of the estimated error over the tolerance, at the end of the step and within it.
+
+        That of the end is filtered from stiff parts, a second time after a rejection. The polynomial knows nothing of
+        stiffness: its error is read off the rate at the start, which it does not meet. The rate there is that of the
+        step before: the field itself is too sensitive to what is left of the error of a stiff state.
+        """
+        rest = MODES.rates[0].real / h * (ESTIMATE @ stages)
+        error = self.solve_lu(self._factors[0], self.f + rest)  # type: ignore[index]
+        scale = self.atol + np.maximum(np.abs(self.y), np.abs(self.y + stages[-1])) * self.rtol
+        norm = float(np.sqrt(np.mean((error / scale) ** 2)))
+        if norm > 1.0 and (rejected or self.sol is None):
+            error = self.solve_lu(self._factors[0], self.fun(self.t, self.y + error) + rest)  # type: ignore[index]
+            norm = float(np.sqrt(np.mean((error / scale) ** 2)))
+        if self.sol is not None:
+            bent = BETWEEN * (h * self.sol.last_rate - TO_SERIES[0] @ stages)
+            norm = max(norm, float(np.sqrt(np.mean((bent / scale) ** 2))))
+        return norm if np.isfinite(norm) else np.inf
+
+    def _factor(self, h_abs: float, error: float) -> float:
+        """By how much the next step may be longer, from the last two errors (Gustafsson)."""
+        if error == 0.0:
+            return GROWTH
+        trend = 1.0
+        if self.error_norm_old and self.h_abs_old:
+            trend = min(1.0, h_abs / self.h_abs_old * (self.error_norm_old / error) ** (1.0 / ORDER))
+        return float(trend * error ** (-1.0 / ORDER))
+
+    def _accept(self, h: float, end: float, stages: Array, error: float, factor: float, renew: bool) -> None:
+        """Go on to the end of a step."""
+        t_old, y_old = self.t, self.y
+        self.h_abs_old, self.error_norm_old = abs(h), error
+        self.y_old, self.t, self.y = y_old, end, y_old + stages[-1]
+        self.f = self.fun(self.t, self.y)
+        self.sol = Collocation(t_old, end, y_old, stages)
+        factor = 1.0 if 1.0 <= factor < ENOUGH and not renew else factor
+        self.h_abs = abs(h) * factor
+        renew = renew and self.jac is not None
+        self.current_jac = self.jac is None  # a derivative that is a constant matrix is never out of date
+        if renew:
+            self.J, self.current_jac = self.jac(self.t, self.y, self.f), True
+        if renew or factor != 1.0:
+            self._factors = None
+
+    def _dense_output_impl(self) -> Collocation:
+        return self.sol

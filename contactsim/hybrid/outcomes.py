@@ -1,0 +1,39 @@
+"""How runs end, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """How a run ended, and what to do about it."""
+
+    INTERRUPTED = "The run was interrupted; what was computed before is kept."
+    RUNNING = "The run has not reached its end; call advance() to go on."
+    FINISHED = "The run reached its final time."
+    TOO_MANY_EVENTS = (
+        "The run stopped at its largest number of events; raise max_events, or look for bounces that accumulate."
+    )
+    STEP_TOO_SMALL = (
+        "The run stopped where the integrator could not meet its tolerance; try a stiff integrator such as 'Radau',"
+        " or look for a force that jumps without an event."
+    )
+    NO_ADMISSIBLE_MODE = (
+        "The run stopped where no contact mode satisfies the contact law (Painleve); lower the friction or give the"
+        " contact compliance."
+    )
+    EVENTS_WITHOUT_END = (
+        "The run stopped where events follow each other without end; change the start, or what happens at the event."
+    )
+    ACCUMULATION = (
+        "The run stopped where infinitely many bounces come to their end, as asked; say accumulation='pass' to go on."
+    )
+    INVALID_STATE = (
+        "The run stopped where its state does not belong to its chart; change the start or the parameters of the model."
+    )
+    FAILED = "The run stopped on an error; its text is in the message, and what was computed before is kept."
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached the time it was asked for."""
+        return self is Status.FINISHED

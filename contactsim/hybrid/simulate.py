@@ -1,0 +1,528 @@
+"""The loop: arc -> event -> transition -> arc."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.threads import one_thread
+from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
+from .event_location import Watch
+from .flow import Flow
+from .integrators import method
+from .manifold import Euclidean, Manifold
+from .outcomes import Status
+from .segments import Segment
+from .stepper import Stepper
+from .system import CLOCK, HybridSystem
+from .tolerances import Tolerances
+from .trajectory import Arc, Event, Settings, Trajectory
+
+EVENTS_AT_ONE_INSTANT = 100
+EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
+NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
+DEFAULT_INTEGRATOR = "DOP853"
+LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
+DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
+LONGEST_CHART = 60  # characters of a mode that a note repeats
+Progress = Callable[[float], None]
+Accumulation = Literal["pass", "stop"]
+
+
+class Simulation:
+    """A run that is advanced step by step; `simulate` is a loop over it.
+
+    Args:
+        system: what to simulate.
+        state: where to start (a State for a ContactSystem, else a plain array).
+        t0: time of the start [s].
+        integrator: name of an integrator; None: the one that the system prefers, else DEFAULT_INTEGRATOR.
+        tolerances: accuracy; None: that which the system prefers, else that of `Tolerances()`.
+        record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
+        max_events: the run stops at this many events.
+        accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
+
+    Attributes:
+        error: the error that stopped the run, a user function's exception as its cause; None: there is none.
+    """
+
+    system: HybridSystem
+    t0: float
+    t: float
+    _x: Array
+    _mode: Hashable
+    _flow: Flow
+    _stepper: Stepper
+    _watch: Watch
+
+    def __init__(
+        self,
+        system: HybridSystem,
+        state: Any,
+        t0: float = 0.0,
+        *,
+        integrator: str | None = None,
+        tolerances: Tolerances | None = None,
+        record_period: float | None = None,
+        max_events: int = 100_000,
+        accumulation: Accumulation = "pass",
+    ) -> None:
+        _demand_positive("record_period", record_period)
+        _demand_positive("max_events", max_events)
+        if tolerances is not None and not isinstance(tolerances, Tolerances):
+            raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
+        if accumulation not in ("pass", "stop"):
+            raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
+        tolerances = tolerances or system.preferred_tolerances or Tolerances()
+        integrator = integrator or system.preferred_integrator or DEFAULT_INTEGRATOR
+        method(integrator, tolerances)
+        self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
+        self._begin(system, t0, system.pack(state))
+
+    @classmethod
+    def resume(cls, trajectory: Trajectory) -> Simulation:
+        """Go on with a run, just made or loaded from its file, as if it had not stopped.
+
+        The run goes on from its last event: the arc in which it was stopped is computed once more, and what follows is
+        the same to the bit as in a run that was not stopped, if no event before lies in the step that the stop cut
+        short. Functions that keep a state of their own (a controller with hidden variables) cannot be taken back.
+
+        Raises:
+            InputError: it is no trajectory, or does not say how it was made.
+        """
+        if not isinstance(trajectory, Trajectory):
+            raise InputError(
+                f"a {type(trajectory).__name__} cannot go on; give a Trajectory, such as Trajectory.load(path)"
+            )
+        if trajectory.settings is None:
+            raise InputError("the trajectory does not say how it was made; start a new run from its final state")
+        self = object.__new__(cls)
+        settings, last = trajectory.settings, trajectory.arcs[-1]
+        self._prepare(settings, trajectory.record_period)
+        self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
+        self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
+        self._notes = {note: note for note in trajectory.notes}
+        self.t0 = trajectory.arcs[0].t0
+        self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
+        mode, x = last.mode, last.segments[0].base
+        if self._events:
+            before = self._events[-1]
+            mode, x = before.mode_post, before.x_post
+            self._between = frozenset({before.mode_pre, before.mode_post})
+        self._enter(mode, x)
+        return self
+
+    def _prepare(self, settings: Settings, record_period: float | None) -> None:
+        """A run without a state yet."""
+        self.tolerances, self._integrator = settings.tolerances, settings.integrator
+        self._settings, self._record_period = settings, record_period
+        self.status, self.message = Status.RUNNING, Status.RUNNING.value
+        self.error: Exception | None = None
+        self._arcs: list[Arc] = []
+        self._events: list[Event] = []
+        self._segments: list[Segment] = []
+        self._notes: dict[str, str] = {}
+        self._evaluations, self._step_size = settings.evaluations, settings.first_step
+        self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
+        self._between: frozenset[Hashable] = frozenset()
+
+    # --- what a user reads ------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> Any:
+        """The present state."""
+        return self.system.state(self._x)
+
+    @property
+    def mode(self) -> Any:
+        """The present mode; for contacts {name: Mode}."""
+        return self.system.named_modes(self._mode)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Everything computed so far."""
+        arcs = [*self._arcs]
+        if self._segments or not arcs or arcs[-1].event is not None:
+            segments = self._segments or [_instant(self.t, self._x, self._space())]
+            arcs.append(Arc(self._mode, tuple(segments), None, self.system))
+        return Trajectory(
+            self.system,
+            tuple(arcs),
+            tuple(self._events),
+            self.status,
+            self.message,
+            self._record_period,
+            self.evaluations,
+            tuple(self._notes.values()),
+            replace(self._settings, **self._arc_start),
+        )
+
+    @property
+    def evaluations(self) -> int:
+        """Field evaluations made so far."""
+        return self._evaluations + self._stepper.evaluations
+
+    def arc_at(self, t: float) -> Arc:
+        """The step computed so far that holds `t` [s] (at an event the one after it), as an arc of its own.
+
+        This is quick however long the run is: for what looks at a run while it goes on.
+
+        Raises:
+            InputError: `t` lies outside of what was computed.
+        """
+        if not self.t0 <= t <= self.t:
+            raise InputError(f"t = {t} lies outside the run, which covers [{self.t0}, {self.t}] s")
+        if self._segments and t >= self._segments[0].t0:
+            k = bisect_right(self._segments, t, key=lambda segment: segment.t0) - 1
+            return Arc(self._mode, (self._segments[k],), None, self.system)
+        if not self._arcs or t == self.t:
+            return Arc(self._mode, (_instant(self.t, self._x, self._space()),), None, self.system)
+        arc = self._arcs[bisect_right(self._arcs, t, key=lambda arc: arc.t0) - 1]
+        k = bisect_right(arc.segments, t, key=lambda segment: segment.t0) - 1
+        return Arc(arc.mode, (arc.segments[k],), arc.event, arc.system)
+
+    def events_from(self, k: int) -> list[Event]:
+        """Events so far from number `k` on, also those that changed nothing a user can see."""
+        return self._events[k:]
+
+    # --- what a user does -------------------------------------------------------------------------------------
+
+    def advance(self, duration: float, progress: Progress | None = None) -> Any:
+        """Go on for `duration` seconds, exactly; returns the state there.
+
+        A run that cannot go on stops with a status and a message, and keeps what it has computed.
+        """
+        _demand_positive("duration", duration)
+        return self.advance_to(self.t + duration, progress)
+
+    def advance_to(self, t: float, progress: Progress | None = None) -> Any:
+        """Go on until the time `t`, exactly."""
+        if not t >= self.t:
+            raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
+        self.status, self.message = Status.RUNNING, Status.RUNNING.value
+        try:
+            with one_thread():
+                while self.t < t and self.status is Status.RUNNING:
+                    self._step(t)
+                    if progress:
+                        progress(self.t)
+        except SimulationError as error:
+            reason = self._flow.singular(self.t, self._x) if isinstance(error, StepSizeError) else None
+            self.error = reason or error
+            self._stop(_status_of(self.error), str(self.error))
+            if isinstance(error, CallbackError) and not (self._arcs or self._segments):
+                raise  # nothing was computed that could be kept
+        except KeyboardInterrupt as pressed:
+            self._stop(Status.INTERRUPTED, Status.INTERRUPTED.value)
+            self._hand_over(pressed)
+            raise
+        except Exception as error:
+            self.error = error
+            self._stop(Status.FAILED, f"{Status.FAILED.value} ({error})")
+            self._hand_over(error)
+            raise
+        if self.status is Status.RUNNING:
+            self._stop(Status.FINISHED, Status.FINISHED.value)
+        return self.state
+
+    def _hand_over(self, error: BaseException) -> None:
+        """Give an exception what was computed before it."""
+        error.trajectory = self.trajectory  # type: ignore[attr-defined]
+        error.add_note(f"the run up to t = {self.t:.6g} s is kept in the attribute 'trajectory' of this exception")
+
+    def interrupt(self) -> None:
+        """Let `advance` return after the step at work; a next one goes on as if nothing had been.
+
+        For the `progress` that `advance` calls after each step, and for other threads.
+        """
+        if self.status is Status.RUNNING:
+            self._stop(Status.INTERRUPTED, Status.INTERRUPTED.value)
+
+    def set_accuracy(self, rtol: float, atol: float) -> None:
+        """Change the error that a step may have from now on; see `Tolerances`."""
+        self.tolerances = replace(self.tolerances, rtol=rtol, atol=atol)
+        self._settings = replace(self._settings, tolerances=self.tolerances)
+        self._replace_system(self.system)
+
+    def anew(self, system: HybridSystem, state: Any, t0: float) -> Simulation:
+        """Another simulation with the options of this one: of `system`, from `state` at `t0` [s]."""
+        return Simulation(
+            system,
+            state,
+            t0,
+            integrator=self._integrator,
+            tolerances=self.tolerances,
+            record_period=self._record_period,
+            max_events=self._settings.max_events,
+            accumulation=self._settings.accumulation,
+        )
+
+    def set(self, name: str, value: float) -> None:
+        """Change a parameter of the system from now on; the contacts are sorted out again at once.
+
+        Raises:
+            InputError: no such parameter, or its value is no number or out of range.
+        """
+        if not isinstance(value, int | float | np.number):
+            raise InputError(f"the value of {name} is {value!r}; give a number")
+        self._replace_system(self.system.with_parameter(name, value))
+
+    def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s]."""
+        _demand_positive("the push's duration", duration)
+        self._replace_system(self.system.with_push(frame, force, self.t + duration, point))
+
+    # --- the loop ---------------------------------------------------------------------------------------------
+
+    def _step(self, t_end: float) -> None:
+        """One step of the integrator, ended early by the first guard that fires in it."""
+        if self.t >= self._push_end():
+            self._replace_system(self.system.without_pushes(self.t))
+            return
+        fired = self._watch.fired_at_start() if not self._segments else frozenset()
+        if fired:
+            self._pass_event(fired)
+            return
+        if not self._segments and not self._is_valid():
+            return
+        clock = self._flow.next_time(self.t)
+        bound = min(t_end, clock, self._push_end())
+        passed, fired = self._watch.pass_step(self._stepper, self._stepper.step(bound), bound)
+        if passed is None:
+            return
+        if passed.t1 >= clock:
+            fired = fired | {CLOCK}
+        self._segments.append(passed)
+        self.t, self._x = self._stepper.t, self._stepper.x
+        if fired:
+            self._pass_event(fired)
+            return
+        if self._stepper.project():
+            self._x = self._stepper.x
+        self._is_valid()
+
+    def _pass_event(self, fired: frozenset[Hashable]) -> None:
+        transition = self.system.transition(self.t, self._x, self._mode, fired)
+        event = Event(self.t, fired, self._mode, self._x, transition, self.system)
+        self._look_for_an_end(event)
+        self._close_arc(event)
+        self._retire_stepper()
+        self._enter(transition.mode, transition.x)
+        at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
+        self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
+        self._arc_start |= {"at_one_instant": self._at_one_instant, "to_and_fro": self._to_and_fro}
+        if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
+            self._stop(
+                Status.EVENTS_WITHOUT_END,
+                f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
+                f" the modes {event.mode_pre} and {event.mode_post}. {Status.EVENTS_WITHOUT_END.value}",
+            )
+        if event.accumulated and self._settings.accumulation == "stop":
+            names = ", ".join(event.accumulated)
+            self._stop(Status.ACCUMULATION, f"{names} at t = {self.t:.12g} s: {Status.ACCUMULATION.value}")
+        if len(self._events) >= self._settings.max_events:
+            self._stop(Status.TOO_MANY_EVENTS, f"{Status.TOO_MANY_EVENTS.value} ({self._last_events()})")
+
+    def held_up(self) -> str | None:
+        """By what the run hardly gets on: its last events, where they are dense; None: they are not."""
+        last = self._events[-LAST_EVENTS:]
+        dense = len(last) == LAST_EVENTS and self.t - last[0].time < DENSE * (self.t - self.t0)
+        return self._last_events() if dense else None
+
+    def _last_events(self) -> str:
+        """Where a run is, how fast its last events follow each other, and by what most of them come."""
+        last = self._events[-LAST_EVENTS:]
+        labels = Counter(self.system.guard_label(name) for event in last for name in event.fired)
+        most = f"; {labels.most_common(1)[0][0]} in {max(labels.values())} of them" if labels else ""
+        why = self.system.why_so_many(last)
+        reason = f": {why}" if why else ""
+        return f"t = {self.t:.12g} s, the last {len(last)} events in {self.t - last[0].time:.2g} s{most}{reason}"
+
+    def _look_for_an_end(self, event: Event) -> None:
+        """Stop where events lead to and fro between two modes: the run would go on for ever and not get on.
+
+        Such a run slides along the surface between the modes, since both fields point at it, or bounces off it by less
+        than rounding. Its events follow at once, the guard that leads back not having risen; or, where the fields only
+        bend towards the surface, after arcs far shorter than the steps that their motion would allow.
+        """
+        modes = frozenset({event.mode_pre, event.mode_post})
+        if not (self._follows_closely(event) and len(self._between | modes) <= 2):
+            self._to_and_fro, self._between = 0, modes
+            return
+        self._to_and_fro, self._between = self._to_and_fro + 1, self._between | modes
+        if self._to_and_fro < EVENTS_TO_AND_FRO:
+            return
+        names = " and ".join(sorted(f"'{mode}'" for mode in self._between))
+        guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
+        where = f"at t = {self.t:.12g} s by {guards}"
+        if np.array_equal(event.x_pre, event.x_post):
+            what = f"the modes {names} lead to each other {where}, and the run slides between them"
+            what += "; cs.Filippov(system) follows that where their fields point at each other"
+        else:
+            what = f"ever smaller events in {names} accumulate {where}"
+        self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
+
+    def _follows_closely(self, event: Event) -> bool:
+        """Whether an event leads back over the surface of the one before, with no way between them to speak of."""
+        if self._watch.at_once:
+            return True
+        if not (self._watch.from_zero and self._segments and np.array_equal(event.x_pre, event.x_post)):
+            return False
+        natural = self._stepper.step_size
+        return natural is not None and event.time - self._segments[0].t0 < NO_TIME * natural
+
+    def _is_valid(self) -> bool:
+        """Whether the run may go on from the present state; what its mode only warns of is noted once."""
+        for finding in self._flow.validate(self.t, self._x):
+            text = str(self._mode)
+            chart = f"chart {text}, " if len(text) <= LONGEST_CHART else ""
+            place = f"{finding.reason} ({chart}t = {self.t:.9g} s)"
+            if finding.fatal:
+                self._stop(Status.INVALID_STATE, f"{place}. {Status.INVALID_STATE.value}")
+                return False
+            self._notes.setdefault(finding.reason, place)
+        return True
+
+    def _close_arc(self, event: Event) -> None:
+        segments = self._segments or [_instant(self.t, self._x, self._space())]
+        self._arcs.append(Arc(self._mode, tuple(segments), event, self.system))
+        self._events.append(event)
+        self._segments = []
+
+    def _begin(self, system: HybridSystem, t: float, x: Array) -> None:
+        self.system, self.t, self._x = system, t, x
+        self.t0 = t
+        start = system.start(t, x)
+        self._mode = start.mode
+        if start.changes:
+            self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
+        else:
+            self._notes |= {note: f"{note} (t = {t:.9g} s)" for note in start.notes}
+        self._enter(start.mode, start.x)
+        fatal = [finding.reason for finding in self._flow.validate(t, self._x) if finding.fatal]
+        if fatal and not self._watch.fired_at_start():
+            raise InputError(f"the run cannot start at t = {t:.9g} s in chart {self._mode}: {'; '.join(fatal)}")
+
+    def _retire_stepper(self) -> None:
+        """Keep of the stepper of a finished arc how much it worked, and its last step as the next one's first."""
+        self._evaluations += self._stepper.evaluations
+        self._step_size = self._stepper.step_size
+
+    def _enter(self, mode: Hashable, x: Array) -> None:
+        self._mode, self._x, self._flow = mode, x, self.system.flow(mode)
+        self._flow.rebase(self.t, x)
+        self._stepper = Stepper(
+            self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
+        )
+        self._watch = Watch(self._flow, self.t, x, self.tolerances)
+        self._arc_start: dict[str, Any] = {"first_step": self._step_size, "evaluations": self._evaluations}
+
+    def _replace_system(self, system: HybridSystem) -> None:
+        """Go on with a changed system; what that does to the mode is an event."""
+        transition = system.transition(self.t, self._x, self._mode, frozenset())
+        self._close_arc(Event(self.t, frozenset(), self._mode, self._x, transition, system))
+        self.system = system
+        self._retire_stepper()
+        self._enter(transition.mode, transition.x)
+
+    def _push_end(self) -> float:
+        """When the first of the present pushes ends; infinity if there is none."""
+        return min((push.end for push in self.system.pushes), default=math.inf)
+
+    def _space(self) -> Manifold:
+        return self.system.space(self._mode) or Euclidean(len(self._x))
+
+    def _stop(self, status: Status, message: str) -> None:
+        self.status, self.message = status, message
+
+
+def simulate(
+    system: HybridSystem,
+    state: Any,
+    span: tuple[float, float],
+    *,
+    integrator: str | None = None,
+    tolerances: Tolerances | None = None,
+    record_period: float | None = None,
+    max_events: int = 100_000,
+    accumulation: Accumulation = "pass",
+    progress: bool | Progress = False,
+) -> Trajectory:
+    """Run `system` from `state` over the time `span` (t0, t1) [s].
+
+    Args:
+        system: any HybridSystem, e.g. a ContactSystem.
+        state: a State for a ContactSystem, else a plain array.
+        span: first and last time [s]; both are met exactly.
+        integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau9",
+            "Radau", "BDF" or "LSODA", these for stiff systems; None: the one that the system prefers, else "DOP853".
+        tolerances: accuracy of the run; None: that which the system prefers, else that of `Tolerances()`.
+        record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
+        max_events: the run stops at this many events.
+        accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
+        progress: True shows a bar; a callable is given the time after each step.
+
+    Returns:
+        The trajectory. A run that has to stop early returns what it has computed, with its status and message.
+
+    Raises:
+        InputError: something given cannot be used.
+    """
+    t0, t1 = _checked_span(span)
+    simulation = Simulation(
+        system,
+        state,
+        t0,
+        integrator=integrator,
+        tolerances=tolerances,
+        record_period=record_period,
+        max_events=max_events,
+        accumulation=accumulation,
+    )
+    if progress is True:
+        from ..common.progress import bar
+
+        with bar(t0, t1) as tick:
+            simulation.advance_to(t1, tick)
+    else:
+        simulation.advance_to(t1, progress or None)
+    return simulation.trajectory
+
+
+def _checked_span(span: tuple[float, float]) -> tuple[float, float]:
+    try:
+        t0, t1 = (float(t) for t in span)
+    except (TypeError, ValueError):
+        raise InputError(f"the time span is {span!r}; give two numbers (start, end) in seconds") from None
+    if not (math.isfinite(t0) and math.isfinite(t1)):
+        raise InputError(f"the time span ({t0}, {t1}) is not finite; give two finite numbers in seconds")
+    if t1 <= t0:
+        raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
+    return t0, t1
+
+
+def _demand_positive(name: str, value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise InputError(f"{name} is {value}; give a positive number")
+
+
+def _instant(t: float, x: Array, space: Manifold) -> Segment:
+    zero = np.zeros(space.dim)
+    return Segment(t, t, x, lambda _: zero, space)
+
+
+def _status_of(error: SimulationError) -> Status:
+    if isinstance(error, NoAdmissibleModeError):
+        return Status.NO_ADMISSIBLE_MODE
+    if isinstance(error, InvalidStateError):
+        return Status.INVALID_STATE
+    if isinstance(error, StepSizeError):
+        return Status.STEP_TOO_SMALL
+    return Status.FAILED

@@ -1,0 +1,61 @@
+"""How far a step leads at most, from the polynomial that its method gives for what lies between its ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.integrate import DenseOutput
+
+from ..common.arrays import Array
+from .flow import Path
+from .integrators.dop853 import Interpolant853
+from .segments import Chain, Segment
+from .tolerances import Tolerances
+
+
+def _basis853(s: Array) -> Array:
+    """The functions (7, m) with which `Interpolant853` is written, at shares s (m,) of a step."""
+    r = 1.0 - s
+    return np.array([s, s * r, s**2 * r, (s * r) ** 2, s**3 * r**2, (s * r) ** 3, s**4 * r**3])
+
+
+_SHARES = np.linspace(0.0, 1.0, 2001)
+_HIGHEST = _basis853(_SHARES).max(axis=1)
+_STEEPEST = 1.001 * np.abs(np.gradient(_basis853(_SHARES), _SHARES, axis=1)).max(axis=1)  # by s
+LARGEST853 = np.array([_HIGHEST, _STEEPEST])
+
+# Any other interpolant is a polynomial of no higher degree than that of LSODA, and known by as many points.
+DEGREE = 12
+POINTS = 0.5 + 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+TO_SERIES = np.linalg.inv(chebyshev.chebvander(2.0 * POINTS - 1.0, DEGREE))
+TO_SLOPES = 2.0 * np.array([chebyshev.chebder(unit) for unit in np.eye(DEGREE + 1)]).T @ TO_SERIES  # by s
+
+
+def path(segment: Segment, tolerances: Tolerances) -> Path:
+    """Bounds of the way along a step."""
+    moved, rate = _extent(segment)
+    start = segment(segment.t0) if segment.start is None else segment.start
+
+    def error() -> Array:
+        return segment.miss * (tolerances.atol + tolerances.rtol * (np.abs(segment.origin) + moved))
+
+    return Path(segment.t0, segment.t1 - segment.t0, start, moved, rate, error)
+
+
+def _extent(segment: Segment) -> tuple[Array, Array]:
+    """Largest change since the start of a step (dim,), and largest rate (dim,), in the chart.
+
+    |sum F_k b_k| <= sum |F_k| max |b_k| for the functions b_k of an interpolant.
+    """
+    chart = segment.chart
+    if isinstance(chart, Chain):
+        parts = [_extent(piece) for piece in chart.pieces]
+        return np.sum([moved for moved, _ in parts], axis=0), np.max([rate for _, rate in parts], axis=0)
+    if isinstance(chart, Interpolant853):
+        moved, slope = LARGEST853 @ np.abs(chart.F)
+        return moved, slope / abs(chart.t - chart.t_old)
+    duration = segment.t1 - segment.t0
+    times = segment.t0 + duration * POINTS
+    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(float(t)) for t in times])
+    moved = 2.0 * np.abs(TO_SERIES[1:] @ values).sum(axis=0)
+    return moved, np.abs(TO_SLOPES @ values).sum(axis=0) / duration

@@ -1,0 +1,186 @@
+"""One smooth arc: adaptive steps of a SciPy method in a chart of the state's manifold, with dense output."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853, OdeSolver
+
+from ..common.arrays import Array
+from ..errors import SimulationError, StepSizeError
+from .flow import Flow
+from .integrators import FIRM, IMPLICIT, method
+from .integrators.dop853 import Interpolant853
+from .manifold import Euclidean, Manifold
+from .segments import Chain, Segment
+from .tolerances import Tolerances
+
+SHORTER = 0.5  # share of it below which a longest step makes a new start of such a method worth its while
+
+# A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
+STEP_SHARE = 0.1
+SHORT = 0.05  # share of the step that the tolerance allows: to the eighth power, what DOP853's interpolant misses of it
+SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
+
+
+class Stepper:
+    """Adaptive steps along one flow.
+
+    The method sees chart coordinates dx around `base`: x = base (+) dx, so the state stays on its manifold whatever
+    the method, and the method keeps its order (Munthe-Kaas' form with the exact inverse differential). A new chart is
+    started where the old one gets far from its origin or where the state was projected.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        space: Manifold,
+        t: float,
+        x: Array,
+        name: str,
+        tolerances: Tolerances,
+        first_step: float | None,
+    ) -> None:
+        self.flow, self.space, self.tolerances = flow, space, tolerances
+        self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
+        self.evaluations, self._longest = 0, math.inf
+        self.step_size = first_step
+        self._restart(t, x, math.inf)
+
+    def _restart(self, t: float, x: Array, bound: float) -> None:
+        self.t, self.x, self._base = t, x, x
+        self._bound = bound
+        self._solver: OdeSolver | None = None
+
+    def _flat_rate(self, t: float, dx: Array) -> Array:
+        """What `_rate` is in R^n."""
+        return self._field(t, self._base + dx)
+
+    def _rate(self, t: float, dx: Array) -> Array:
+        return self.space.chart_rate(dx, self._field(t, self.space.integrate(self._base, dx)))
+
+    def _field(self, t: float, x: Array) -> Array:
+        """The rate (dim,); NaN where a trial step has left the finite numbers, so that a shorter one is tried."""
+        self.evaluations += 1
+        return self.flow.field(t, x) if math.isfinite(x.sum()) else np.full(self.space.dim, math.nan)
+
+    def _jacobian(self, t: float, dx: Array) -> Array:
+        """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""
+        x = self.space.integrate(self._base, dx)
+        matrix = np.asarray(self.flow.jacobian(t, x), dtype=float)
+        bracket = self.space.bracket(self.flow.field(t, x))
+        return matrix if bracket is None else matrix - 0.5 * bracket
+
+    def _longest_step(self) -> float:
+        return min(self.tolerances.max_step, self.flow.longest_step(self.t, self.x))
+
+    def _new_solver(self, bound: float, first_step: float | None) -> OdeSolver:
+        if first_step is not None:
+            first_step = min(first_step, bound - self.t)
+        limits: dict[str, Any] = {
+            "rtol": STEP_SHARE * self.tolerances.rtol,
+            "atol": STEP_SHARE * self.tolerances.atol,
+            "max_step": self.tolerances.max_step,
+        }
+        rate = self._flat_rate if type(self.space) is Euclidean else self._rate
+        if self._firm:
+            limits["max_step"] = self._longest = self._longest_step()
+        if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
+            limits["jac"] = self._jacobian
+        return self._method(rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
+
+    def step(self, bound: float) -> Segment:
+        """Take one step towards `bound`, never past it.
+
+        Raises:
+            StepSizeError: the tolerance cannot be met with a step that still moves the time.
+        """
+        self.flow.rebase(self.t, self.x)
+        longest = self._longest_step()
+        if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
+            self._restart(self.t, self.x, bound)
+            self._solver = self._new_solver(bound, self.step_size)
+        self._solver.max_step = longest
+        t0, base, start = self.t, self._base, self.x
+        segment = self._advance(self._solver, t0, base, start)
+        if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
+            self.step_size = getattr(self._solver, "h_abs", None) or self.step_size
+        self.t, self.x = segment.t1, segment(segment.t1)
+        if not self.space.within_chart(self._solver.y):
+            self._restart(self.t, self.x, bound)
+        return segment
+
+    def land(self, segment: Segment, t: float) -> Segment:
+        """Integrate again from the start of `segment` to exactly `t`: the end is a step's, not an interpolant's."""
+        self.t, self.x = segment.t0, segment(segment.t0)
+        self._restart(self.t, self.x, t)
+        solver = self._new_solver(t, t - self.t)
+        first = self._advance(solver, self.t, self._base, self.x)
+        pieces = [first]
+        while solver.t < t:
+            pieces.append(self._advance(solver, solver.t, self._base))
+        chart, last = Chain(tuple(pieces)), pieces[-1]
+        landed = first if last is first else Segment(first.t0, t, self._base, chart, self.space, last.end, last.guards)
+        self._solver = None
+        self.t, self.x = t, landed(t)
+        return landed
+
+    def is_exact(self, segment: Segment, t: float) -> bool:
+        """Whether a step is so short for the motion that its interpolant at `t` within it is as exact as its end."""
+        within = segment.t0 < t < segment.t1 <= segment.t0 + SHORT * (self.step_size or 0.0)
+        return within and isinstance(segment.chart, Interpolant853)
+
+    def cut(self, segment: Segment, t: float) -> Segment:
+        """The part of a step up to `t`, by its interpolant."""
+        self.t, self.x = t, segment(t)
+        return replace(segment, t1=t, end=self.x, guards=np.asarray(self.flow.guards(t, self.x), dtype=float))
+
+    def retry(self, segment: Segment) -> None:
+        """Go back to the start of `segment`, to step on from there with a quarter of its length.
+
+        Raises:
+            StepSizeError: the step would be too short to move the time.
+        """
+        self.step_size = 0.25 * (segment.t1 - segment.t0)
+        if self.step_size <= self.tolerances.min_step * max(1.0, abs(segment.t0)):
+            raise StepSizeError(f"no step ends at the event at t = {segment.t0:.12g} s; the motion is singular there")
+        self._restart(segment.t0, segment(segment.t0), math.inf)
+
+    def project(self) -> bool:
+        """Put the state back on the constraints of its mode; the chart is moved with it, so that the method goes on."""
+        x = self.flow.project(self.t, self.x)
+        if x is self.x:
+            return False
+        if self._solver is None:
+            self._restart(self.t, x, math.inf)
+        else:
+            self.x, self._base = x, self.space.integrate(x, -self._solver.y)
+        return True
+
+    def _advance(self, solver: OdeSolver, t0: float, base: Array, start: Array | None = None) -> Segment:
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial step that went too far is not taken
+            message = solver.step()
+        if solver.status == "failed":
+            raise StepSizeError(
+                f"the step at t = {t0:.12g} s fell below the smallest one ({message}); the motion is singular or stiff"
+                " there: try integrator='Radau', or look for a force that jumps without an event",
+                t=t0,
+            )
+        if not np.all(np.isfinite(solver.y)):
+            raise SimulationError(f"the state became infinite or NaN at t = {solver.t:.12g} s", t=t0)
+        # The method evaluated the field last where the step ends: there the guards cost next to nothing now.
+        end = self.space.integrate(base, solver.y)
+        guards = np.asarray(self.flow.guards(solver.t, end), dtype=float)
+        dense = solver.dense_output()
+        return Segment(t0, solver.t, base, dense, self.space, end, guards, start, _missed(solver, solver.t - t0))
+
+
+def _missed(solver: OdeSolver, step: float) -> float:
+    """The part of its tolerance that a step spent, by the length that the method proposes for the next one."""
+    following = getattr(solver, "h_abs", None)
+    if not following:
+        return 1.0
+    return min(1.0, (step / following) ** (SPENT_853 if isinstance(solver, DOP853) else SPENT))

@@ -1,0 +1,58 @@
+"""Every number that decides "is this zero?", named and with its unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from ..errors import InputError
+
+TINY = 1e-300  # keeps quotients of two zeros finite; no quantity is as small
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Accuracy of a run.
+
+    The error of an integration step is measured in tangent coordinates around the state from which the present
+    chart was started, so it does not depend on where the origin of the world lies.
+
+    Attributes:
+        rtol: relative error of a step, dimensionless.
+        atol: absolute error of a step, in the unit of each component.
+        event_time: events closer than this are one event [s].
+        rearm: a guard counts as positive again once it is above this many of its units (rounding of a guard).
+        jump: a guard that starts a flow further below zero than this many of its units has jumped there.
+        gap: contacts closer than this are touching [m].
+        start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
+        speed: relative speeds below this are zero [m/s].
+        hop: a contact that would leave the ground for less than this height stays on it [m]; the time at which its
+            bounces end is found as if the configuration stood still until then. A small pull stops the hop; positions
+            miss some ten times the height, the ends of bounces that disturb each other some tens of such hops' time.
+        force: rounding of a contact force, relative to the largest of its mode: what force guards may miss.
+        slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
+            of the slip acceleration while the contact starts to slip [m/s].
+        drift: a state further from its constraints than this is projected back [m, m/s].
+        max_step: longest integration step [s].
+        min_step: shortest integration step, relative to the time or, near zero, to one second.
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    event_time: float = 1e-12
+    rearm: float = 1e-15
+    jump: float = 1e-9
+    gap: float = 1e-11
+    start_depth: float = 1e-9
+    speed: float = 1e-10
+    hop: float = 1e-13
+    force: float = 1e-9
+    slip_speed: float = 1e-6
+    drift: float = 1e-11
+    max_step: float = float("inf")
+    min_step: float = 1e-15
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not value > 0:
+                raise InputError(f"tolerance '{item.name}' is {value}; give a positive number")

@@ -1,0 +1,335 @@
+"""What a run leaves behind: arcs, events and a trajectory that checks and saves itself."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..errors import CheckError, InputError
+from .outcomes import Status
+from .segments import Segment
+from .system import LIMIT, LOOP, HybridSystem, Transition
+from .tolerances import Tolerances
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Event:
+    """One instant at which the mode or the state changed: the set of everything that changed there.
+
+    Attributes:
+        time: when [s].
+        fired: names of the guards that fired (CLOCK for a time event, empty at the start of a run).
+        mode_pre, mode_post: modes of the system.
+        x_pre, x_post: plain states on both sides.
+        transition: what the system says happened.
+        system: the hybrid system it happened to.
+    """
+
+    time: float
+    fired: frozenset[Hashable]
+    mode_pre: Hashable
+    x_pre: Array
+    transition: Transition
+    system: HybridSystem
+
+    @property
+    def mode_post(self) -> Hashable:
+        """Mode after the event."""
+        return self.transition.mode
+
+    @property
+    def x_post(self) -> Array:
+        """Plain state after the event."""
+        return self.transition.x
+
+    @property
+    def state_pre(self) -> Any:
+        """State before the event."""
+        return self.system.state(self.x_pre)
+
+    @property
+    def state_post(self) -> Any:
+        """State after the event."""
+        return self.system.state(self.x_post)
+
+    @property
+    def transitions(self) -> Mapping[str, tuple[Any, Any]]:
+        """{name: (before, after)} of the contacts (or charts) that changed or took an impulse."""
+        return self.transition.changes
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts that changed or fired."""
+        return tuple(name for name in self.transition.changes if not name.startswith((LIMIT, LOOP)))
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Names of the joint limits that changed or fired, and of the loops that took an impulse."""
+        limits = (name for name in self.transition.changes if name.startswith((LIMIT, LOOP)))
+        loops = (name for name in self.transition.impulses if name.startswith(LOOP))
+        return tuple(dict.fromkeys((*limits, *loops)))
+
+    @property
+    def impulses(self) -> Mapping[str, Array]:
+        """{contact: impulse in world axes [N s]}; of a loop ("loop:NAME") that on its first body."""
+        return self.transition.impulses
+
+    @property
+    def residuals(self) -> Mapping[str, float]:
+        """{law: largest violation} of the contact laws at this event."""
+        return self.transition.residuals
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences worth telling: forces that are not unique, an impact that gains energy."""
+        return self.transition.notes
+
+    @property
+    def accumulated(self) -> tuple[str, ...]:
+        """Names of the contacts that come to rest here after infinitely many bounces (Zeno)."""
+        return self.transition.accumulated
+
+    @property
+    def visible(self) -> bool:
+        """Whether anything changed that a user can see (not a change of the engine's own bookkeeping)."""
+        return bool(self.transition.changes)
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A smooth piece of a trajectory: one mode, the steps taken in it, and the event that ended it (if one did).
+
+    The system is that of the piece: parameters and pushes may change in the course of a run.
+    """
+
+    mode: Hashable
+    segments: tuple[Segment, ...]
+    event: Event | None
+    system: HybridSystem
+
+    @property
+    def t0(self) -> float:
+        """Start of the arc [s]."""
+        return self.segments[0].t0
+
+    @property
+    def t1(self) -> float:
+        """End of the arc [s]."""
+        return self.segments[-1].t1
+
+    def __call__(self, t: float) -> Array:
+        """Plain state at `t`, by the interpolant of the step that contains it."""
+        starts = [segment.t0 for segment in self.segments]
+        return self.segments[max(bisect_right(starts, t) - 1, 0)](t)
+
+    def sample(self, period: float | None, origin: float) -> Iterator[tuple[float, Array]]:
+        """Both ends of the arc and, between them, the ends of its steps or the multiples of `period` from `origin`."""
+        yield self.t0, self.segments[0](self.t0)
+        if period is None:
+            for segment in self.segments[:-1]:
+                yield segment.t1, segment(segment.t1)
+        else:
+            first, last = np.ceil((self.t0 - origin) / period), np.floor((self.t1 - origin) / period)
+            for k in range(int(first), int(last) + 1):
+                if self.t0 < (t := origin + k * period) < self.t1:
+                    yield t, self(t)
+        if self.t1 > self.t0:
+            yield self.t1, self.segments[-1](self.t1)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run was made, and where its last arc began: what it needs to be gone on with as if it had not stopped.
+
+    Attributes:
+        integrator, tolerances, max_events, accumulation: as given to `simulate`.
+        first_step: first step of the last arc [s]; None: the integrator's own choice.
+        evaluations: field evaluations before the last arc.
+        at_one_instant, to_and_fro: events in a row, at the last arc's begin, that would end the run if they went on.
+    """
+
+    integrator: str
+    tolerances: Tolerances
+    max_events: int
+    accumulation: Literal["pass", "stop"] = "pass"
+    first_step: float | None = None
+    evaluations: int = 0
+    at_one_instant: int = 0
+    to_and_fro: int = 0
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A run: its arcs and events, evaluated anywhere.
+
+    Attributes:
+        system: the hybrid system that ran.
+        arcs: smooth pieces in the order of time.
+        all_events: every event, also those that changed nothing a user can see.
+        status, message: how the run ended, and a sentence that says what to do.
+        record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
+        evaluations: number of field evaluations.
+        notes: what the system warned of in the course of the run, each sentence once.
+        settings: how the run was made; None where that is not known.
+    """
+
+    system: HybridSystem
+    arcs: tuple[Arc, ...]
+    all_events: tuple[Event, ...]
+    status: Status
+    message: str
+    record_period: float | None = None
+    evaluations: int = 0
+    notes: tuple[str, ...] = ()
+    settings: Settings | None = None
+
+    def __post_init__(self) -> None:
+        if not self.arcs:
+            raise InputError("a trajectory needs at least one arc; the run ended before its first step")
+        samples = [sample for arc in self.arcs for sample in arc.sample(self.record_period, self.arcs[0].t0)]
+        object.__setattr__(self, "_t", np.array([t for t, _ in samples]))
+        object.__setattr__(self, "_x", [x for _, x in samples])
+
+    @property
+    def t(self) -> Array:
+        """Sample times (N,); both sides of a jump share a time."""
+        return self._t  # type: ignore[attr-defined]
+
+    @property
+    def x(self) -> Array:
+        """Sampled plain states (N, size); padded with NaN where the dimension differs between modes."""
+        states: list[Array] = self._x  # type: ignore[attr-defined]
+        width = max(len(x) for x in states)
+        return np.array([np.pad(x, (0, width - len(x)), constant_values=np.nan) for x in states])
+
+    @property
+    def q(self) -> Array:
+        """Sampled configurations (N, nq)."""
+        return np.array([self.system.state(x).q for x in self._x])  # type: ignore[attr-defined]
+
+    @property
+    def v(self) -> Array:
+        """Sampled velocities (N, nv)."""
+        return np.array([self.system.state(x).v for x in self._x])  # type: ignore[attr-defined]
+
+    @property
+    def events(self) -> list[Event]:
+        """Events at which something changed that a user can see."""
+        return [event for event in self.all_events if event.visible]
+
+    @property
+    def final(self) -> Any:
+        """The last state, after a last event."""
+        return self.system.state(self.final_x)
+
+    @property
+    def final_x(self) -> Array:
+        """The last plain state, after a last event."""
+        last = self.arcs[-1]
+        return last.event.x_post if last.event else last(last.t1)
+
+    def arc_at(self, t: float, side: str = "+") -> Arc:
+        """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
+
+        Raises:
+            InputError: `t` lies outside the run, or is no single number.
+        """
+        if side not in ("+", "-"):
+            raise InputError(f"side is '{side}'; give '+' for the right limit or '-' for the left one")
+        if np.ndim(t):
+            raise InputError(f"t has shape {np.shape(t)}; give one time, and for several [traj(t) for t in times]")
+        if not self.arcs[0].t0 <= t <= self.arcs[-1].t1:
+            raise InputError(f"t = {t} lies outside the run, which covers [{self.arcs[0].t0}, {self.arcs[-1].t1}] s")
+        starts: list[float] = [arc.t0 for arc in self.arcs]
+        k = bisect_right(starts, t) - 1
+        while side == "-" and k > 0 and self.arcs[k].t0 == t:
+            k -= 1
+        return self.arcs[k]
+
+    def __call__(self, t: float, side: str = "+") -> Any:
+        """State at `t`: right limit at an event, left limit with ``side="-"``."""
+        return self.system.state(self.arc_at(t, side)(t))
+
+    def mode_at(self, t: float, side: str = "+") -> Any:
+        """Mode at `t`; for contacts {name: Mode}."""
+        return self.system.named_modes(self.arc_at(t, side).mode)
+
+    def forces(self, t: float, side: str = "+") -> dict[str, Array]:
+        """Contact forces at `t`: {contact: (3,) newton in world axes} ((1 + d_t,) along the rows of a Mechanism).
+
+        Raises:
+            InputError: the system has no contacts.
+        """
+        arc = self.arc_at(t, side)
+        forces = arc.system.forces(t, arc(t), arc.mode)
+        if forces is None:
+            raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
+        return forces
+
+    def energy(self, t: float, side: str = "+") -> float:
+        """Mechanical energy at `t` [J], without that stored in the ground.
+
+        Raises:
+            InputError: the system does not know its energy.
+        """
+        arc = self.arc_at(t, side)
+        energy = arc.system.energy(arc(t), arc.mode)
+        if energy is None:
+            raise InputError(
+                f"{type(self.system).__name__} does not know its energy; give it a method energy(x, mode) that returns"
+                " joule"
+            )
+        return energy
+
+    def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
+        """Draw the run over time with matplotlib: modes, gaps, forces, energy, events; see `viewing.plots`."""
+        from ..viewing.plots import plot_trajectory
+
+        return plot_trajectory(self, kinds)
+
+    def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
+        """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.
+
+        Raises:
+            InputError: the system has no bodies.
+        """
+        arc = self.arc_at(t, side)
+        forces = arc.system.loop_forces(t, arc(t), arc.mode)
+        if forces is None:
+            raise InputError(f"{type(self.system).__name__} has no closed loops; ask a ContactSystem's trajectory")
+        return forces
+
+    def check(self, raise_errors: bool = True) -> Mapping[str, float]:
+        """Residuals of every law along the run: {law: largest violation}.
+
+        Raises:
+            CheckError: a residual is above the limit that the system names for it.
+        """
+        found, limits = self.system.audit(self)
+        report = {law: float(value) for law, value in found.items()}
+        broken = [f"{law} {value:.3g} > {limits[law]:.3g}" for law, value in report.items() if not value <= limits[law]]
+        if broken and raise_errors:
+            raise CheckError(f"the run violates {'; '.join(broken)}; tighten rtol and atol", report=report)
+        return report
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to one netCDF-4 file, with its dense output; see `contactsim.io.netcdf`."""
+        from ..io.netcdf import save
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+        """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
+        from ..io.netcdf import load
+
+        return load(path, system)

@@ -1,0 +1,1 @@
+"""Scenes, files of runs, and what else is read and written."""

@@ -1,0 +1,127 @@
+"""Dense output of a run as a file holds it: each step a Chebyshev polynomial of the chart around a base state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.integrate import DenseOutput
+
+from ..common.arrays import Array
+from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.segments import Chain, Segment
+from ..hybrid.system import HybridSystem
+from ..hybrid.trajectory import Trajectory
+from .encoding import padded
+
+MANY = 16  # degree that fits the smooth dense output of a method that does not tell its own
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A chart over one step: sum of c_k T_k(s) with s in [-1, 1] from `t0` to `t1`; coefficients (degree + 1, dim)."""
+
+    t0: float
+    t1: float
+    coefficients: Array
+
+    def __call__(self, t: float) -> Array:
+        """Chart coordinates (dim,) at `t`."""
+        if len(self.coefficients) == 1:
+            return self.coefficients[0].copy()
+        s = ((t - self.t0) - (self.t1 - t)) / (self.t1 - self.t0)
+        return chebyshev.chebval(s, self.coefficients)
+
+
+def polynomial(segment: Segment) -> Polynomial:
+    """The chart of a step as a polynomial: it is one, so its values at the Chebyshev nodes say it all."""
+    chart, t0, t1 = segment.chart, segment.t0, segment.t1
+    if isinstance(chart, Polynomial):
+        return chart
+    if t1 == t0:
+        return Polynomial(t0, t1, np.asarray(chart(t0))[None])
+    count = _degree(chart) + 1
+    angles = np.pi * (np.arange(count) + 0.5) / count
+    times = t0 + (t1 - t0) * 0.5 * (1.0 + np.cos(angles))
+    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(t) for t in times])
+    transform = 2.0 / count * np.cos(np.outer(np.arange(count), angles))
+    transform[0] *= 0.5
+    return Polynomial(t0, t1, transform @ values)
+
+
+def _degree(chart: Callable[[float], Array]) -> int:
+    """Degree of SciPy's dense outputs: DOP853, the Runge-Kutta methods and Radau, LSODA, BDF."""
+    if hasattr(chart, "F"):
+        return len(chart.F)
+    if hasattr(chart, "Q"):
+        return int(chart.Q.shape[1])
+    if hasattr(chart, "yh"):
+        return int(chart.yh.shape[1]) - 1
+    return int(getattr(chart, "order", MANY))
+
+
+def pieces(trajectory: Trajectory) -> dict[str, Any]:
+    """The group ``dense`` of a file: the steps of a run, cut where their chart is a chain of polynomials."""
+    pieces: list[Polynomial] = []
+    owners: list[tuple[int, int, int]] = []
+    bases: dict[int, int] = {}
+    states: list[Array] = []
+    for a, arc in enumerate(trajectory.arcs):
+        for s, segment in enumerate(arc.segments):
+            if id(segment.base) not in bases:
+                bases[id(segment.base)] = len(states)
+                states.append(segment.base)
+            parts = segment.chart.pieces if isinstance(segment.chart, Chain) else (segment,)
+            pieces += [polynomial(part) for part in parts]
+            owners += [(a, s, bases[id(segment.base)])] * len(parts)
+    arcs, segments, used = np.array(owners).T
+    return {
+        "t0": ("piece", np.array([piece.t0 for piece in pieces]), {"units": "s"}),
+        "t1": ("piece", np.array([piece.t1 for piece in pieces]), {"units": "s"}),
+        "arc": ("piece", arcs),
+        "segment": ("piece", segments, {"long_name": "number of the step in its arc"}),
+        "base": ("piece", used, {"long_name": "state around which the chart is"}),
+        "degree": ("piece", np.array([len(piece.coefficients) - 1 for piece in pieces])),
+        "tangent_size": ("piece", np.array([piece.coefficients.shape[1] for piece in pieces])),
+        "chebyshev": (("piece", "power", "tangent"), _table(pieces), {"long_name": "coefficients of the chart"}),
+        "state_size": ("base_state", np.array([len(state) for state in states])),
+        "states": (("base_state", "state"), padded(states)),
+    }
+
+
+def _table(pieces: Sequence[Polynomial]) -> Array:
+    shapes = np.array([piece.coefficients.shape for piece in pieces])
+    table = np.zeros((len(pieces), *shapes.max(axis=0)))
+    for row, piece, (count, dim) in zip(table, pieces, shapes, strict=True):
+        row[:count, :dim] = piece.coefficients
+    return table
+
+
+def segments(
+    dense: Mapping[str, Array], arcs: Mapping[str, Array], modes: Sequence[Hashable], system: HybridSystem
+) -> list[list[Segment]]:
+    """The steps of each arc, from the groups ``dense`` and ``arcs`` of a file.
+
+    Raises:
+        ValueError: the states do not fit the system.
+    """
+    bases = [state[:size].copy() for state, size in zip(dense["states"], dense["state_size"], strict=True)]
+    spaces: dict[int, Manifold | None] = {int(mode): system.space(modes[mode]) for mode in np.unique(arcs["mode"])}
+    result: list[dict[int, list[Segment]]] = [{} for _ in arcs["mode"]]
+    for k, (arc, step) in enumerate(zip(dense["arc"], dense["segment"], strict=True)):
+        t0, t1, base = float(dense["t0"][k]), float(dense["t1"][k]), bases[dense["base"][k]]
+        space = spaces[int(arcs["mode"][arc])] or Euclidean(len(base))
+        dim = int(dense["tangent_size"][k])
+        if (space.size, space.dim) != (len(base), dim):
+            raise ValueError(f"its states have {len(base)} numbers, those of the system {space.size}")
+        chart = Polynomial(t0, t1, dense["chebyshev"][k][: int(dense["degree"][k]) + 1, :dim])
+        result[arc].setdefault(int(step), []).append(Segment(t0, t1, base, chart, space))
+    return [[_joined(parts) for _, parts in sorted(steps.items())] for steps in result]
+
+
+def _joined(parts: list[Segment]) -> Segment:
+    first, last = parts[0], parts[-1]
+    return first if len(parts) == 1 else Segment(first.t0, last.t1, first.base, Chain(tuple(parts)), first.space)

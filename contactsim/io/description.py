@@ -1,0 +1,276 @@
+"""A ContactSystem as plain data, and back: what a stored run holds of the system that made it.
+
+Functions cannot be written to a file. They are stored by name, and stand-ins that refuse to be called take their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..common import registry
+from ..common.arrays import Array
+from ..contact_dynamics.contact_system import ContactSystem
+from ..errors import InputError
+from ..hybrid.tolerances import Tolerances
+from ..multibody.contact_point import ContactPoint
+from ..multibody.controllers import PD, Controller, name_of
+from ..multibody.geometry.pairs import ContactPair
+from ..multibody.geometry.solids import Solid
+from ..multibody.loops import LoopClosure
+from ..multibody.mechanism import COEFFICIENTS
+from ..multibody.merge import MergedGeometry, Part
+from ..multibody.primitives import PrimitiveGeometry
+from ..multibody.robot import Robot
+from ..multibody.robot_files.reading import GeometryFile
+from ..multibody.terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
+from ..multibody.terrain.moving import Given
+
+Description = dict[str, Any]
+
+GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
+    Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
+    Slope: ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
+    Sinusoid: ("sinusoid", lambda ground: {**ground.parameters(), "velocity": list(ground.velocity)}),
+    HeightField: (
+        "height-field",
+        lambda ground: {
+            "x": ground.x.tolist(),
+            "y": ground.y.tolist(),
+            "heights": ground.field.tolist(),
+            "velocity": list(ground.velocity),
+        },
+    ),
+}
+
+
+def describe(system: ContactSystem) -> Description:
+    """The system as data that JSON can hold; functions by their name."""
+    controller = system.controller
+    return {
+        "robot": _describe_robot(system.robot) if isinstance(system.robot, Robot) else None,
+        "mechanism": type(system.robot).__name__,
+        "terrain": _describe_terrain(system.terrain),
+        "law": {
+            "name": registry.name_of("contact_laws", type(system.law)) or None,
+            "parameters": system.law.parameters.model_dump(),
+        },
+        "controller": controller and _describe_controller(controller),
+        "gravity": system.gravity.tolist(),
+        "joint_limits": system.joint_limits,
+        "loops": [asdict(loop) for loop in system.loops],
+        "pushes": [
+            asdict(push) | {"force": push.force.tolist(), "point": push.point.tolist()} for push in system.pushes
+        ],
+        "tolerances": asdict(system.tolerances),
+        **{name: getattr(system, name).tolist() for name in COEFFICIENTS},
+    }
+
+
+def rebuild(description: Description) -> ContactSystem:
+    """The system of a description; functions, and controllers but for a PD that holds still, raise when called.
+
+    Raises:
+        InputError: the mechanism, the terrain or the law exists as code only.
+    """
+    if description["robot"] is None:
+        raise InputError(f"the functions of its {description['mechanism']} are not stored")
+    law = description["law"]
+    if law["name"] is None:
+        raise InputError("its contact law is not a registered plugin")
+    robot, controller = _rebuild_robot(description["robot"]), description["controller"]
+    system = ContactSystem(
+        robot,
+        _rebuild_terrain(description["terrain"]),
+        registry.load("contact_laws", law["name"])(**law["parameters"]),
+        controller and _rebuild_controller(robot, controller),
+        description["gravity"],
+        description["joint_limits"],
+        [LoopClosure(**loop) for loop in description.get("loops", ())],
+        tolerances=Tolerances(**description["tolerances"]),
+    )
+    for push in description["pushes"]:
+        system = system.with_push(push["frame"], push["force"], push["end"], push["point"])
+    system._set_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))
+    return system
+
+
+class StoredController(Controller):
+    """Stands for a controller of which a file holds the name only."""
+
+    def __init__(self, name: str, memory: int, period: float | None) -> None:
+        self.name, self.memory, self.period = name, memory, period
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Nothing to give: raises InputError."""
+        raise _not_stored("controller", self.name)
+
+
+@dataclass(frozen=True)
+class StoredFunction:
+    """Stands for an `enabled` function of which a file holds the name only."""
+
+    name: str
+
+    def __call__(self, t: float, q: Array, v: Array) -> float:
+        """Nothing to give: raises InputError."""
+        raise _not_stored("function", self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _not_stored(kind: str, name: str) -> InputError:
+    remedy = "load it with Trajectory.load(path, system=...)"
+    return InputError(f"the {kind} {name} of this run was stored by name only; {remedy}")
+
+
+# --- parts ------------------------------------------------------------------------------------------------------
+
+
+def _describe_robot(robot: Robot) -> Description:
+    contacts = []
+    for point in robot.contacts:
+        enabled = point.enabled and name_of(point.enabled)
+        values = {name: getattr(point, name) for name in ContactPoint.__dataclass_fields__}
+        contacts.append(values | {"offset": [float(c) for c in point.offset], "enabled": enabled})
+    return {
+        "name": robot.name,
+        "model": robot.model.saveToString(),
+        "contacts": contacts,
+        "nominal": robot.nominal.tolist(),
+        "geometry": _describe_geometry(robot._visual),
+        **(_describe_world(robot) if robot.parts or robot.pairs else {}),
+    }
+
+
+def _describe_world(robot: Robot) -> Description:
+    """What a robot with several parts, or with contacts between its bodies, has besides."""
+    return {
+        "solids": [asdict(solid) for solid in robot.solids],
+        "pairs": [
+            {name: getattr(pair, name) for name in ContactPair.__dataclass_fields__}
+            | {"enabled": pair.enabled and name_of(pair.enabled)}
+            for pair in robot.pairs
+        ],
+        "parts": [
+            {
+                "name": part.name,
+                "robot": _describe_robot(part.robot),
+                "placement": pin.SE3ToXYZQUAT(part.placement).tolist(),
+            }
+            for part in robot.parts.values()
+        ],
+    }
+
+
+def _rebuild_robot(data: Description) -> Robot:
+    model = pin.Model()
+    model.loadFromString(data["model"])
+    contacts = [
+        ContactPoint(**point | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
+        for point in data["contacts"]
+    ]
+    parts = _rebuild_parts(data.get("parts", ()))
+    visual = MergedGeometry(parts, visual=True) if parts else _rebuild_geometry(data["geometry"])
+    robot = Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    robot.parts = {part.name: part for part in parts}
+    if "pairs" in data:
+        robot._solids = tuple(Solid(**_tuples(solid)) for solid in data["solids"])
+        robot.pairs = tuple(
+            ContactPair(**pair | {"enabled": pair["enabled"] and StoredFunction(pair["enabled"])})
+            for pair in data["pairs"]
+        )
+    return robot
+
+
+def _rebuild_parts(given: Iterable[Description]) -> tuple[Part, ...]:
+    parts, q, v = [], 0, 0
+    for data in given:
+        robot = _rebuild_robot(data["robot"])
+        placement = pin.XYZQUATToSE3(np.array(data["placement"]))
+        parts.append(Part(data["name"], robot, placement, slice(q, q + robot.nq), slice(v, v + robot.nv)))
+        q, v = q + robot.nq, v + robot.nv
+    return tuple(parts)
+
+
+def _tuples(data: Description) -> Description:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+
+
+def _rebuild_geometry(data: Description | None) -> Any:
+    if data is None:
+        return None
+    if "size" in data:
+        return PrimitiveGeometry(**_tuples(data))
+    return StoredGeometry(data["path"], tuple(data["folders"]), data["urdf"])
+
+
+def _describe_geometry(source: Any) -> Description | None:
+    if isinstance(source, StoredGeometry):
+        return {"path": source.path, "folders": list(source.folders), "urdf": source.urdf}
+    if isinstance(source, PrimitiveGeometry):
+        return asdict(source)
+    if not isinstance(source, GeometryFile):
+        return None
+    urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""
+    return {"path": source.path, "folders": list(source.folders), "urdf": urdf}
+
+
+@dataclass(frozen=True)
+class StoredGeometry:
+    """The visual geometry of a stored robot: from the URDF's text, or the MJCF file if it still exists."""
+
+    path: str
+    folders: tuple[str, ...]
+    urdf: str
+
+    def __call__(self, model: Any) -> Any:
+        """Pinocchio's geometry model of the visuals."""
+        if self.urdf:
+            kind = pin.GeometryType.VISUAL
+            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
+        return GeometryFile(self.path, self.folders, visual=True)(model)
+
+
+def _describe_terrain(terrain: Terrain) -> Description:
+    if type(terrain) is Moving:
+        if isinstance(terrain.motion, Oscillation):
+            motion = asdict(terrain.motion) | {"amplitude": list(terrain.motion.amplitude)}
+            return {"kind": "moving", "ground": _describe_terrain(terrain.ground), "motion": motion}
+        given = terrain.motion.functions[0] if isinstance(terrain.motion, Given) else terrain.motion
+        return {"kind": None, "class": "Moving", "function": name_of(given)}
+    if type(terrain) is Function:
+        return {"kind": None, "class": "Function", "function": name_of(terrain.height)}
+    if type(terrain) not in GROUNDS:
+        return {"kind": None, "class": type(terrain).__name__}
+    kind, parameters = GROUNDS[type(terrain)]
+    return {"kind": kind, **parameters(terrain)}
+
+
+def _rebuild_terrain(data: Description) -> Terrain:
+    if data["kind"] == "moving":
+        return Moving(_rebuild_terrain(data["ground"]), Oscillation(**data["motion"]))
+    for ground, (kind, _) in GROUNDS.items():
+        if data["kind"] == kind:
+            return ground(**{name: value for name, value in data.items() if name != "kind"})
+    function = f" with the function {data['function']}" if "function" in data else ""
+    raise InputError(f"its terrain {data.get('class', data['kind'])}{function} is not stored")
+
+
+def _describe_controller(controller: Controller) -> Description:
+    name = controller.name if isinstance(controller, StoredController) else name_of(controller)
+    known = controller.as_data() if type(controller) is PD else None
+    return {"name": name, "memory": controller.memory, "period": controller.period, "pd": known}
+
+
+def _rebuild_controller(robot: Robot, data: Description) -> Controller:
+    """The controller of a file; a stand-in that raises when called, where the file holds its name only."""
+    if data["pd"] is not None:
+        return PD.from_data(robot, data["pd"], data["period"])
+    return StoredController(data["name"], data["memory"], data["period"])

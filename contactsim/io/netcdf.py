@@ -1,0 +1,509 @@
+"""A run as one netCDF-4 file: samples to read with any tool, and all that is needed to evaluate it again.
+
+Groups: ``trajectory`` (samples along the dimension `sample`; both sides of a jump share a `time`), ``events``, ``arcs``
+and ``dense`` (each step as a Chebyshev polynomial of the chart around a base state). Attributes of the file: the format
+and its version, how the run ended, the system as JSON, and the scene it was started from, if there was one. Where `set`
+or `push` changed a ContactSystem in the course of the run, the system is that of its end, and `variants` lists what was
+different on the way: values of parameters, and pushes; the variable `system` of ``arcs`` is the number of the variant.
+
+A further group ``linearization`` holds the derivative of the run, where it was asked for; see `save_linearization`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..common import registry
+from ..common.arrays import Array
+from ..derivatives.linearize import EventLinearization, Linearization
+from ..errors import ContactSimError, InputError, NonDifferentiableError
+from ..hybrid.charts import Model, load_model
+from ..hybrid.outcomes import Status
+from ..hybrid.system import HybridSystem, Transition
+from ..hybrid.tolerances import Tolerances
+from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
+from ..multibody import is_contact_system
+from . import dense_output as dense
+from .encoding import coded, decoded, padded, stack, texts, trimmed, unstack
+
+FORMAT = "contactsim-run"
+VERSION = 1
+REMEDY = "load it with Trajectory.load(path, system=...)"
+SQUEEZE = {"zlib": True, "complevel": 4, "shuffle": True}
+
+
+def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
+    """Write a run to one file; a file that is there already is replaced.
+
+    Args:
+        trajectory: the run.
+        path: the file, customarily with the suffix .nc.
+        scene: the scene file (TOML) that the run was started from; a run with one loads with its controller.
+
+    Raises:
+        InputError: the folder does not exist.
+    """
+    path = Path(path)
+    systems = _systems(trajectory)
+    if len(systems) > 1 and not all(map(is_contact_system, systems)):
+        warnings.warn(
+            f"the parameters of the {type(trajectory.system).__name__} were changed in this run; the file keeps the"
+            " last ones, and derivatives of the loaded run take them",
+            stacklevel=3,
+        )
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder; give a file such as {path / 'run.nc'}")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    groups = {
+        "trajectory": _samples(trajectory),
+        "events": _events(trajectory),
+        "arcs": _arcs(trajectory),
+        "dense": dense.pieces(trajectory),
+    }
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        _write(unfinished, _header(trajectory, scene), groups)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+    """Read a run that `save` wrote.
+
+    The system is the one given; else that of the scene in the file; else it is rebuilt from the file, with stand-ins
+    for its controller and other functions: states and modes are all there, and what needs the functions says so. Arcs
+    before a `set` or `push` get copies of it with the parameters and pushes that they had; so a system may be given as
+    it was at the start or at the end of the run.
+
+    Raises:
+        InputError: the file is missing, was not written by `save`, or its system cannot be rebuilt from it.
+    """
+    path = Path(path)
+    header, groups = _read(path)
+    if system is None:
+        system = _system_of(header, path)
+    try:
+        return _assemble(header, groups, _variants(header, system))
+    except (KeyError, IndexError, ValueError) as error:
+        raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
+
+
+def save_linearization(
+    lin: Linearization, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
+) -> Path:
+    """Add the derivative of a run to the file of the run, as its group ``linearization``; an older one is replaced.
+
+    Variables, in the tangent coordinates (dq, dv, dz): `matrix` (end, start) of the whole run; and for each event at
+    which something changed that a user can see `time`, `contacts`, `saltation` (event, after, before), `pieces`, the
+    number of its linear pieces, and `reason`, why there is no one matrix. What does not exist is NaN, pieces then -1.
+    Read it with ``xarray.open_dataset(path, group="linearization", engine="h5netcdf")``; `load` takes no notice of it.
+
+    Args:
+        lin: what `linearize` returned for the run.
+        path: the file that `save` wrote for it.
+        summaries: what `summary` said of its visible events, where that is known already.
+
+    Raises:
+        InputError: there is no such file, or it is not a run.
+    """
+    path = Path(path)
+    _read(path, ())
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        shutil.copyfile(path, unfinished)
+        _drop(unfinished, "linearization")
+        _write_group(unfinished, "linearization", _linearization(lin, summaries))
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def scene_of(path: str | Path) -> str:
+    """The scene (TOML) that a stored run was started from; empty where it was started from Python."""
+    return str(_read(Path(path), ())[0]["scene"])
+
+
+# --- the file ---------------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, header: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
+    import xarray
+
+    xarray.Dataset(attrs=header).to_netcdf(path, engine="h5netcdf", mode="w")
+    for name, variables in groups.items():
+        _write_group(path, name, variables)
+
+
+def _write_group(path: Path, name: str, variables: Any) -> None:
+    import xarray
+
+    data = xarray.Dataset(variables)
+    if "time" in data:
+        data = data.set_coords("time")
+    encoding = {str(key): _encoding(data[key]) for key in data.variables}
+    data.to_netcdf(path, group=name, engine="h5netcdf", mode="a", encoding=encoding)
+
+
+def _drop(path: Path, group: str) -> None:
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        if group in file:
+            del file[group]
+
+
+def _encoding(variable: Any) -> dict[str, Any]:
+    if variable.dtype.kind == "U":
+        return {"dtype": "S1", "zlib": True} if variable.ndim else {}
+    return (SQUEEZE if variable.size > 64 else {}) | ({"_FillValue": None} if variable.dtype.kind == "f" else {})
+
+
+def _read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tuple[dict[str, Any], dict[str, Any]]:
+    import xarray
+
+    if not path.is_file():
+        raise InputError(f"there is no run file {path}; check the path")
+    foreign = InputError(f"{path} is not a run written by contactsim; give a file that `contactsim run` or save() made")
+    try:
+        with xarray.open_dataset(path, engine="h5netcdf") as root:
+            header = dict(root.attrs)
+    except (OSError, ValueError, KeyError) as error:
+        raise foreign from error
+    if header.get("format") != FORMAT:
+        raise foreign
+    if int(header["format_version"]) > VERSION:
+        raise InputError(
+            f"{path} was written by contactsim {header['contactsim_version']} in format {header['format_version']}, and"
+            f" this version reads up to {VERSION}; update contactsim"
+        )
+    try:
+        return header, {name: _group(path, name) for name in names}
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path} is a damaged run file ({error}); make the run again") from error
+
+
+def _group(path: Path, name: str) -> dict[str, Array]:
+    import xarray
+
+    with xarray.open_dataset(path, group=name, engine="h5netcdf", decode_times=False) as data:
+        return {str(key): data[key].values for key in data.variables}
+
+
+def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
+    period = trajectory.record_period
+    return {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "contactsim_version": __version__,
+        "status": trajectory.status.name,
+        "message": trajectory.message,
+        "notes": json.dumps(trajectory.notes),
+        "record_period": np.nan if period is None else period,
+        "evaluations": trajectory.evaluations,
+        "system": json.dumps(_describe(trajectory.system)),
+        "variants": json.dumps(_differences(_systems(trajectory))),
+        "scene": scene,
+        "settings": json.dumps(asdict(trajectory.settings)) if trajectory.settings is not None else "",
+    }
+
+
+# --- the system -------------------------------------------------------------------------------------------------
+
+
+def _describe(system: HybridSystem) -> dict[str, Any]:
+    description: dict[str, Any] = {"class": type(system).__name__}
+    if isinstance(system, Model):
+        name = registry.name_of("models", type(system))
+        return description | ({"model": name, "parameters": system.parameters.model_dump(mode="json")} if name else {})
+    if is_contact_system(system):
+        from .description import describe
+
+        return {"class": "ContactSystem"} | describe(system)
+    return description
+
+
+def _system_of(header: Mapping[str, Any], path: Path) -> HybridSystem:
+    description = json.loads(header["system"])
+    if "model" in description:
+        return load_model(description["model"], **description["parameters"])
+    if description["class"] != "ContactSystem":
+        raise InputError(f"{path} is a run of a {description['class']}, which is code; {REMEDY}")
+    return _from_scene(header, description) or _from_description(description, path)
+
+
+def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> HybridSystem | None:
+    """The system of the scene, where that still builds the one that made the run."""
+    text = header["scene"]
+    if not text:
+        return None
+    from .scene import build, parse
+
+    try:
+        system = _variants(header, build(parse(text)).system)[-1]
+    except ContactSimError:
+        return None
+    same = json.loads(json.dumps(_describe(system)))
+    return system if _without_paths(same) == _without_paths(description) else None
+
+
+def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
+    return description | {"robot": _without_geometry(description["robot"])}
+
+
+def _without_geometry(robot: dict[str, Any]) -> dict[str, Any]:
+    bare = {key: value for key, value in robot.items() if key != "geometry"}
+    if "parts" in bare:
+        bare["parts"] = [part | {"robot": _without_geometry(part["robot"])} for part in bare["parts"]]
+    return bare
+
+
+def _from_description(description: dict[str, Any], path: Path) -> HybridSystem:
+    from .description import rebuild
+
+    try:
+        return rebuild(description)
+    except ContactSimError as error:
+        raise InputError(f"the system of {path} cannot be rebuilt ({error}); {REMEDY}") from error
+
+
+# --- systems that set and push made on the way ------------------------------------------------------------------
+
+
+def _systems(trajectory: Trajectory) -> list[HybridSystem]:
+    """The systems of a run in their order, each once; the last is that of its end."""
+    found = {id(arc.system): arc.system for arc in trajectory.arcs}
+    found.pop(id(trajectory.system), None)
+    return [*found.values(), trajectory.system]
+
+
+def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
+    """For each system the parameters that are not the same in all of them, and its pushes; empty for a single one."""
+    in_contact = [system for system in systems if len(systems) > 1 and is_contact_system(system)]
+    if len(in_contact) < len(systems):
+        return []
+    values = [system.parameters() for system in in_contact]
+    names = dict.fromkeys(name for own in values for name in own)
+    varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in values)}
+    for name in list(varying):  # friction takes the static coefficient along: both are set
+        if name.endswith(".friction"):
+            varying.add(name.removesuffix("friction") + "static_friction")
+    return [
+        {
+            "parameters": {name: own[name] for name in names if name in varying and name in own},
+            "pushes": [[push.frame, push.force.tolist(), push.end, push.point.tolist()] for push in system.pushes],
+        }
+        for system, own in zip(in_contact, values, strict=True)
+    ]
+
+
+def _variants(header: Mapping[str, Any], system: HybridSystem) -> list[HybridSystem]:
+    """The systems of a run in their order, from one of them."""
+    found: list[HybridSystem] = []
+    for variant in json.loads(header.get("variants", "[]")):
+        made: Any = system
+        known = made.parameters()
+        for name, value in variant["parameters"].items():
+            if name in known or not name.startswith("controller."):  # a stand-in for a controller has no parameters
+                made = made.with_parameter(name, value)
+        found.append(made.with_pushes(variant["pushes"]))
+    return found or [system]
+
+
+# --- samples, for reading with other tools ----------------------------------------------------------------------
+
+
+def _samples(trajectory: Trajectory) -> dict[str, Any]:
+    origin, period = trajectory.arcs[0].t0, trajectory.record_period
+    owners = [k for k, arc in enumerate(trajectory.arcs) for _ in arc.sample(period, origin)]
+    group: dict[str, Any] = {"time": ("sample", trajectory.t, {"units": "s"})}
+    named = trajectory.system.named_modes
+    if not isinstance(named(trajectory.arcs[0].mode), Mapping):
+        modes = [str(arc.mode) for arc in trajectory.arcs]
+        return group | {"x": (("sample", "state"), trajectory.x), "mode": ("sample", texts(modes[k] for k in owners))}
+    rows = [[mode.value for mode in named(arc.mode).values()] for arc in trajectory.arcs]
+    contacts = list(named(trajectory.arcs[0].mode))
+    states = [trajectory.system.state(x) for x in trajectory.x]
+    for name, about in (("q", "configuration"), ("v", "velocity"), ("z", "memory of controller and contact law")):
+        values = np.array([getattr(state, name) for state in states])
+        group[name] = (("sample", f"{name}_index"), values, {"long_name": about})
+    group["mode"] = (("sample", "contact"), texts(rows[k] for k in owners).reshape(len(owners), len(contacts)))
+    group["contact"] = ("contact", texts(contacts))
+    return group
+
+
+# --- events -----------------------------------------------------------------------------------------------------
+
+
+def _events(trajectory: Trajectory) -> dict[str, Any]:
+    events, table = trajectory.all_events, _mode_table(trajectory)
+    transitions = [event.transition for event in events]
+    impulses, contacts = stack([t.impulses for t in transitions], 1)
+    residuals, laws = stack([t.residuals for t in transitions], 0)
+    return {
+        "time": ("event", np.array([event.time for event in events]), {"units": "s"}),
+        "fired": ("event", texts(coded(tuple(sorted(event.fired, key=repr))) for event in events)),
+        "changes": ("event", texts(coded(t.changes) for t in transitions)),
+        "notes": ("event", texts(json.dumps(t.notes) for t in transitions)),
+        "accumulated": ("event", texts(json.dumps(t.accumulated) for t in transitions)),
+        "mode_pre": ("event", np.array([table[event.mode_pre] for event in events], dtype=int)),
+        "mode_post": ("event", np.array([table[event.mode_post] for event in events], dtype=int)),
+        "x_pre": (("event", "state"), padded([event.x_pre for event in events])),
+        "x_post": (("event", "state"), padded([event.x_post for event in events])),
+        "impulse": (("event", "impulse_contact", "axis"), impulses, {"units": "N s"}),
+        "impulse_contact": ("impulse_contact", texts(contacts)),
+        "residual": (("event", "law"), residuals),
+        "law": ("law", texts(laws)),
+    }
+
+
+# --- derivatives ------------------------------------------------------------------------------------------------
+
+
+def _linearization(
+    lin: Linearization, known: Mapping[EventLinearization, EventSummary] | None = None
+) -> dict[str, Any]:
+    events = list(dict.fromkeys(lin.events))
+    summaries = [known[event] if known else summary(event) for event in events]
+    matrices = [found.saltation for found in summaries]
+    rows, columns = (max((m.shape[k] for m in matrices if m is not None), default=0) for k in (0, 1))
+    stack = np.full((len(events), rows, columns), np.nan)
+    for page, m in zip(stack, matrices, strict=True):
+        if m is not None:
+            page[: m.shape[0], : m.shape[1]] = m
+    try:
+        whole = lin.matrix()
+    except NonDifferentiableError:
+        end = lin.trajectory.arcs[-1]
+        space = end.system.space(end.mode)
+        whole = np.full((space.dim if space else len(lin.trajectory.final_x), lin.dim), np.nan)
+    return {
+        "matrix": (("end", "start"), whole, {"long_name": "D x(end) / D x(start)"}),
+        "time": ("event", np.array([event.time for event in events], dtype=float), {"units": "s"}),
+        "contacts": ("event", texts(", ".join(event.contacts) for event in events)),
+        "saltation": (("event", "after", "before"), stack),
+        "pieces": ("event", np.array([-1 if s.pieces is None else s.pieces for s in summaries], dtype=int)),
+        "reason": ("event", texts(found.reason for found in summaries)),
+    }
+
+
+@dataclass(frozen=True)
+class EventSummary:
+    """What is there of the derivative of an event.
+
+    Attributes:
+        saltation: its one matrix (n_post, n_pre), or None.
+        pieces: number of its linear pieces, or None.
+        reason: why there is no one matrix; empty where there is.
+    """
+
+    saltation: Array | None
+    pieces: int | None
+    reason: str = ""
+
+
+def summary(event: EventLinearization) -> EventSummary:
+    """The derivative of an event as far as it exists."""
+    pieces = None
+    try:
+        pieces = len(event.pieces())
+        return EventSummary(event.saltation, pieces)
+    except NonDifferentiableError as error:
+        return EventSummary(None, pieces, str(error))
+
+
+# --- modes ------------------------------------------------------------------------------------------------------
+
+
+def _mode_table(trajectory: Trajectory) -> dict[Hashable, int]:
+    """Every mode of the run with its number."""
+    modes = [arc.mode for arc in trajectory.arcs]
+    modes += [mode for event in trajectory.all_events for mode in (event.mode_pre, event.mode_post)]
+    return {mode: k for k, mode in enumerate(dict.fromkeys(modes))}
+
+
+# --- arcs --------------------------------------------------------------------------------------------------------
+
+
+def _arcs(trajectory: Trajectory) -> dict[str, Any]:
+    table = _mode_table(trajectory)
+    numbers = {id(event): k for k, event in enumerate(trajectory.all_events)}
+    systems = {id(system): k for k, system in enumerate(_systems(trajectory))}
+    return {
+        "mode_text": ("mode_number", texts(coded(mode) for mode in table)),
+        "mode": ("arc", np.array([table[arc.mode] for arc in trajectory.arcs])),
+        "event": ("arc", np.array([numbers[id(arc.event)] if arc.event else -1 for arc in trajectory.arcs])),
+        "system": ("arc", np.array([systems[id(arc.system)] for arc in trajectory.arcs])),
+    }
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _assemble(
+    header: Mapping[str, Any], groups: Mapping[str, dict[str, Array]], systems: Sequence[HybridSystem]
+) -> Trajectory:
+    table, system = groups["arcs"], systems[-1]
+    modes = [decoded(text) for text in table["mode_text"]]
+    # a run written before variants were, or one of a system that has none, has one system
+    owners = [systems[k] for k in table["system"]] if len(systems) > 1 else [system] * len(table["mode"])
+    before = {int(event): owner for event, owner in zip(table["event"], owners, strict=True)}
+    events = _read_events(groups["events"], modes, before)
+    segments = dense.segments(groups["dense"], table, modes, system)
+    arcs = tuple(
+        Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None, owner)
+        for mode, event, steps, owner in zip(table["mode"], table["event"], segments, owners, strict=True)
+    )
+    period = float(header["record_period"])
+    return Trajectory(
+        system,
+        arcs,
+        tuple(events),
+        Status[header["status"]],
+        str(header["message"]),
+        None if np.isnan(period) else period,
+        int(header["evaluations"]),
+        tuple(json.loads(header.get("notes", "[]"))),
+        _read_settings(header),
+    )
+
+
+def _read_settings(header: Mapping[str, Any]) -> Settings | None:
+    """How the run was made; None in a file written before that was kept."""
+    if not header.get("settings"):
+        return None
+    values = json.loads(header["settings"])
+    return Settings(**values | {"tolerances": Tolerances(**values["tolerances"])})
+
+
+def _read_events(
+    group: Mapping[str, Array], modes: Sequence[Hashable], systems: Mapping[int, HybridSystem]
+) -> list[Event]:
+    events = []
+    for k, time in enumerate(group["time"]):
+        transition = Transition(
+            trimmed(group["x_post"][k]),
+            modes[group["mode_post"][k]],
+            decoded(group["changes"][k]),
+            unstack(group["impulse"][k], group["impulse_contact"]),
+            {law: float(value[0]) for law, value in unstack(group["residual"][k], group["law"]).items()},
+            tuple(json.loads(str(group["notes"][k]))),
+            accumulated=tuple(json.loads(str(group["accumulated"][k]))) if "accumulated" in group else (),
+        )
+        fired = frozenset(decoded(group["fired"][k]))
+        x_pre = trimmed(group["x_pre"][k])
+        events.append(Event(float(time), fired, modes[group["mode_pre"][k]], x_pre, transition, systems[k]))
+    return events

@@ -1,0 +1,483 @@
+"""Scene files: a robot, its ground, law, controller and start in TOML, read and built into a system."""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from math import sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..common import registry
+from ..common.arrays import Array
+from ..common.schemas import validated
+from ..contact.laws import ContactLaw
+from ..contact_dynamics.contact_system import ContactSystem, State
+from ..errors import InputError
+from ..hybrid.tolerances import Tolerances
+from ..multibody.catalogue import load_robot, robot_entries
+from ..multibody.contact_point import ContactPoint
+from ..multibody.controllers import PD, Controller, Sampled, as_controller
+from ..multibody.loops import LoopClosure
+from ..multibody.merge import JointControllers
+from ..multibody.robot import Robot
+from ..multibody.terrain import Flat, Plane, Slope, Terrain
+from .scene_bodies import Member, lifting, shifted, start_of, world_of
+from .scene_tables import (
+    CONTROLLERS,
+    BodyTable,
+    ControllerTable,
+    LawTable,
+    OtherRobotTable,
+    RobotTable,
+    Scene,
+    StartTable,
+)
+
+DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
+PLACED = 1e-13  # to which a robot is put at its height above hills [m]
+TIME = 2.0  # duration of a run without a demonstration [s]
+
+
+class Built(NamedTuple):
+    """What `simulate` needs: simulate(system, state, span, **options)."""
+
+    system: ContactSystem
+    state: State
+    span: tuple[float, float]
+    options: dict[str, Any]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def read(path: str | Path, settings: Iterable[str] = ()) -> Scene:
+    """A scene file with settings "key=value" on top; its paths are relative to the file.
+
+    Raises:
+        InputError: the file is missing, is not TOML, or has mistakes, all of which are named.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise InputError(f"there is no scene file {path}; check the path")
+    return parse(path.read_text(encoding="utf-8"), settings, path.resolve().parent, f"scene {path}")
+
+
+def parse(text: str, settings: Iterable[str] = (), folder: Path | None = None, where: str = "scene") -> Scene:
+    """A scene from its TOML text."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where} is not valid TOML: {error}; mend that line") from error
+    return assemble(tables, settings, folder, where)
+
+
+def assemble(
+    tables: dict[str, Any], settings: Iterable[str] = (), folder: Path | None = None, where: str = "scene"
+) -> Scene:
+    """A scene from nested tables and settings "key=value", which replace what the tables say."""
+    for setting in settings:
+        _assign(tables, setting)
+    others = tables.get("robots")
+    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
+    for robot in found:
+        if folder is None or not isinstance(robot, dict):
+            continue
+        if isinstance(robot.get("file"), str):
+            robot["file"] = str(folder / Path(robot["file"]).expanduser())
+        if isinstance(robot.get("package_dirs"), list):
+            robot["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in robot["package_dirs"]]
+    ground = tables.get("terrain")
+    while folder is not None and isinstance(ground, dict):
+        if isinstance(ground.get("file"), str):
+            ground["file"] = str(folder / Path(ground["file"]).expanduser())
+        ground = ground.get("ground")
+    return validated(Scene, tables, where)
+
+
+def _assign(tables: dict[str, Any], setting: str) -> None:
+    key, equals, value = setting.partition("=")
+    parts = _parts(key.strip())
+    if not equals or not all(parts):
+        raise InputError(f"the setting '{setting}' is not of the form key=value, such as contact.friction=0.4")
+    table = tables
+    for part in parts[:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise InputError(f"the setting '{setting}' goes into '{part}', which is not a table; check its key")
+    table[parts[-1]] = _value(value.strip())
+
+
+def _parts(key: str) -> list[str]:
+    """The key cut at its dots; the name of a contact or of a body may have dots of its own."""
+    group, _, rest = key.partition(".")
+    if group in ("contact", "body") and "." in rest:
+        name, _, coefficient = rest.rpartition(".")
+        return [group, name, coefficient]
+    return key.split(".")
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+# --- building ---------------------------------------------------------------------------------------------------
+
+
+def build(scene: Scene) -> Built:
+    """The system, its start, the time span and the options of a run.
+
+    What the scene leaves open is taken from the demonstration of a robot of the catalogue. A robot without one starts
+    in its nominal pose, DROP above ground where its root can be lifted, with free joints; where it cannot, and reaches
+    below the ground, level ground is put DROP below it.
+
+    Raises:
+        InputError: a file, a name or a value of the scene cannot be used.
+    """
+    robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
+    terrain = scene.terrain.build() if scene.terrain is not None else _own_ground(demo)
+    law, left_over = _law(scene.law)
+    controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
+    run = scene.run
+    wanted = {"rtol": run.rtol, "atol": run.atol, "max_step": run.max_step}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
+    gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
+    start = None
+    if robot is not None:  # where it stands does not depend on what else is there
+        own = () if scene.is_world else loops
+        alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, own, tolerances=tolerances)
+        start = _start(scene.start, alone, demo)
+        if scene.terrain is None and lifting(robot, start.q) is None:
+            terrain = _ground_below(alone, start.q)
+    if scene.is_world:
+        robot, controller, start = _world(scene, robot, controller, start, terrain)
+    assert robot is not None
+    assert start is not None
+    system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, loops, tolerances=tolerances)
+    for name, value in left_over.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InputError(f"law.{name} is {value!r}; give a number")
+        system = system.with_parameter(f"law.{name}", float(value))
+    time = run.time or (demo.time if demo is not None else TIME)
+    options = {
+        "integrator": run.integrator,
+        "tolerances": tolerances,
+        "record_period": run.record_period,
+        "max_events": run.max_events,
+        "accumulation": run.accumulation,
+    }
+    return Built(system, start, (0.0, time), options)
+
+
+def _world(
+    scene: Scene, robot: Robot | None, controller: Controller | None, start: State | None, terrain: Terrain
+) -> tuple[Robot, Controller | None, State]:
+    """All robots and bodies of a scene, what drives them, and where they start."""
+    shared = scene.contact.given()
+    members = [] if robot is None or start is None else [Member(scene.main, robot, start.q, start.v)]
+    driven = {} if controller is None else {scene.main: controller}
+    for name, table in scene.robots.items():
+        other = _other(scene, name, table, terrain)
+        members.append(other)
+        if table.hold and other.robot.actuated.any():
+            driven[name] = PD(other.robot, other.q, *_gains(other.robot))
+    members += [body.build(shared) for body in scene.bodies]
+    world = _changed(scene, world_of(members, scene.pairs), shared={})
+    controllers = {name: world.parts[name].drive(own) for name, own in driven.items()}
+    joint = JointControllers(controllers) if len(controllers) > 1 else next(iter(controllers.values()), None)
+    return world, joint, State(*start_of(world, members))
+
+
+def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) -> Member:
+    """A further robot with its start; its configuration is lifted to its height before it is moved aside."""
+    robot, _ = _named(table.name) if table.name is not None else (_from_file(table), None)
+    if isinstance(table.contacts, list):
+        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    robot = _sharing(robot, scene)
+    where = StartTable(q=table.q, v=table.v, height=table.height)
+    alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
+    q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
+    _demand_size(f"robots.{name}.q", q, robot.nq)
+    shift = shifted(robot, q, table.shift)
+    start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
+    height = DROP if table.height is None and table.q is None and lifting(robot, q) is not None else None
+    return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
+
+
+def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
+    robot, demo = _named(table.name) if table.name is not None else (_from_file(table), None)
+    if isinstance(table.contacts, list):
+        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    if scene.is_world:
+        return _sharing(robot, scene), demo
+    return _changed(scene, robot, scene.contact.given()), demo
+
+
+def _sharing(robot: Robot, scene: Scene) -> Robot:
+    """The robot with the coefficients of all contacts."""
+    given: dict[str, Any] = dict(scene.contact.given())
+    return robot.with_contacts([replace(point, **given) for point in robot.contacts]) if given else robot
+
+
+def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
+    """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts.
+
+    In a world, the contacts and bodies of the scene's own robot may go by their short names.
+    """
+    pairs = {pair.name: pair for pair in robot.pairs}
+    known = [point.name for point in robot.contacts]
+    named = {_full(name, scene, {*known, *pairs}): table for name, table in scene.contact.named.items()}
+    for name in named:
+        if name not in known and name not in pairs:
+            raise InputError(f"no contact '{name}'; there are {', '.join([*known, *pairs]) or 'none'}")
+    changes: dict[str, Any] = {name: shared | (named[name].given() if name in named else {}) for name in known}
+    if any(changes.values()):
+        robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
+    own: dict[str, dict[str, Any]] = {name: dict(table.given()) for name, table in named.items() if name in pairs}
+    if own:
+        robot = robot.with_pairs([replace(pair, **own.get(name, {})) for name, pair in pairs.items()])
+    for body, values in scene.body.items():
+        for kind in BodyTable.model_fields:
+            if (value := getattr(values, kind)) is not None:
+                robot = robot.with_body_parameter(_full(body, scene, set(robot.bodies)), kind, value)
+    return robot
+
+
+def _full(name: str, scene: Scene, known: set[str]) -> str:
+    """The name in a world of what the scene's own robot calls `name`."""
+    full = f"{scene.main}/{name}"
+    return full if name not in known and full in known else name
+
+
+def _named(name: str) -> tuple[Robot, Any]:
+    robot = load_robot(name)
+    make = robot_entries()[name].demo
+    demo = make(robot.model) if make is not None else None
+    if demo is not None and demo.feet is not None:
+        robot = robot.with_contacts([ContactPoint(**foot) for foot in demo.feet])
+    return robot, demo
+
+
+def _from_file(table: RobotTable) -> Robot:
+    assert table.file is not None
+    path = Path(table.file).expanduser()
+    contacts: Any = "auto" if table.contacts is None or isinstance(table.contacts, str) else []
+    if path.suffix == ".urdf":
+        robot = Robot.from_urdf(path, table.root or "free_flyer", table.package_dirs or None, contacts)
+        if table.root is None and not robot.contacts:
+            warnings.warn(
+                f"the robot of {path.name} floats and has no contacts; give robot.root = 'fixed' to hold its first"
+                " link, or 'free_flyer' if it is meant to fall",
+                stacklevel=2,
+            )
+        return robot
+    if path.suffix in (".xml", ".mjcf"):
+        if table.root or table.package_dirs:
+            raise InputError(f"root and package_dirs are for URDF files, and {path.name} is MJCF; leave them out")
+        return Robot.from_mjcf(path, contacts)
+    raise InputError(f"the robot file {path} is neither .urdf nor .xml (MJCF); convert it")
+
+
+def _law(table: LawTable) -> tuple[ContactLaw, dict[str, Any]]:
+    """The law, and the parameters that are not its own."""
+    law = registry.load("contact_laws", table.name)
+    own = getattr(law, "Parameters", ContactLaw.Parameters).model_fields
+    given = {name: value for name, value in table.parameters.items() if name in own}
+    return law(**given), {name: value for name, value in table.parameters.items() if name not in own}
+
+
+def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
+    """Gravity of the scene, or where it says nothing that of the demonstration [m/s^2]."""
+    own = getattr(demo, "gravity", None)
+    return scene.gravity if own is None or "gravity" in scene.model_fields_set else (0.0, 0.0, -own)
+
+
+def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
+    """The controller of a plugin.
+
+    Raises:
+        InputError: there is no such kind or plugin, or gains are given to it, or parameters that it does not take.
+    """
+    kind, known = str(table.kind), registry.names("controllers")
+    if kind not in known:
+        raise InputError(f"no controller of kind '{kind}'; choose one of {', '.join([*CONTROLLERS, *known])}")
+    gains = ("kp", "kd", "kp_scale", "kd_scale", "reference")
+    if given := [name for name in gains if getattr(table, name) is not None]:
+        raise InputError(f"controller.{given[0]} belongs to joint PD; give controller.parameters to '{kind}'")
+    make = registry.load("controllers", kind)
+    try:
+        controller = make(robot, **table.parameters)
+    except TypeError as error:
+        raise InputError(f"controller.parameters do not fit the controller '{kind}': {error}") from error
+    return as_controller(controller) if table.period is None else Sampled(controller, table.period, robot.nv)
+
+
+def _controller(table: ControllerTable, robot: Robot, demo: Any) -> Controller | None:
+    if table.kind is not None and table.kind not in CONTROLLERS:
+        return _plugged(table, robot)
+    if table.parameters:
+        raise InputError("controller.parameters are those of a plugin; give its name as controller.kind")
+    own = getattr(demo, "controller", None)
+    gains = (table.kp, table.kd, table.kp_scale, table.kd_scale)
+    wanted = "pd" if any(value is not None for value in (*gains, table.reference, table.period)) else "none"
+    asked = table.kind == "demo" or (table.kind is None and table.reference is None)
+    if own is not None and asked and table.reference in (None, "demo"):
+        if any(value is not None for value in gains):
+            raise InputError(
+                f"the demonstration of '{robot.name}' has a controller of its own, without gains; give"
+                " controller.kind = 'pd' for joint control with gains"
+            )
+        return as_controller(own) if table.period is None else Sampled(own, table.period, robot.nv)
+    moved = demo is not None and demo.reference is not None
+    kind = table.kind or ("demo" if moved and table.reference is None else wanted)
+    if kind == "none":
+        if wanted != "none":
+            raise InputError("controller.kind is 'none', and gains, reference or period are given; leave one out")
+        return None
+    return _joint_control(table, kind, robot, demo)
+
+
+def _joint_control(table: ControllerTable, kind: str, robot: Robot, demo: Any) -> PD:
+    """Joint PD control about the reference of the table or of the demonstration."""
+    moved = demo is not None and demo.reference is not None
+    if not moved and "demo" in (kind, table.reference):
+        raise InputError(f"the robot '{robot.name}' has no demonstration with motors; give controller.kind = 'pd'")
+    if kind == "demo" and table.reference not in (None, "demo"):
+        raise InputError("controller.kind 'demo' has its own reference; give controller.kind = 'pd' for another")
+    follow = kind == "demo" or table.reference == "demo"
+    reference = demo.reference if follow else table.reference if isinstance(table.reference, list) else robot.nominal
+    kp, kd = (demo.kp, demo.kd) if moved else _gains(robot)
+    kp, kd = (
+        own if given is None or isinstance(given, dict) else given for own, given in ((kp, table.kp), (kd, table.kd))
+    )
+    single = {
+        f"{kind}.{joint}": value
+        for kind, gain in (("kp", table.kp), ("kd", table.kd))
+        if isinstance(gain, dict)
+        for joint, value in gain.items()
+    }
+    scales = {name: value for name in ("kp_scale", "kd_scale") if (value := getattr(table, name)) is not None}
+    controller = PD(robot, reference, kp, kd, table.period)
+    for name, value in (single | scales).items():
+        controller = controller.with_parameter(name, value)
+    return controller
+
+
+def _gains(robot: Robot) -> tuple[Array, Array]:
+    """Gains that hold the nominal pose: of a floating robot by its weight, else by the inertia of each joint.
+
+    A joint of a floating robot resists three times its toppling moment per radian, m g h; any other joint is a
+    critically damped oscillator of 20 rad/s.
+    """
+    q = robot.nominal
+    mass = robot.bind(Flat(), np.array([0.0, 0.0, -9.81])).terms(0.0, q, np.zeros(robot.nv), ()).mass
+    inertia, index = np.diag(mass), lifting(robot, q)
+    if index is None or not q[index] > 0.0:
+        return 400.0 * inertia, 40.0 * inertia
+    kp = np.full(robot.nv, 3.0 * mass[0, 0] * 9.81 * q[index])
+    return kp, 0.1 * kp * sqrt(q[index] / 9.81)
+
+
+def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
+    robot = system.robot
+    if table.pose == "demo" and demo is None:
+        raise InputError(f"the robot '{robot.name}' has no demonstration; give start.pose = 'nominal' or start.q")
+    from_demo = demo is not None and table.q is None and table.pose != "nominal"
+    q = np.array(demo.q if from_demo else robot.nominal if table.q is None else table.q, dtype=float)
+    still = demo.v if from_demo else np.zeros(robot.nv)
+    v = np.array(still if table.v is None else table.v, dtype=float)
+    _demand_size("start.v", v, robot.nv)
+    _demand_size("start.q", q, robot.nq)
+    height = table.height
+    if height is None and table.q is None and table.pose is None and lifting(robot, q) is not None:
+        height = DROP if demo is None else _height_of(demo, system, q)
+    closing = bool(system.loops) and (table.close or table.q is None)
+    q = system.close(q).q if closing else q
+    q = q if height is None else lifted(system, q, height)
+    return system.close(q, v) if closing else State(q, v)
+
+
+def _own_ground(demo: Any) -> Plane:
+    """The ground of a demonstration; level at z = 0 where there is none."""
+    return Slope(demo.slope) if demo is not None and demo.slope else Flat()
+
+
+def _height_of(demo: Any, system: ContactSystem, q: Array) -> float | None:
+    """Height of a demonstration's start above its own ground, where the scene has another; else None."""
+    own = _own_ground(demo)
+    if type(own) is type(system.terrain) and own.parameters() == system.terrain.parameters():
+        return None
+    return clearance(ContactSystem(system.robot, own, joint_limits=False), q)
+
+
+def _ground_below(system: ContactSystem, q: Array) -> Terrain:
+    """The ground of the system, or level ground DROP under a robot that is fixed in space and reaches deeper."""
+    height = clearance(system, q) if system.robot.contacts else 0.0
+    if height >= -system.tolerances.start_depth or not isinstance(system.terrain, Flat):
+        return system.terrain
+    warnings.warn(
+        f"the robot '{system.robot.name}' is fixed in space and reaches down to z = {height:.3g} m: the ground lies"
+        f" {DROP} m below that; give terrain.height to have it elsewhere",
+        stacklevel=3,
+    )
+    return Flat(height - DROP)
+
+
+def default_start(system: ContactSystem) -> State:
+    """The nominal pose at rest, DROP above ground where the root can be lifted."""
+    return _start(StartTable(), system, None)
+
+
+def _demand_size(name: str, values: Array, size: int) -> None:
+    if values.shape != (size,):
+        raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
+
+
+def lifted(system: ContactSystem, q: Array, height: float) -> Array:
+    """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
+    index = lifting(system.robot, q)
+    if index is None:
+        name = system.robot.name
+        raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
+    raised = q.copy()
+    if system.terrain.constant_normal() is not None:
+        gap = clearance(system, raised)
+        raised[index] += 1.0
+        raised[index] = q[index] + (height - gap) / (clearance(system, raised) - gap)
+        return raised
+    return _let_down(system, raised, index, height)
+
+
+def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Array:
+    """`q` at a height above hills: from clear above all of them down to the first place that is as low as that."""
+
+    def at(z: float) -> float:
+        moved = q.copy()
+        moved[index] = z
+        return clearance(system, moved) - height
+
+    high = q[index] + height
+    while at(high) < 0.0:  # a contact is in the ground: it is above when as far up again
+        high += 1.0 - at(high)
+    low = high
+    while at(low) > 0.0:
+        high, low = low, low - at(low)
+        if high - low < PLACED:
+            break
+    raised = q.copy()
+    raised[index] = high if at(low) > 0.0 else brentq(at, low, high, xtol=PLACED)
+    return raised
+
+
+def clearance(system: ContactSystem, q: Array) -> float:
+    """Distance of the lowest contact from the ground [m]."""
+    return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())

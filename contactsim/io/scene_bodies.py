@@ -1,0 +1,176 @@
+"""Further robots and free bodies of a scene file, and the world they make with its robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ..common.arrays import Array
+from ..errors import InputError
+from ..multibody.geometry.pairs import ContactPair
+from ..multibody.model_checks import unbounded
+from ..multibody.robot import Robot
+from .terrain_schema import Table
+
+UP = 2  # the vertical axis of the world
+STRAIGHT = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]
+
+
+class Coefficients(Table):
+    """Coefficients of a contact; what is not given stays as it is."""
+
+    friction: float | None = Field(default=None, ge=0.0)
+    static_friction: float | None = Field(default=None, ge=0.0)
+    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
+
+    def given(self) -> dict[str, float]:
+        """The coefficients that are set."""
+        return {name: value for name in Coefficients.model_fields if (value := getattr(self, name)) is not None}
+
+
+class BallTable(Table):
+    """sphere = {mass [kg], radius [m], inertia [m r^2]}."""
+
+    mass: float = Field(gt=0.0)
+    radius: float = Field(gt=0.0)
+    inertia: float = Field(default=0.4, gt=0.0)
+
+
+class BoxTable(Table):
+    """box = {mass [kg], size [m]}."""
+
+    mass: float = Field(gt=0.0)
+    size: tuple[float, float, float]
+
+
+class BodiesTable(Coefficients):
+    """[[bodies]]: a ball or a box, where it starts, and its coefficients.
+
+    The velocity is of the centre in world axes [m/s], the spin about world axes [rad/s]; the orientation is a
+    quaternion (x, y, z, w). A body that is `fixed` does not move.
+    """
+
+    name: str
+    sphere: BallTable | None = None
+    box: BoxTable | None = None
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    spin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    fixed: bool = False
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> BodiesTable:
+        if (self.sphere is None) == (self.box is None):
+            raise ValueError("give either sphere = {...} or box = {...}")
+        if self.fixed and (any(self.velocity) or any(self.spin)):
+            raise ValueError("a fixed body has no velocity")
+        if abs(float(np.linalg.norm(self.orientation)) - 1.0) > 1e-6:
+            raise ValueError("the orientation is not of unit length")
+        return self
+
+    def build(self, shared: Mapping[str, float]) -> Member:
+        """The body with its start; what it does not say of friction and restitution is `shared`."""
+        root = "fixed" if self.fixed else "free_flyer"
+        coefficients = {**shared, **self.given()}
+        if self.sphere is not None:
+            shape = self.sphere
+            robot = Robot.sphere(shape.mass, shape.radius, self.name, root, shape.inertia, **coefficients)
+        else:
+            assert self.box is not None
+            robot = Robot.box(self.box.mass, self.box.size, self.name, root, **coefficients)
+        if self.fixed:
+            return Member(self.name, robot, np.zeros(0), np.zeros(0), (self.position, self.orientation))
+        q = np.array([*self.position, *self.orientation])
+        return Member(self.name, robot, q, np.concatenate([self._own(self.velocity), self._own(self.spin)]))
+
+    def _own(self, vector: Sequence[float]) -> Array:
+        """A vector in axes of the body."""
+        part, w = -np.array(self.orientation[:3]), self.orientation[3]
+        turned = 2.0 * np.cross(part, np.cross(part, vector) + w * np.array(vector))
+        return np.array(vector) + turned
+
+
+class PairTable(Coefficients):
+    """[[pairs]]: coefficients of the contacts between two parts, bodies, or a contact point and a body."""
+
+    first: str
+    second: str
+
+    def build(self) -> ContactPair:
+        """The pair."""
+        return ContactPair(self.first, self.second, self.friction, self.static_friction, self.restitution)
+
+
+class Member(NamedTuple):
+    """A part of a world with its start; `place` (position, quaternion) is that of a fixed one."""
+
+    name: str
+    robot: Robot
+    q: Array
+    v: Array
+    place: tuple[Sequence[float], Sequence[float]] | None = None
+
+
+def world_of(members: Sequence[Member], pairs: Sequence[PairTable]) -> Robot:
+    """All members in one robot; everything touches everything, with the coefficients that `pairs` give.
+
+    Raises:
+        InputError: two have one name, or a pair names nothing that can touch.
+    """
+    placements = [None if member.place is None else placement(member.place) for member in members]
+    world = Robot.merge([m.robot for m in members], [m.name for m in members], placements=placements)
+    return world.with_pairs([*world.pairs, *(pair.build() for pair in pairs)]) if pairs else world
+
+
+def placement(place: tuple[Sequence[float], Sequence[float]]) -> Any:
+    """A placement as `Robot.merge` takes it."""
+    from ..multibody.merge import placed
+
+    return placed(*place)
+
+
+def start_of(world: Robot, members: Sequence[Member]) -> tuple[Array, Array]:
+    """(q, v) of the world."""
+    return world.pack({member.name: (member.q, member.v) for member in members if member.robot.nq})
+
+
+def shifted(robot: Robot, q: Array, shift: Sequence[float]) -> Array:
+    """A configuration moved along x and y by the root's own coordinates.
+
+    Raises:
+        InputError: the root of the robot does not move that way.
+    """
+    moved = q.copy()
+    for axis, distance in enumerate(shift):
+        index = _along(robot, q, axis) if distance else None
+        if distance and index is None:
+            raise InputError(
+                f"the robot '{robot.name}' cannot be moved along {'xy'[axis]}: no coordinate of its root does that"
+            )
+        if index is not None:
+            moved[index] += distance
+    return moved
+
+
+def lifting(robot: Robot, q: Array) -> int | None:
+    """Index of the coordinate that lifts every contact of the robot straight up; None where there is none."""
+    return _along(robot, q, UP)
+
+
+def _along(robot: Robot, q: Array, axis: int) -> int | None:
+    """Index of the coordinate that moves every contact along a world axis; None where there is none."""
+    if not robot.contacts:
+        return None
+    here = robot.contact_positions(q)
+    for index in range(min(3, robot.nq)):
+        if not unbounded(robot.model, index):
+            continue
+        there = q.copy()
+        there[index] += 1.0
+        if np.allclose(robot.contact_positions(there) - here, np.eye(3)[axis], atol=STRAIGHT):
+            return index
+    return None

@@ -1,0 +1,248 @@
+"""What a scene file says: its tables, and a scene as TOML again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from .scene_bodies import BodiesTable, Coefficients, PairTable
+from .terrain_schema import GROUNDS, Ground, Table
+
+Gain = float | list[float] | dict[str, float]
+CONTROLLERS = ("none", "pd", "demo")  # kinds of controllers that are no plugins
+
+
+class ContactTable(Coefficients):
+    """[contact]: coefficients of all contacts, and in tables below it those of one contact by name."""
+
+    OTHERS: ClassVar[type[Table]] = Coefficients
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Coefficients]
+
+    @property
+    def named(self) -> dict[str, Coefficients]:
+        """The tables of single contacts."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class BodyTable(Table):
+    """[body.NAME]: what a body of the robot has instead of what its file says; see Robot.with_body_parameter."""
+
+    mass: float | None = Field(default=None, gt=0.0)
+    inertia_scale: float | None = Field(default=None, gt=0.0)
+
+
+class PointTable(Table):
+    """[[robot.contacts]]: one contact point; see ContactPoint."""
+
+    frame: str
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = Field(default=0.0, ge=0.0)
+    friction: float = Field(default=0.8, ge=0.0)
+    static_friction: float | None = Field(default=None, ge=0.0)
+    restitution: float = Field(default=0.0, ge=0.0, le=1.0)
+    name: str = ""
+
+
+class RobotTable(Table):
+    """[robot]: one of the catalogue by `name`, or a URDF or MJCF `file`."""
+
+    name: str | None = None
+    file: str | None = None
+    root: Literal["free_flyer", "fixed", "planar"] | None = None
+    package_dirs: list[str] = Field(default_factory=list)
+    contacts: Literal["auto"] | list[PointTable] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> RobotTable:
+        if (self.name is None) == (self.file is None):
+            raise ValueError("give either the name of a robot or a file")
+        if self.name is not None and (self.root or self.package_dirs or self.contacts == "auto"):
+            raise ValueError("root, package_dirs and contacts = 'auto' go with a file; a robot by name has its own")
+        return self
+
+
+class OtherRobotTable(RobotTable):
+    """[robots.NAME]: a further robot, moved by `shift` (x, y) [m], `height` [m] above ground in its nominal pose or q.
+
+    With `hold` a joint PD holds that pose, with gains that carry its weight.
+    """
+
+    shift: tuple[float, float] = (0.0, 0.0)
+    height: float | None = Field(default=None, ge=0.0)
+    q: list[float] | None = None
+    v: list[float] | None = None
+    hold: bool = True
+
+
+class LawTable(Table):
+    """[law]: the name of a contact law, and its parameters beside it."""
+
+    model_config = ConfigDict(extra="allow")
+    name: str = "coulomb"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All keys but the name."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class ControllerTable(Table):
+    """[controller]: none, joint PD about a reference, the demonstration's, or a plugin with its parameters.
+
+    The period is that of zero-order hold [s].
+
+    A demonstration may have a controller of its own, without gains; joint PD then takes its place by kind = "pd".
+
+    A gain is one number, an array (nv,), or a table of single joints, where the others keep what they have without it.
+    """
+
+    kind: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    kp: Gain | None = None
+    kd: Gain | None = None
+    kp_scale: float | None = Field(default=None, gt=0.0)
+    kd_scale: float | None = Field(default=None, gt=0.0)
+    reference: Literal["nominal", "demo"] | list[float] | None = None
+    period: float | None = Field(default=None, gt=0.0)
+
+
+class LoopTable(Table):
+    """[[loop]]: two bodies that are held together; see LoopClosure."""
+
+    frame_a: str
+    frame_b: str
+    offset_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rotation_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    kind: Literal["point", "hinge", "pose"] = "point"
+    name: str = ""
+
+
+class StartTable(Table):
+    """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v.
+
+    A pose is moved to the nearest one that closes the loops; q and v are taken as they are, or so with close = true.
+    """
+
+    pose: Literal["nominal", "demo"] | None = None
+    q: list[float] | None = None
+    v: list[float] | None = None
+    height: float | None = Field(default=None, ge=0.0)
+    close: bool = False
+
+    @model_validator(mode="after")
+    def _one_pose(self) -> StartTable:
+        if self.pose and self.q:
+            raise ValueError("give either pose or q")
+        return self
+
+
+class RunTable(Table):
+    """[run]: duration [s], accuracy and limits."""
+
+    time: float | None = Field(default=None, gt=0.0)
+    rtol: float | None = Field(default=None, gt=0.0)
+    atol: float | None = Field(default=None, gt=0.0)
+    integrator: str | None = None
+    max_step: float | None = Field(default=None, gt=0.0)
+    record_period: float | None = Field(default=None, gt=0.0)
+    max_events: int = Field(default=100_000, gt=0)
+    accumulation: Literal["pass", "stop"] = "pass"
+
+
+class Scene(Table):
+    """A scene file."""
+
+    robot: RobotTable | None = None
+    contact: ContactTable = ContactTable.model_validate({})
+    terrain: Ground | None = None
+    law: LawTable = LawTable()
+    controller: ControllerTable = ControllerTable()
+    start: StartTable = StartTable()
+    run: RunTable = RunTable()
+    body: dict[str, BodyTable] = Field(default_factory=dict)
+    loop: list[LoopTable] = Field(default_factory=list)
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    joint_limits: bool = True
+    robots: dict[str, OtherRobotTable] = Field(default_factory=dict)
+    bodies: list[BodiesTable] = Field(default_factory=list)
+    pairs: list[PairTable] = Field(default_factory=list)
+
+    @field_validator("terrain", mode="before")
+    @classmethod
+    def _with_kind(cls, value: Any) -> Any:
+        """The kind of ground is clear where the other keys belong to one kind only."""
+        if not isinstance(value, dict) or "kind" in value:
+            return value
+        fitting = [table for table in GROUNDS if set(value) <= set(table.model_fields)]
+        if not fitting:
+            kinds = (
+                f"'{table.model_fields['kind'].default}' ({', '.join(list(table.model_fields)[1:])})"
+                for table in GROUNDS
+            )
+            raise ValueError(f"give the kind of the ground: {' or '.join(kinds)}")
+        return value | {"kind": fitting[0].model_fields["kind"].default}
+
+    @field_validator("gravity", mode="before")
+    @classmethod
+    def _downward(cls, value: Any) -> Any:
+        """One number is the magnitude of gravity that points down."""
+        if isinstance(value, (list, tuple)):
+            return value
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0.0:
+            raise ValueError("give a positive magnitude [m/s^2], or three numbers")
+        return (0.0, 0.0, -value)
+
+    @model_validator(mode="after")
+    def _somebody(self) -> Scene:
+        if self.robot is None and not (self.robots or self.bodies):
+            raise ValueError("a robot is required: give [robot], [robots.NAME] or [[bodies]]")
+        if self.robot is None and (self.controller != ControllerTable() or self.start != StartTable()):
+            raise ValueError("controller and start go with [robot]; bodies and [robots.NAME] have their own")
+        if self.pairs and not self.is_world:
+            raise ValueError("pairs go with [[bodies]] or [robots.NAME]")
+        return self
+
+    @property
+    def is_world(self) -> bool:
+        """Whether there is more than one robot."""
+        return self.robot is None or bool(self.robots or self.bodies)
+
+    @property
+    def main(self) -> str:
+        """Name of the robot in [robot] or of its file; empty where there is none."""
+        return "" if self.robot is None else self.robot.name or Path(self.robot.file or "").stem
+
+    @property
+    def title(self) -> str:
+        """A short name: that of the robot or of its file, or of all others."""
+        return self.main or "+".join([*self.robots, *(body.name for body in self.bodies)])
+
+    def text(self) -> str:
+        """The scene as TOML; what was left to its default is left out."""
+        return _toml(self.model_dump(mode="json", exclude_unset=True))
+
+
+def _toml(tables: Mapping[str, Any]) -> str:
+    plain = {key: value for key, value in tables.items() if not isinstance(value, Mapping)}
+    lines = [f"{json.dumps(key)} = {_literal(value)}" for key, value in plain.items() if value is not None]
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            lines += [f"[{json.dumps(key)}]"]
+            lines += [f"{json.dumps(name)} = {_literal(item)}" for name, item in value.items() if item is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = (f"{json.dumps(key)} = {_literal(item)}" for key, item in value.items() if item is not None)
+        return "{" + ", ".join(inside) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

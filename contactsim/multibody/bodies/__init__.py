@@ -1,1 +1,0 @@
-"""Gaps, rows and forces of bodies on the ground, against each other and in closed loops, with their derivatives."""

@@ -1,0 +1,130 @@
+"""The configuration manifold of a pinocchio model."""
+
+from __future__ import annotations
+
+from math import atan2, tan
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ..common.arrays import Array
+from ..hybrid.manifold import Manifold
+
+CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]; exp is singular only at 2 pi
+
+
+class ConfigurationSpace(Manifold):
+    """Configurations of a model: a Lie group, whose tangent vectors are written in the body frames.
+
+    The inverse differential of its exponential map is exact: pinocchio's Jlog6 for a free-flyer, Jlog3 for a spherical
+    joint, that of SE(2) for a planar joint, and the identity where a joint commutes with itself.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.size, self.dim = model.nq, model.nv
+        self._free: list[slice] = []
+        self._spherical: list[slice] = []
+        self._other: list[slice] = []
+        rotations: list[int] = []
+        for i in range(1, model.njoints):
+            joint = model.joints[i]
+            part = slice(joint.idx_v, joint.idx_v + joint.nv)
+            kind = joint.shortname()
+            if kind == "JointModelFreeFlyer":
+                self._free.append(part)
+                rotations += range(part.start + 3, part.stop)
+            elif kind == "JointModelSpherical":
+                self._spherical.append(part)
+                rotations += range(part.start, part.stop)
+            elif joint.nv > 1 and joint.nq != joint.nv:
+                self._other.append(part)
+                rotations += range(part.start, part.stop)
+        self._groups = _groups(model)
+        self._rotations = np.array(rotations, dtype=int)
+        self._flat = not (self._free or self._spherical or self._other)
+
+    def integrate(self, x: Array, dx: Array) -> Array:
+        """Configuration reached from `x` (nq,) along `dx` (nv,)."""
+        return pin.integrate(self._model, x, dx)
+
+    def difference(self, x0: Array, x1: Array) -> Array:
+        """Tangent vector (nv,) from `x0` to `x1`.
+
+        Pinocchio's own logarithm of SE(2), from an arc cosine, is off by up to 1e-8; that of planar joints is ours.
+        """
+        out = pin.difference(self._model, x0, x1)
+        for kind, i, k in self._groups:
+            if kind == "JointModelPlanar":
+                out[i : i + 3] = planar_difference(x0[k : k + 4].tolist(), x1[k : k + 4].tolist())
+        return out
+
+    def chart_rate(self, dx: Array, rate: Array) -> Array:
+        """dexp^-1 of `dx` on the body velocity `rate`."""
+        if self._flat:
+            return rate
+        out = rate.copy()
+        for part in self._free:
+            out[part] = pin.Jlog6(pin.exp6(dx[part])) @ rate[part]
+        for part in self._spherical:
+            out[part] = pin.Jlog3(pin.exp3(dx[part])) @ rate[part]
+        if self._other:
+            # d(x0 (+) dx) = J d(dx) in the body frame, J the right Jacobian of the exponential.
+            jacobian = pin.dIntegrate(self._model, pin.neutral(self._model), dx, pin.ArgumentPosition.ARG1)
+            for part in self._other:
+                out[part] = np.linalg.solve(jacobian[part, part], rate[part])
+        return out
+
+    def within_chart(self, dx: Array) -> bool:
+        """Whether all rotations are smaller than CHART_RADIUS."""
+        return self._flat or float(np.abs(dx[self._rotations]).max()) < CHART_RADIUS
+
+    def bracket(self, rate: Array) -> Array | None:
+        """The ad (nv, nv) of SE(3), SO(3) and SE(2) at body velocities, block by block; None where all commute."""
+        if not self._groups:
+            return None
+        out = np.zeros((self.dim, self.dim))
+        for kind, i, _ in self._groups:
+            if kind == "JointModelPlanar":
+                x, y, spin = rate[i : i + 3].tolist()
+                out[i, i + 1], out[i, i + 2], out[i + 1, i], out[i + 1, i + 2] = -spin, y, spin, -x
+            elif kind == "JointModelSpherical":
+                out[i : i + 3, i : i + 3] = pin.skew(rate[i : i + 3])
+            else:
+                turn = pin.skew(rate[i + 3 : i + 6])
+                out[i : i + 3, i : i + 3] = out[i + 3 : i + 6, i + 3 : i + 6] = turn
+                out[i : i + 3, i + 3 : i + 6] = pin.skew(rate[i : i + 3])
+        return out
+
+
+def planar_difference(start: list[float], end: list[float]) -> tuple[float, float, float]:
+    """Logarithm (x, y, angle) of the motion between two configurations (x, y, cos, sin) of a planar joint."""
+    x0, y0, c0, s0 = start
+    x1, y1, c1, s1 = end
+    angle = atan2(c0 * s1 - s0 * c1, c0 * c1 + s0 * s1)
+    along, across = c0 * (x1 - x0) + s0 * (y1 - y0), c0 * (y1 - y0) - s0 * (x1 - x0)
+    half = angle / 2
+    factor = half / tan(half) if abs(half) > 1e-4 else 1.0 - half * half / 3.0
+    return factor * along + half * across, factor * across - half * along, angle
+
+
+def _groups(model: Any) -> list[tuple[str, int, int]]:
+    """Joints, and parts of composite joints, whose tangent vectors do not commute: (kind, first v, first q).
+
+    Joints whose configuration is plain numbers (SphericalZYX, Universal, Ellipsoid) commute, whatever they move.
+    """
+    found: list[tuple[str, int, int]] = []
+
+    def visit(joint: Any, v: int, q: int) -> None:
+        kind = joint.shortname()
+        if kind == "JointModelComposite":
+            for part in joint.extract().joints:
+                visit(part, v, q)
+                v, q = v + part.nv, q + part.nq
+        elif kind in ("JointModelFreeFlyer", "JointModelSpherical", "JointModelPlanar"):
+            found.append((kind, v, q))
+
+    for i in range(1, model.njoints):
+        visit(model.joints[i], model.joints[i].idx_v, model.joints[i].idx_q)
+    return found

@@ -1,0 +1,1 @@
+"""Equations of motion and contact rows of robots, by pinocchio."""

@@ -1,0 +1,469 @@
+"""A robot on its ground: equations of motion and contact rows by pinocchio, for all contacts at once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+
+from ...common.arrays import Array
+from ...common.user_calls import Asking, answer, margin
+from ...contact.modes import Mode, SystemMode
+from ...errors import InputError
+from ...hybrid.flow import Look
+from ...hybrid.system import LIMIT
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, static_of
+from ..terrain import Terrain, tangents
+from .curved_ground import CurvedDerivatives, Motion, axes, rows, tangents_of
+from .plane_ground import PlaneDerivatives, simple_model, skew
+from .reach import Sway, reach_of
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+TURN = 1.0  # rotation within one step [rad]
+UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
+UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
+
+
+class BoundRobot(ContactMechanism):
+    """A Robot with its ground and gravity: M, bias forces, and the rows of its contacts.
+
+    The rows of a contact are those of the material point of its sphere that is nearest to the ground, in the frame
+    (n, t1, t2) of the surface. A mechanism that can only move in a plane has one tangential row, one that can only
+    move along the normal has none.
+    """
+
+    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
+        self._robot = robot
+        self._model = pin.Model(robot.model)
+        self._model.gravity = pin.Motion(gravity, np.zeros(3))
+        self._terrain = terrain
+        self.nq, self.nv, self.space = robot.nq, robot.nv, robot.space
+        points, self._limits = robot.contacts, joint_limit_rows(robot.model) if joint_limits else ()
+        alone = np.zeros(len(self._limits))
+        self.names = tuple(point.name for point in points)
+        self.constraint_names = tuple(limit.name for limit in self._limits)
+        self.friction = np.concatenate([[point.friction for point in points], alone])
+        self.static_friction = np.concatenate([[static_of(point) for point in points], alone])
+        self.restitution = np.concatenate([[point.restitution for point in points], alone])
+        self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)
+        self._damping = np.array(self._model.damping)
+        self.bounded_steps = True
+        self.autonomous = not terrain.moving
+        self._still = np.zeros(self.nv)
+        self._turning = turning_velocities(self._model)
+        self._damped = bool(np.any(self._damping))
+        self._place_contacts()
+        for point in points:
+            terrain.check_sphere(point.name, point.radius)
+        normal, motions = terrain.constant_normal(), self._motions()
+        self._basis = np.eye(3) if normal is None else self._tangent_basis(normal, motions)
+        self._tangents = tangents_of(terrain, self._basis, motions)
+        self.dims = (1 + self._tangents.count,) * len(points) + (1,) * len(self._limits)
+        self._limit_signs = np.array([limit.sign for limit in self._limits])
+        self._limit_bounds = np.array([limit.bound for limit in self._limits])
+        self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
+        self._limit_v = np.array([limit.v for limit in self._limits], dtype=int)
+        self.reach = reach_of(self._model)
+        self._laid_out: dict[tuple[int, ...], tuple[Array, list[int], bool]] = {}
+
+    def _place_contacts(self) -> None:
+        """Give each contact a frame at its centre, in the bound copy of the model."""
+        points = self._robot.contacts
+        frames = [self._model.frames[self._robot.frame_id(point.frame)] for point in points]
+        self._joints = [int(frame.parentJoint) for frame in frames]
+        self._centres = np.array(
+            [frame.placement.act(np.asarray(p.offset, float)) for frame, p in zip(frames, points, strict=True)]
+        ).reshape(-1, 3)
+        self._frames = [
+            self._model.addFrame(
+                pin.Frame(f"contact:{p.name}", joint, pin.SE3(np.eye(3), centre), pin.FrameType.OP_FRAME), False
+            )
+            for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
+        ]
+        self._data = self._model.createData()
+        self._placements = self._data.oMf
+        self._radius = np.array([point.radius for point in points])
+        self._plane = self._terrain.plane()
+        self._moving = bool(self._terrain.belt().any())
+
+    def _motions(self) -> Array:
+        """Orthonormal directions (r, 3) in which the contacts can move at all; none: it has no contacts."""
+        if not len(self._joints):
+            return np.zeros((0, 3))
+        rng = np.random.default_rng(0)
+        columns = []
+        for _ in range(3):
+            q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
+            pin.computeJointJacobians(self._model, self._data, q)
+            columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
+        directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
+        return directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
+
+    def _tangent_basis(self, normal: Array, motions: Array) -> Array:
+        """Rows (n, t...) of the surface frame of one normal, of the directions in which the contacts can move."""
+        if not len(motions) or float(np.linalg.norm(motions @ normal)) < 1e-9:
+            return np.vstack([normal, tangents(normal, np.eye(3))])
+        if len(motions) == 2 and np.linalg.norm(normal - motions.T @ (motions @ normal)) > 1e-9:
+            raise InputError(
+                "the robot moves in a vertical plane that is not a plane of the slope; set the terrain's downhill"
+                " direction into the robot's plane"
+            )
+        return np.vstack([normal, tangents(normal, motions)])
+
+    # --- kinematics -------------------------------------------------------------------------------------------
+
+    def _positions(self) -> Array:
+        """Centres (nc, 3) of the contacts, where the frames are up to date."""
+        if not self._frames:
+            return np.zeros((0, 3))
+        return np.concatenate([self._placements[frame].translation for frame in self._frames]).reshape(-1, 3)
+
+    def _jacobian(self, contact: int) -> Array:
+        """Jacobian (6, nv) of the centre of a contact, world axes."""
+        jacobian = pin.getFrameJacobian(self._model, self._data, self._frames[contact], WORLD_AXES)
+        return jacobian.reshape(6, self.nv)  # of a single joint, pinocchio returns a vector
+
+    def _drift(self, contact: int) -> pin.Motion:
+        """Acceleration of the centre of a contact that the velocities alone cause, world axes."""
+        return pin.getFrameClassicalAcceleration(self._model, self._data, self._frames[contact], WORLD_AXES)
+
+    def lowest_points(self, q: Array) -> Array:
+        """Points (nc, 3) of the contacts nearest to the plane of the ground [m]."""
+        pin.framesForwardKinematics(self._model, self._data, q)
+        assert self._plane is not None
+        return self._positions() - self._radius[:, None] * self._plane[1]
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
+        pin.framesForwardKinematics(self._model, self._data, q)
+        centres = self._positions()
+        ground = type(self._terrain).__name__
+        with Asking("the ground", ground, t):
+            gaps = self._terrain.gaps(t, centres, self._radius)
+        gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
+        return np.concatenate([gaps, self.constraint_gaps(t, q)]) if self._limits else gaps
+
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Distances of the joints to their limits [rad, m]."""
+        return self._limit_signs * (q[self._limit_q] - self._limit_bounds)
+
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """Bounds from the joints' motion and from that of the ground: |c''| + curvature |c'|^2."""
+        if self.reach is None or self._terrain.growth(0.0, 0.0, self._radius) is None:
+            return None
+        reach, terrain = self.reach, self._terrain
+        points, limits = contacts[contacts < len(self.names)], contacts[contacts >= len(self.names)] - len(self.names)
+        hosts = reach.index[np.array(self._joints, dtype=int)[points]]
+        arms, radii = np.linalg.norm(self._centres[points], axis=1), self._radius[points]
+        joints, flat = self._limit_v[limits], self._plane is not None
+
+        def at_least(gaps: Array) -> Array:
+            return np.append(terrain.at_least(gaps[: len(points)], radii), gaps[len(points) :])
+
+        def bounds(path: JointPath) -> GapBounds:
+            if not len(points):
+                return GapBounds(path.speed[joints], None, lambda: (path.acceleration[joints], path.error()[joints]))
+            ground = terrain.growth(path.t, path.duration, radii)
+            assert ground is not None
+            sway = Sway(reach, path)
+            speed = sway.speeds(hosts, arms) + ground.speed
+
+            def closer() -> tuple[Array, Array]:
+                bend = sway.accelerations(hosts, arms) + ground.acceleration + ground.curvature * speed * speed
+                error = sway.errors().speeds(hosts, arms)
+                return np.append(bend, path.acceleration[joints]), np.append(error, path.error()[joints])
+
+            return GapBounds(np.append(speed, path.speed[joints]), None if flat else at_least, closer)
+
+        return bounds
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """The gap of a contact, or a lower bound of it high above hills, and its rate."""
+        if contact >= len(self.names):
+            limit = self._limits[contact - len(self.names)]
+            return Look(limit.sign * float(q[limit.q] - limit.bound), limit.sign * float(v[limit.v]), ())
+        model, data = self._model, self._data
+        pin.forwardKinematics(model, data, q, v)
+        centre = pin.updateFramePlacement(model, data, self._frames[contact]).translation
+        velocity = pin.getFrameVelocity(model, data, self._frames[contact], WORLD_AXES).linear
+        gap, gradient = self._terrain.approach(t, centre, float(self._radius[contact]))
+        if gradient is None:
+            return Look(gap, 0.0, None)
+        return Look(gap, float(gradient[0] + gradient[1:] @ velocity), ())
+
+    # --- equations of motion ----------------------------------------------------------------------------------
+
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """M, forces and rows; z' = J a + bias with what a rolling sphere and a curved or moving ground add."""
+        model, data = self._model, self._data
+        mass = pin.crba(model, data, q, pin.Convention.WORLD)  # leaves the joint Jacobians in the data
+        force = -pin.nonLinearEffects(model, data, q, v)
+        if self._damped:
+            force -= self._damping * v
+        if not contacts:
+            return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
+        pin.forwardKinematics(model, data, q, v, self._still)
+        points = self._points(contacts)
+        make = self._plane_rows if self._plane is not None else self._rows
+        rows, rates, bias = make(t, v, points) if points else (np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
+        if len(points) < len(contacts):
+            limits = [self._limits[i - len(self.names)] for i in contacts[len(points) :]]
+            extra = np.zeros((len(limits), self.nv))
+            extra[range(len(limits)), [limit.v for limit in limits]] = [limit.sign for limit in limits]
+            rows, rates = np.concatenate([rows, extra]), np.concatenate([rates, extra @ v])
+            bias = np.concatenate([bias, np.zeros(len(limits))])
+        return Terms(mass, force, rows, rates, bias)
+
+    def _layout(self, contacts: tuple[int, ...]) -> tuple[Array, list[int], bool]:
+        """The constant matrix from stacked Jacobians of the centres to the rows on a plane, and whether any is round.
+
+        Velocity of the contact point of a sphere: v_c + w x (-r n) = v_c + r n x w, and likewise for accelerations,
+        since -r n does not turn with the sphere.
+        """
+        if contacts not in self._laid_out:
+            assert self._plane is not None
+            chosen = list(contacts)
+            round_ = bool(np.any(self._radius[chosen] > 0.0))
+            width = 6 if round_ else 3
+            dim = len(self._basis)
+            matrix = np.zeros((dim * len(chosen), width * len(chosen)))
+            for k, i in enumerate(chosen):
+                block = matrix[dim * k : dim * (k + 1), width * k : width * (k + 1)]
+                block[:, :3] = self._basis
+                if round_:
+                    block[:, 3:] = self._radius[i] * self._basis @ skew(self._plane[1][None])[0]
+            self._laid_out[contacts] = (matrix, [self._frames[i] for i in chosen], round_)
+        return self._laid_out[contacts]
+
+    def _plane_rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Rows on a plane: a constant combination of the Jacobians and drift accelerations of the centres."""
+        layout, frames, round_ = self._layout(contacts)
+        model, data, width = self._model, self._data, 6 if round_ else 3
+        jacobians = [pin.getFrameJacobian(model, data, frame, WORLD_AXES)[:width] for frame in frames]
+        drifts = [pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES) for frame in frames]
+        accelerations = [drift.vector for drift in drifts] if round_ else [drift.linear for drift in drifts]
+        rows = layout @ np.concatenate(jacobians).reshape(-1, self.nv)  # of a single joint, pinocchio returns vectors
+        rates = rows @ v
+        if self._moving:
+            belt = self._terrain.belt()
+            rates = rates - np.tile(self._basis @ belt, len(frames))
+        return rows, rates, layout @ np.concatenate(accelerations)
+
+    def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Rows on curved or moving ground, from the ground's distance function: see `curved`."""
+        pin.updateFramePlacements(self._model, self._data)
+        chosen = list(contacts)
+        jacobians = np.array([self._jacobian(i) for i in contacts])
+        drifts = np.array([self._drift(i).vector for i in contacts])
+        centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
+        motion = Motion(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
+        with Asking("the ground", type(self._terrain).__name__, t):
+            ground = self._terrain.near(t, centres, radius)
+        return rows(ground, self._tangents, radius, jacobians, motion)
+
+    # --- derivatives ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _derivatives(self) -> PlaneDerivatives | None:
+        """Analytic derivatives; None for a joint that pinocchio cannot derive."""
+        simple = simple_model(self._model)
+        if simple is None:
+            return None
+        model, index = simple
+        joints = [index[joint] for joint in self._joints]
+        if self._plane is None:
+            return CurvedDerivatives(model, joints, self._centres, self._radius, self._terrain, self._tangents)
+        return PlaneDerivatives(model, joints, self._centres, self._radius, self._plane[1], self._basis)
+
+    def _points(self, contacts: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of `contacts` that are points; joint limits follow them."""
+        if not contacts or contacts[-1] < len(self.names):
+            return contacts
+        return tuple(i for i in contacts if i < len(self.names))
+
+    def term_derivatives(
+        self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
+    ) -> TermDerivatives:
+        """Derivatives of residual, rates and motion; from pinocchio's derivatives of inverse dynamics."""
+        derivatives = self._derivatives
+        if derivatives is None:
+            return super().term_derivatives(t, q, v, a, contacts, forces)
+        points = self._points(contacts)
+        by_q, by_v = derivatives.inertial(q, v, a)
+        residual_v = by_v + np.diag(self._damping) if self._damped else by_v.copy()
+        if not points:
+            empty = np.zeros((3, len(contacts), self.nv))
+            return TermDerivatives(by_q.copy(), residual_v, *empty)
+        size = len(points) * (1 + self._tangents.count)
+        centres = derivatives.centres(points)
+        residual_q = by_q - derivatives.contact_forces(points, centres, forces[:size], t)
+        changes = derivatives.rows(points, centres, v, a, t)
+        if len(points) < len(contacts):
+            changes = np.concatenate([changes, np.zeros((3, len(contacts) - len(points), self.nv))], axis=1)
+        return TermDerivatives(residual_q, residual_v, *changes)
+
+    def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
+        """Derivative (n, n) of M w - J^T Lam by q; from pinocchio's derivatives of inverse dynamics."""
+        derivatives = self._derivatives
+        if derivatives is None:
+            return super().impulse_derivatives(t, q, w, contacts, impulses)
+        by_q, points = derivatives.inertial_weightless(q, w), self._points(contacts)
+        if not points:
+            return by_q.copy()
+        impulses = impulses[: len(points) * (1 + self._tangents.count)]
+        return by_q - derivatives.contact_forces(points, derivatives.centres(points), impulses, t)
+
+    def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Derivative (m, n) of the contact velocities by q at fixed v."""
+        derivatives = self._derivatives
+        if derivatives is None:
+            return super().rate_derivatives(t, q, v, contacts)
+        points = self._points(contacts)
+        if not points:
+            return np.zeros((len(contacts), self.nv))
+        derivatives.inertial(q, v, self._still)
+        rates = derivatives.rows(points, derivatives.centres(points), v, self._still, t)[0]
+        return np.concatenate([rates, np.zeros((len(contacts) - len(points), self.nv))])
+
+    # --- what users see ---------------------------------------------------------------------------------------
+
+    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
+        """The force in world axes (3,); of a joint limit the generalised force (1,)."""
+        if contact >= len(self.names):
+            return force
+        if self._plane is not None:
+            return force @ self._basis
+        if not np.any(force):  # of an open contact, which may be too far away for a frame
+            return np.zeros(3)
+        pin.framesForwardKinematics(self._model, self._data, q)
+        here = slice(contact, contact + 1)
+        normal = self._terrain.near(t, self._positions()[here], self._radius[here]).normal[0]
+        return force @ axes(normal, self._tangents)
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Kinetic and potential energy [J]."""
+        return float(
+            pin.computeKineticEnergy(self._model, self._data, q, v)
+            + pin.computePotentialEnergy(self._model, self._data, q)
+        )
+
+    def working_power(self, t: float, q: Array, v: Array) -> float:
+        """Power of the joint damping [W], not positive."""
+        return -float(self._damping @ (v * v))
+
+    def longest_step(self, v: Array) -> float:
+        """Time in which no joint turns by more than TURN [s]."""
+        spin = float(np.abs(v[self._turning]).max(initial=0.0))
+        return TURN / spin if spin > 0.0 else float("inf")
+
+    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
+        """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
+        index = self._robot.frame_id(frame)
+        parent = self._model.frames[index].parentJoint
+        pin.computeJointJacobians(self._model, self._data, q)
+        where = self._data.oMi[parent].act(self._model.frames[index].placement.act(point))
+        jacobian = pin.getJointJacobian(self._model, self._data, parent, pin.ReferenceFrame.WORLD).reshape(6, self.nv)
+        return (jacobian[:3] - skew(where[None])[0] @ jacobian[3:]).T @ force
+
+    def validate(self, q: Array) -> None:
+        """Raise InputError where a quaternion or an angle's (cos, sin) pair is not of unit length."""
+        for i in range(1, self._model.njoints):
+            joint = self._model.joints[i]
+            size = {"JointModelFreeFlyer": (3, 7), "JointModelSpherical": (0, 4), "JointModelPlanar": (2, 4)}.get(
+                joint.shortname(), (0, 2) if joint.nq == 2 and joint.nv == 1 else (0, 0)
+            )
+            part = q[joint.idx_q + size[0] : joint.idx_q + size[1]]
+            length = float(np.linalg.norm(part)) if len(part) else 1.0
+            if abs(length - 1.0) > UNIT:
+                kind = "quaternion" if len(part) == 4 else "(cos, sin) pair"
+                raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
+
+    def shortcut(self, mode: SystemMode) -> Shortcut | None:
+        """Pinocchio's own dynamics: articulated bodies in flight, constrained dynamics where points stick."""
+        closed = mode.closed
+        if not closed:
+            return self._free_dynamics()
+        sticking = all(mode.contacts[i].mode is Mode.STICK for i in closed)
+        plain = self._plane is not None and len(self._basis) == 3 and not self._terrain.belt().any()
+        points = all(i < len(self.names) and self._radius[i] == 0.0 and self.static_friction[i] > 0.0 for i in closed)
+        if not (sticking and plain and points):
+            return None
+        return self._constrained_dynamics(closed)
+
+    def _free_dynamics(self) -> Shortcut:
+        nothing, none = np.zeros(self.nv), np.zeros(0)
+
+        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
+            tau = nothing if applied is None else applied
+            if self._damped:
+                tau = tau - self._damping * v
+            return pin.aba(self._model, self._data, q, v, tau), lambda: none
+
+        return solve
+
+    def _constrained_dynamics(self, closed: tuple[int, ...]) -> Shortcut:
+        model, data, basis = self._model, self._model.createData(), self._basis
+        constraints, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        for i in closed:
+            placement = pin.SE3(np.eye(3), self._centres[i])
+            constraint = pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, model, self._joints[i], placement, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+            )
+            constraints.append(constraint)
+            states.append(constraint.createData())
+        pin.initConstraintDynamics(model, data, constraints, states)
+        nothing = np.zeros(self.nv)
+
+        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
+            tau = nothing if applied is None else applied
+            if self._damped:
+                tau = tau - self._damping * v
+            acceleration = pin.constraintDynamics(model, data, q, v, tau, constraints, states)
+            multipliers = data.lambda_c.copy()
+            return acceleration, lambda: (multipliers.reshape(-1, 3) @ basis.T).reshape(-1)
+
+        return solve
+
+
+def turning_velocities(model: pin.Model) -> Array:
+    """Indices of the velocities that are rates of rotation."""
+    data = model.createData()
+    pin.computeJointJacobians(model, data, pin.neutral(model))
+    columns = data.J.reshape(6, model.nv)[3:]
+    return np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 1e-9)
+
+
+@dataclass(frozen=True)
+class JointLimit:
+    """A position limit of a joint as a unilateral constraint: sign (q - bound) >= 0."""
+
+    name: str
+    q: int
+    v: int
+    sign: float
+    bound: float
+
+
+def joint_limit_rows(model: pin.Model) -> tuple[JointLimit, ...]:
+    """The finite position limits of a model's single joints; a joint without range is warned about and left free."""
+    limits = []
+    for i in range(1, model.njoints):
+        joint, name = model.joints[i], model.names[i]
+        if not joint.nq == joint.nv == 1:
+            continue
+        low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
+        if low >= high:
+            warnings.warn(f"joint '{name}' has no range ({low} to {high}); its limits are ignored", stacklevel=4)
+            continue
+        for side, sign, bound in (("lower", 1.0, low), ("upper", -1.0, high)):
+            if abs(bound) < UNLIMITED:
+                limits.append(JointLimit(f"{LIMIT}{name}/{side}", joint.idx_q, joint.idx_v, sign, bound))
+    return tuple(limits)

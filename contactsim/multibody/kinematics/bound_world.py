@@ -1,0 +1,241 @@
+"""Bodies that touch each other on their ground: the contacts of a BoundRobot, those of pairs, then joint limits."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...common.arrays import Array
+from ...contact.modes import SystemMode
+from ...hybrid.flow import Look
+from ..geometry.pair_kinematics import PairKinematics
+from ..geometry.pairs import resolved
+from ..geometry.solids import Region
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
+from ..terrain import Terrain
+from .bound_robot import BoundRobot
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+
+class BoundWorld(ContactMechanism):
+    """A robot, or several, with contacts between bodies: a BoundRobot with further rows.
+
+    Contacts are numbered: ground, pairs, joint limits. The rows of a pair are those of `pairing`.
+    """
+
+    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
+        self._ground = BoundRobot(robot, terrain, gravity, joint_limits)
+        pairs = resolved(robot)
+        self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])
+        ground, self._regions = self._ground, dict[int, Region]()
+        self.nq, self.nv, self.space = ground.nq, ground.nv, ground.space
+        self._first, self._behind = len(ground.names), len(ground.names) + len(pairs)
+        self.pair_names = tuple(pair.name for pair in pairs)
+        self.names = ground.names + self.pair_names
+        self.constraint_names = ground.constraint_names
+        first, dim = self._first, self._pairs.frame.rows
+        self.dims = ground.dims[:first] + (dim,) * len(pairs) + ground.dims[first:]
+        self.friction = np.insert(ground.friction, first, [pair.friction for pair in pairs])
+        self.static_friction = np.insert(ground.static_friction, first, [pair.static_friction for pair in pairs])
+        self.restitution = np.insert(ground.restitution, first, [pair.restitution for pair in pairs])
+        self.enabled = ground.enabled[:first] + tuple(pair.enabled for pair in pairs) + ground.enabled[first:]
+        self.bounded_steps, self.autonomous = ground.bounded_steps, ground.autonomous
+
+    def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], int]:
+        """Contacts of the ground by their own numbers, pairs by theirs, and the rows of the points of the ground."""
+        points = tuple(i for i in contacts if i < self._first)
+        limits = tuple(i - self._behind + self._first for i in contacts if i >= self._behind)
+        pairs = [i - self._first for i in contacts if self._first <= i < self._behind]
+        return points + limits, pairs, sum(self.dims[i] for i in points)
+
+    def _regions_at(self, q: Array, pairs: list[int]) -> list[Region]:
+        return [self._regions[k] if k in self._regions else self._pairs.region(q, k) for k in pairs]
+
+    def within(self, regions: Mapping[int, Region]) -> BoundWorld:
+        """The same with the regions of some contacts held, in which their distance goes on smoothly beyond its end."""
+        held = copy.copy(self)
+        held._regions = {i - self._first: region for i, region in regions.items()}
+        return held
+
+    def region(self, q: Array, contact: int) -> Region:
+        """Where on the solid of a pair its point is; () where that makes no difference."""
+        is_pair = self._first <= contact < self._behind
+        return self._pairs.region(q, contact - self._first) if is_pair else ()
+
+    def region_sides(self, contact: int, region: Region) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return self._pairs.pairs[contact - self._first].shape.sides(region)
+
+    def region_margin(self, q: Array, contact: int, region: Region, side: int) -> tuple[float, Array]:
+        """How far from leaving a region on a side [m], and the gradient (nv,)."""
+        return self._pairs.margin(q, contact - self._first, region, side)
+
+    def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:
+        """The region behind a side; None where a point without radius runs off the edge of a face."""
+        pair = self._pairs.pairs[contact - self._first]
+        return pair.shape.beyond(region, side) if pair.radius > 0.0 else None
+
+    # --- equations of motion ----------------------------------------------------------------------------------
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances to the ground, between bodies [m], then of the joints to their limits."""
+        return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
+
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Distances of the joints to their limits [rad, m]."""
+        return self._ground.constraint_gaps(t, q)
+
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """Bounds of gaps to the ground, between bodies, and of the limits."""
+        grounded, chosen, _ = self._split(tuple(contacts.tolist()))
+        of_ground, reach = self._ground.gap_bounds(np.array(grounded, dtype=int)), self._ground.reach
+        if of_ground is None or reach is None or not chosen:
+            return of_ground
+        of_pairs = self._pairs.gap_bounds(reach, chosen)
+        first = int(np.sum(contacts < self._first))
+        own = np.arange(first, first + len(chosen))
+
+        def bounds(path: JointPath) -> GapBounds:
+            ground, pairs = of_ground(path), of_pairs(path)
+
+            def at_least(gaps: Array) -> Array:
+                assert ground.at_least is not None
+                return np.insert(ground.at_least(np.delete(gaps, own)), first, gaps[own])
+
+            def closer() -> tuple[Array, Array]:
+                both = zip(ground.closer(), pairs.closer(), strict=True)
+                bend, error = (np.insert(one, first, other) for one, other in both)
+                return bend, error
+
+            speed = np.insert(ground.speed, first, pairs.speed)
+            return GapBounds(speed, None if ground.at_least is None else at_least, closer)
+
+        return bounds
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """The gap of a contact and its rate."""
+        if self._first <= contact < self._behind:
+            k = contact - self._first
+            return self._pairs.gap_motion(q, v, k, self._regions.get(k))
+        return self._ground.gap_motion(t, q, v, self._on_ground(contact))
+
+    def _on_ground(self, contact: int) -> int:
+        """The number that the mechanism of the ground gives to one of its contacts."""
+        return contact if contact < self._first else contact - self._behind + self._first
+
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """M, forces and rows; those of pairs between those of the ground and those of the limits."""
+        ground, pairs, points = self._split(contacts)
+        terms = self._ground.terms(t, q, v, ground)
+        if not pairs:
+            return terms
+        rows, rates, bias = self._pairs.rows(q, v, pairs, self._regions_at(q, pairs))
+        return Terms(
+            terms.mass,
+            terms.force,
+            _inserted(terms.rows, points, rows),
+            _inserted(terms.rates, points, rates),
+            _inserted(terms.bias, points, bias),
+        )
+
+    # --- derivatives ------------------------------------------------------------------------------------------
+
+    def term_derivatives(
+        self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
+    ) -> TermDerivatives:
+        """Those of the ground, with the pairs' own; by differences where a joint has no analytic ones."""
+        ground, pairs, points = self._split(contacts)
+        if pairs and not self._pairs.derivable:
+            return super().term_derivatives(t, q, v, a, contacts, forces)
+        part = slice(points, points + self._pairs.frame.rows * len(pairs))
+        found = self._ground.term_derivatives(t, q, v, a, ground, np.delete(forces, part))
+        if not pairs:
+            return found
+        regions = self._regions_at(q, pairs)
+        moved, rows = self._pairs.derivatives(q, v, a, pairs, regions, forces[part])
+        own = (found.rates_q, found.motion_q, found.motion_v)
+        joined = (_inserted(one, points, other) for one, other in zip(own, rows, strict=True))
+        return TermDerivatives(found.residual_q - moved, found.residual_v, *joined)
+
+    def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
+        """That of the ground, less the derivative of what the pairs' impulses add."""
+        ground, pairs, points = self._split(contacts)
+        if pairs and not self._pairs.derivable:
+            return super().impulse_derivatives(t, q, w, contacts, impulses)
+        part = slice(points, points + self._pairs.frame.rows * len(pairs))
+        found = self._ground.impulse_derivatives(t, q, w, ground, np.delete(impulses, part))
+        if not pairs:
+            return found
+        still = np.zeros(self.nv)
+        return found - self._pairs.derivatives(q, still, still, pairs, self._regions_at(q, pairs), impulses[part])[0]
+
+    def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Those of the ground and of the pairs."""
+        ground, pairs, points = self._split(contacts)
+        if pairs and not self._pairs.derivable:
+            return super().rate_derivatives(t, q, v, contacts)
+        found = self._ground.rate_derivatives(t, q, v, ground)
+        if not pairs:
+            return found
+        none = np.zeros(self._pairs.frame.rows * len(pairs))
+        rows = self._pairs.derivatives(q, v, np.zeros(self.nv), pairs, self._regions_at(q, pairs), none)[1]
+        return _inserted(found, points, rows[0])
+
+    # --- what users see ---------------------------------------------------------------------------------------
+
+    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
+        """The force in world axes (3,); of a pair that on the body of its point, opposite to that on the solid."""
+        if not self._first <= contact < self._behind:
+            return self._ground.world_force(t, q, self._on_ground(contact), force)
+        k = contact - self._first
+        return force @ self._pairs.frame_at(q, k, self._regions_at(q, [k])[0])[0]
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Kinetic and potential energy [J]."""
+        return self._ground.energy(q, v)
+
+    def working_power(self, t: float, q: Array, v: Array) -> float:
+        """Power of the joint damping [W]."""
+        return self._ground.working_power(t, q, v)
+
+    def longest_step(self, v: Array) -> float:
+        """Time in which no joint turns by more than about a radian [s]."""
+        return self._ground.longest_step(v)
+
+    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
+        """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
+        return self._ground.generalised_force(q, frame, force, point)
+
+    def validate(self, q: Array) -> None:
+        """Raise InputError where `q` is not a configuration, or bodies meet across the plane in which they move."""
+        self._ground.validate(q)
+        if self._pairs.frame.rows < 3:
+            for k, pair in enumerate(self._pairs.pairs):
+                self._pairs.frame.demand(self._pairs.frame_at(q, k, self._pairs.region(q, k))[0][0], pair.name)
+
+    def shortcut(self, mode: SystemMode) -> Shortcut | None:
+        """That of the robot on its ground, where no bodies touch each other."""
+        states = mode.contacts
+        if any(state.closed for state in states[self._first : self._behind]):
+            return None
+        return self._ground.shortcut(SystemMode(states[: self._first] + states[self._behind :], mode.redundant))
+
+    def lowest_points(self, q: Array) -> Array:
+        """Points of the ground contacts nearest to the plane of the ground [m]."""
+        return self._ground.lowest_points(q)
+
+    def touch_points(self, q: Array) -> Array:
+        """Points (pairs, 3) at which bodies touch, or would [m]."""
+        count = len(self._pairs.pairs)
+        found = [self._pairs.frame_at(q, k, self._pairs.region(q, k))[1] for k in range(count)]
+        return np.array(found).reshape(count, 3)
+
+
+def _inserted(rows: Array, place: int, own: Array) -> Array:
+    """`own` between the first `place` rows and the rest."""
+    return np.concatenate([rows[:place], own, rows[place:]])

@@ -1,0 +1,326 @@
+"""Rows of contacts on curved and moving ground, and the derivatives of the equations of motion with them.
+
+Notation as in `derivatives`; y = (t, c) with y' = (1, c'), phi the distance of the ground, n = grad phi, H its Hessian,
+e(n) the tangents, V(y) the velocity of the ground's material. The rows of a sphere of radius r about c are
+
+    z_n = n . c' + phi_t,   z_t = e s,   s = c' + r n x omega - V,
+
+whose rates are, with n' = n_t + H c' and e' = (De) n',
+
+    z_n' = n . c'' + y' . phi_yy y',   z_t' = e s' + e' s,   s' = c'' + r (n x omega' + n' x omega) - V_y y'.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...common.arrays import Array
+from ...errors import InputError, SingularError
+from ..terrain.planes import DOWN, level_axes, rise
+from ..terrain.surface import Surface, Terrain
+from .plane_ground import EPS, PlaneDerivatives, skew
+
+EYE = np.eye(3)
+ASIDE = 1e-9  # component of a normal out of the plane in which a robot moves that counts as none
+
+
+class Turned(NamedTuple):
+    """Tangents of a surface as functions of its normal.
+
+    Attributes:
+        axes: tangents e (k, d, 3).
+        first: De (k, d, 3, 3) along the last index.
+        second: () -> D2 e (k, d, 3, 3, 3) along the last two.
+    """
+
+    axes: Array
+    first: Array
+    second: Callable[[], Array]
+
+
+class Tangents(ABC):
+    """How the tangents of a contact follow the normal; `count` of them."""
+
+    count: int
+
+    @abstractmethod
+    def at(self, normals: Array) -> Turned:
+        """Tangents for unit normals (k, 3), and their derivatives along normals that stay unit."""
+
+
+class Held(Tangents):
+    """Tangents (d, 3) of a normal that is always the same."""
+
+    def __init__(self, axes: Array) -> None:
+        self._axes, self.count = axes, len(axes)
+
+    def at(self, normals: Array) -> Turned:
+        """The same ones."""
+        shape = (len(normals), self.count, 3)
+        return Turned(np.broadcast_to(self._axes, shape), np.zeros((*shape, 3)), lambda: np.zeros((*shape, 3, 3)))
+
+
+class InPlane(Tangents):
+    """The one tangent of a robot that moves in a plane with unit normal `across`: e = across x n."""
+
+    count = 1
+
+    def __init__(self, across: Array) -> None:
+        forward = np.cross(across, [0.0, 0.0, 1.0])
+        self._across = -across if forward[np.abs(forward).argmax()] < 0.0 else across
+
+    def at(self, normals: Array) -> Turned:
+        """The tangent in the plane.
+
+        Raises:
+            InputError: the ground is inclined across the plane.
+        """
+        if np.abs(normals @ self._across).max(initial=0.0) > ASIDE:
+            raise InputError(
+                "the robot moves in a vertical plane, and the ground is inclined across it; give a ground that only"
+                " rises and falls along the robot's plane"
+            )
+        k, first = len(normals), skew(self._across[None])
+        turned = np.broadcast_to(first[:, None], (k, 1, 3, 3))
+        return Turned((normals @ first[0].T)[:, None], turned, lambda: np.zeros((k, 1, 3, 3, 3)))
+
+
+class Level(Tangents):
+    """The two tangents of `terrain.level_axes`: t_i = x_i - a_i (e_z + n), a_i = n_i / (1 + n_z)."""
+
+    count = 2
+
+    def at(self, normals: Array) -> Turned:
+        """Tangents that turn with the normal the shortest way from upwards.
+
+        Raises:
+            SingularError: a normal points straight down, where these tangents are not defined.
+        """
+        up = rise(normals)
+        if np.any(up <= DOWN):
+            raise SingularError("the ground's normal points straight down: the tangents there are not defined")
+        b = 1.0 / up[:, None]
+        a = normals[:, :2] * b
+        middle = normals + EYE[2]
+        change = b[:, :, None] * (EYE[:2] - a[:, :, None] * EYE[2])  # of a
+        axes = EYE[:2] - a[:, :, None] * middle[:, None]
+        first = -middle[:, None, :, None] * change[:, :, None] - a[:, :, None, None] * EYE
+
+        def second() -> Array:
+            mixed = EYE[:2, :, None] * EYE[2]
+            bend = -(mixed + mixed.swapaxes(1, 2)) * b[:, :, None, None] ** 2
+            bend = bend + 2.0 * (a * b**2)[:, :, None, None] * np.outer(EYE[2], EYE[2])
+            cross = change[:, :, None, :, None] * EYE[:, None]
+            return -middle[:, None, :, None, None] * bend[:, :, None] - cross - cross.swapaxes(3, 4)
+
+        return Turned(axes, first, second)
+
+
+def tangents_of(terrain: Terrain, basis: Array, motions: Array) -> Tangents:
+    """How tangents follow the normal of a ground, for a mechanism whose contacts move within `motions` (r, 3).
+
+    Args:
+        terrain: the ground.
+        basis: rows (n, t...) where its normal is always the same.
+        motions: orthonormal directions in which the contacts can move.
+    """
+    if terrain.constant_normal() is not None:
+        return Held(basis[1:])
+    if len(motions) == 2 and terrain.stays_within(across := np.cross(motions[0], motions[1])):
+        return InPlane(across)
+    return Level()
+
+
+class Motion(NamedTuple):
+    """Centres of contacts (k, 3) and how they move: velocity, spin, and their rates."""
+
+    centre: Array
+    speed: Array
+    spin: Array
+    change: Array
+    spin_rate: Array
+
+
+def rows(
+    ground: Surface, tangents: Tangents, radius: Array, jacobians: Array, motion: Motion
+) -> tuple[Array, Array, Array]:
+    """Rows (m, n), contact velocities (m,) and bias (m,) of k contacts.
+
+    Args:
+        ground: the ground near the centres.
+        tangents: how tangents follow the normal.
+        radius: radii (k,).
+        jacobians: Jacobians (k, 6, n) of the centres, linear and angular, world axes.
+        motion: velocities, and the accelerations that the velocities alone cause.
+    """
+    n, r, k = ground.normal, radius[:, None], len(radius)
+    turned = tangents.at(n)
+    slip, slip_rate = _slip(ground, r, motion)
+    n_rate = _normal_rate(ground, motion)
+    point = jacobians[:, :3] + r[:, :, None] * (skew(n) @ jacobians[:, 3:])
+    frame = np.concatenate([n[:, None], turned.axes], axis=1)
+    rates, bias = _apply(frame, slip), _apply(frame, slip_rate)
+    rates[:, 0] = (n * motion.speed).sum(axis=1) + ground.distance_rate
+    bias[:, 0] = (n * motion.change + (n_rate + ground.normal_rate) * motion.speed).sum(axis=1)
+    bias[:, 0] += ground.distance_acceleration
+    bias[:, 1:] += _apply(_apply(turned.first.reshape(k, -1, 3), n_rate).reshape(k, -1, 3), slip)
+    return (frame @ point).reshape(k * frame.shape[1], -1), rates.ravel(), bias.ravel()
+
+
+def _normal_rate(ground: Surface, motion: Motion) -> Array:
+    """n' (k, 3) at the moving centres."""
+    return ground.normal_rate + _apply(ground.hessian, motion.speed)
+
+
+def _slip(ground: Surface, r: Array, motion: Motion) -> tuple[Array, Array]:
+    """Velocity s (k, 3) of the contact points' material against the ground, and its rate."""
+    turn, turn_rate = r[:, :, None] * skew(ground.normal), r[:, :, None] * skew(_normal_rate(ground, motion))
+    slip = motion.speed - ground.velocity + _apply(turn, motion.spin)
+    drift = ground.acceleration
+    if ground.velocity_gradient is not None:
+        drift = drift + _apply(ground.velocity_gradient, motion.speed)
+    return slip, motion.change - drift + _apply(turn, motion.spin_rate) + _apply(turn_rate, motion.spin)
+
+
+def _apply(matrices: Array, vectors: Array) -> Array:
+    """Products (k, i) of matrices (k, i, j) and vectors (k, j)."""
+    return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+
+
+class CurvedDerivatives(PlaneDerivatives):
+    """Derivatives of a robot's equations of motion with contacts on curved or moving ground.
+
+    Args:
+        model: simple joints only, with its gravity (see `derivatives.simple_model`).
+        joints: joint of each contact.
+        centres: centre (nc, 3) of each contact on its joint.
+        radius: radius (nc,) of each contact.
+        terrain: the ground.
+        tangents: how tangents follow its normal.
+    """
+
+    def __init__(
+        self, model: Any, joints: Sequence[int], centres: Array, radius: Array, terrain: Terrain, tangents: Tangents
+    ) -> None:
+        super().__init__(model, joints, centres, radius, np.array([0.0, 0.0, 1.0]), np.eye(3)[: 1 + tangents.count])
+        self._terrain, self._tangents = terrain, tangents
+
+    def contact_forces(self, contacts: tuple[int, ...], centres: Array, forces: Array, t: float = 0.0) -> Array:
+        """Derivative (n, n) of J^T lam by q at fixed `forces` (m,), where the joint Jacobian is up to date.
+
+        With F = n lam_n + e^T lam_t and T = -r n x F this is what `PlaneDerivatives` says for F and T held, and
+        jc . dF + w . dT, where dF = L dn, L = lam_n + De^T lam_t, dT = -r (dn x F + n x dF), dn = H dc.
+        """
+        k, radius = len(contacts), self._radius[list(contacts)]
+        ground = self._terrain.near(t, centres, radius)
+        n, turned, along = ground.normal, self._tangents.at(ground.normal), forces.reshape(k, -1)
+        force = along[:, :1] * n + np.einsum("kd,kdi->ki", along[:, 1:], turned.axes)
+        moment = -radius[:, None] * np.cross(n, force)
+        held = self._held_forces(contacts, centres, np.concatenate([force @ EPS, moment @ EPS], axis=1))
+        turn = along[:, :1, None] * np.eye(3) + np.einsum("kd,kdia->kia", along[:, 1:], turned.first)
+        twist = radius[:, None, None] * (skew(force) - skew(n) @ turn)
+        moved, spins = self._moved(contacts, centres)
+        by_place = ground.hessian @ moved
+        both = np.swapaxes(moved, 1, 2) @ (turn @ by_place) + np.swapaxes(spins, 1, 2) @ (twist @ by_place)
+        return held + both.sum(axis=0)
+
+    def _moved(self, contacts: tuple[int, ...], centres: Array) -> tuple[Array, Array]:
+        """Velocities jc (k, 3, n) of the centres and spins w (k, 3, n) along each velocity."""
+        support = self._supports[list(contacts)][:, None]
+        jacobian = self._data.J.reshape(6, self.nv)
+        return _at(jacobian, centres) * support, jacobian[3:] * support
+
+    def rows(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array, t: float = 0.0) -> Array:
+        """Derivatives (3, m, n): dz/dq, dz'/dq and dz'/dv, after `inertial` at the same v and a."""
+        radius = self._radius[list(contacts)]
+        speeds, spins = self._motion(contacts, centres, v, a)
+        motion = Motion(centres, speeds[:, 0], spins[:, 0], speeds[:, 1], spins[:, 1])
+        factors = self._factors(t, radius, motion)
+        moved, turned, by_q, by_v = self._variations(contacts, motion)
+        z, z_rate = factors
+        first = z[0] @ moved + z[1] @ by_q[0] + z[2] @ by_q[2]
+        second = z_rate[0] @ moved
+        for factor, change in zip(z_rate[1:], by_q, strict=True):
+            second = second + factor @ change
+        third = z_rate[1] @ moved + z_rate[2] @ by_v[0] + z_rate[3] @ turned + z_rate[4] @ by_v[1]
+        return np.array([first, second, third]).reshape(3, -1, self.nv)
+
+    def _variations(
+        self, contacts: tuple[int, ...], motion: Motion
+    ) -> tuple[Array, Array, tuple[Array, ...], tuple[Array, ...]]:
+        """jc, w, then d(c', c'', omega, omega')/dq and d(c'', omega')/dv, each (k, 3, n); see `derivatives`."""
+        n, data, centres = self.nv, self._data, motion.centre
+        support = self._supports[list(contacts)][:, None]
+        jacobian, by_v, by_q = data.J.reshape(6, n), data.dAdv.reshape(6, n), data.dAdq.reshape(6, n)
+        p = by_v - data.dJ.reshape(6, n)
+        moved, spins = self._moved(contacts, centres)
+
+        def turned(vectors: Array, angular: Array = jacobian[3:]) -> Array:  # angular x vectors
+            return -skew(vectors) @ angular
+
+        speed_q = (turned(motion.speed) + _at(p, centres)) * support
+        change_q = (turned(motion.change) + 2.0 * turned(motion.speed, p[3:]) + _at(by_q, centres)) * support
+        spin_q = (turned(motion.spin) + p[3:]) * support
+        spin_rate_q = (turned(motion.spin_rate) + turned(motion.spin, p[3:]) + by_q[3:]) * support
+        change_v = (2.0 * turned(motion.speed) + _at(by_v, centres)) * support
+        spin_rate_v = (turned(motion.spin) + by_v[3:]) * support
+        return moved, spins, (speed_q, change_q, spin_q, spin_rate_q), (change_v, spin_rate_v)
+
+    def _factors(self, t: float, radius: Array, motion: Motion) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Factors (k, 1 + d, 3) of d(c, c', omega) in dz, and of d(c, c', c'', omega, omega') in dz'."""
+        ground = self._terrain.near(t, motion.centre, radius)
+        third = self._terrain.third(t, motion.centre, radius)
+        n, hessian, r = ground.normal, ground.hessian, radius[:, None, None]
+        turned = self._tangents.at(n)
+        slip, slip_rate = _slip(ground, radius[:, None], motion)
+        n_rate = _normal_rate(ground, motion)
+        along = np.concatenate([np.ones((len(n), 1)), motion.speed], axis=1)  # y'
+        hessian_rate = np.einsum("kabc,kc->kab", third.distance[:, 1:, 1:], along)
+        drift, drift_rate = ground.velocity_change[:, :, 1:], np.einsum("kiab,kb->kia", third.velocity[:, :, 1:], along)
+        bend = np.einsum("kabc,kb,kc->ka", third.distance[:, 1:], along, along)
+        e, e_rate = turned.axes, np.einsum("kdia,ka->kdi", turned.first, n_rate)
+        by_slip = np.einsum("kdia,ki->kda", turned.first, slip)
+        roll, roll_rate = r * (e @ skew(n)), r * (e @ skew(n_rate) + e_rate @ skew(n))
+        by_rate = by_slip - r * (e @ skew(motion.spin))  # what stands before dn'
+        by_normal = np.einsum("kdia,ki->kda", turned.first, slip_rate)
+        by_normal += np.einsum("kdiab,kb,ki->kda", turned.second(), n_rate, slip)
+        by_normal -= r * (e @ skew(motion.spin_rate) + e_rate @ skew(motion.spin))
+        place = by_normal @ hessian + by_rate @ hessian_rate - e @ drift_rate - e_rate @ drift
+
+        def both(normal: Array, tangential: Array) -> Array:
+            return np.concatenate([normal[:, None], tangential], axis=1)
+
+        nothing = np.zeros_like(n)
+        z = (both(n_rate, by_rate @ hessian - e @ drift), both(n, e), both(nothing, roll))
+        bent = bend + np.einsum("kij,kj->ki", hessian, motion.change)
+        speed = both(2.0 * n_rate, by_rate @ hessian - e @ drift + e_rate)
+        z_rate = (both(bent, place), speed, both(n, e), both(nothing, roll_rate), both(nothing, roll))
+        return z, z_rate
+
+
+def _at(spatial: Array, centres: Array) -> Array:
+    """Linear parts (k, 3, n) at the centres (k, 3) of motions (6, n) at the origin: l + w x c."""
+    return spatial[:3] - skew(centres) @ spatial[3:]
+
+
+def axes(normal: Array, tangents: Tangents) -> Array:
+    """Rows (1 + d, 3) of a contact: the normal (3,) and its tangents."""
+    return np.vstack([normal, tangents.at(normal[None]).axes[0]])
+
+
+__all__ = [
+    "CurvedDerivatives",
+    "Held",
+    "InPlane",
+    "Level",
+    "Motion",
+    "Tangents",
+    "axes",
+    "level_axes",
+    "rows",
+    "tangents_of",
+]

@@ -1,1 +1,0 @@
-"""The contact problem in plain arrays, and the ways in which `complementarity` looks for its solution."""

@@ -1,0 +1,608 @@
+"""Grounds that are the graph of a height, z = h(t, x, y): the nearest point of the surface, and the distance from it.
+
+The nearest point p = (xi, h) of a sphere's centre c obeys c = p + phi n, with the unit normal n of the surface at p.
+With tau = (t, xi), y = (t, c), w = sqrt(1 + h_x^2 + h_y^2) and N = (-h_t, -h_x, -h_y, 1) / w the distance has the
+derivatives
+
+    phi_y = N(tau),   phi_yy = N_tau tau_y,   phi_yyy = N_tautau tau_y tau_y + N_tau tau_yy,
+
+where tau_y and tau_yy follow from the derivatives of xi = c_xy - phi n_xy. At a fixed time phi_cc is the shape operator
+S (1 + phi S)^-1 of the surface that is phi away (do Carmo 1976, section 3-3; Gilbarg and Trudinger 2001, lemma 14.16).
+
+Only near the ground is the nearest point unique. The gap of a sphere of radius r is phi - r up to the height `reach`
+above (and depth below) its place on the ground; higher up it passes over to the vertical clearance times n_z, which
+has the same zero and the same gradient there, and is smooth everywhere.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import product
+from math import inf
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import RectBivariateSpline
+
+from ...common.user_calls import Asking, real
+from ...errors import CallbackError, InputError, SimulationError, SingularError
+from ...hybrid.differences import derivative
+from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
+
+REACH = 0.4  # height above ground, in radii of curvature less that of the sphere, up to which gaps are distances
+ITERATIONS = 40  # of Newton's method for the nearest point; from within the reach it needs about five
+CONVERGED = 1e-9  # step of Newton's method after which the next would be rounding, in radii of curvature, at most 1 m
+RELATIVE = 1e-13  # step that is rounding, relative to the place
+LONGEST = 0.5  # step of Newton's method, in radii of curvature
+ASIDE = 1e-9  # slope across a plane that counts as none: a robot's plane is known to rounding
+NAMES = ("height", "gradient", "hessian")  # of the functions of a ground, by order
+CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
+
+
+class Hills(Terrain):
+    """A ground z = h(t, x, y), whose material may run along it.
+
+    Args:
+        curvature: bound of the second derivatives of the height by x and y [1/m], in the norm of matrices.
+        velocity: horizontal velocity (2,) of the ground's material [m/s]; it follows the surface up and down.
+        moving: whether the height depends on time.
+    """
+
+    def __init__(self, curvature: float, velocity: tuple[float, float] = (0.0, 0.0), moving: bool = False) -> None:
+        self._drift = np.concatenate([[1.0], finite("the velocity of the ground", velocity, (2,))])
+        self.curvature, self.moving = float(curvature), moving
+        self._last: tuple[tuple[float, bytes, bytes], _Distances] | None = None  # field and derivatives ask alike
+
+    @abstractmethod
+    def jet(self, t: float, places: Array, order: int) -> list[Array]:
+        """The height (k,) at places (k, 2), and its derivatives (k, 3), (k, 3, 3), ... by (t, x, y) up to `order`."""
+
+    @property
+    def velocity(self) -> tuple[float, float]:
+        """Horizontal velocity of the ground's material [m/s]."""
+        return float(self._drift[1]), float(self._drift[2])
+
+    def plane(self) -> None:
+        """None: it may be curved."""
+        return None
+
+    PLACES = ((0.3, 0.11, -0.23), (0.0, -0.37, 0.41), (1.7, 0.05, 0.02))  # (t, x, y) where grounds are looked at
+
+    def stays_within(self, across: Array) -> bool:
+        """Whether slopes and velocities across the plane are zero at a few places."""
+        slopes = [self.jet(t, np.array([[x, y]]), 1)[1][0, 1:] for t, x, y in self._places()]
+        return bool(np.abs(np.array([*slopes, self._drift[1:]]) @ across[:2]).max() <= ASIDE)
+
+    def _places(self) -> Sequence[tuple[float, float, float]]:
+        return self.PLACES
+
+    def heights(self, t: float, points: Array) -> Array:
+        """Heights (...,) below points (..., 2) [m]."""
+        return self.jet(t, points.reshape(-1, 2), 0)[0].reshape(points.shape[:-1])
+
+    def reach(self, radii: Array) -> Array:
+        """Heights (k,) above ground up to which gaps of spheres are distances [m]."""
+        return REACH * (1.0 / self.curvature - radii) if self.curvature > 0.0 else np.full(len(radii), inf)
+
+    def check_sphere(self, name: str, radius: float) -> None:
+        """Raise InputError where a sphere may be too large for the hollows of the ground."""
+        if radius * self.curvature >= 1.0:
+            raise InputError(
+                f"contact '{name}' has radius {radius:.4g} m, and the ground bends with a radius of"
+                f" {1.0 / self.curvature:.4g} m: the sphere could touch it in two places; make one of them smaller"
+            )
+
+    # --- distance ---------------------------------------------------------------------------------------------
+
+    def gaps(self, t: float, centres: Array, radii: Array) -> Array:
+        """Distances (k,) of spheres [m] near the ground; high above it the clearance times n_z."""
+        feet, clearance, normals = self._standing(t, centres, radii)
+        gaps = clearance * normals[:, 2]
+        height = np.abs(clearance) / self.reach(radii)
+        near = height < 2.0
+        if near.any():
+            found = self._nearest(t, centres[near], feet[near])
+            height_there, slopes = self.jet(t, found, 1)
+            distance = _along_normal(centres[near], found, height_there, slopes)
+            share = np.clip(2.0 - height[near], 0.0, 1.0)
+            share = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+            gaps[near] = share * (distance - radii[near]) + (1.0 - share) * gaps[near]
+        return gaps
+
+    def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
+        """The curvature of surfaces up to the reach above this one; None: its height depends on time.
+
+        kappa / (1 - kappa phi), with phi at most r + reach.
+        """
+        if self.moving:
+            return None
+        return Growth(0.0, 0.0, self.curvature / ((1.0 - REACH) * (1.0 - self.curvature * radii)))
+
+    def at_least(self, gaps: Array, radii: Array) -> Array:
+        """Lower bounds (k,) of distances.
+
+        Below a clearance C, next to a place of slope s, the ground rises by no more than s x + k x^2 / 2 within x. So
+        the distance d obeys C <= (1 + s) d + k d^2 / 2; with gap <= C / sqrt(1 + s^2): gap <= sqrt(2) d + k d^2 / 2.
+        """
+        if not self.curvature > 0.0:
+            return gaps / np.sqrt(2.0)
+        bend = self.curvature / (1.0 - self.curvature * radii)
+        high = np.maximum(gaps, 0.0)
+        return np.where(gaps > 0.0, 2.0 * high / (np.sqrt(2.0) + np.sqrt(2.0 + 2.0 * bend * high)), gaps)
+
+    def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array | None]:
+        """The gap of one sphere, with its gradient where the gap is the distance."""
+        centres, radii = centre[None], np.array([radius])
+        gap = self.gaps(t, centres, radii)
+        if abs(self._standing(t, centres, radii)[1][0]) > self.reach(radii)[0]:
+            return float(self.at_least(gap, radii)[0]), None
+        found = self.near(t, centres, radii)
+        return float(gap[0]), found.gradient[0]
+
+    def surface(self, t: float, points: Array) -> Surface:
+        """The ground near points."""
+        return self.near(t, points, np.zeros(len(points)))
+
+    def near(self, t: float, centres: Array, radii: Array) -> Surface:
+        """The ground near the centres of spheres.
+
+        Raises:
+            SingularError: a sphere is too far away, or too deep, for the nearest point to be unique.
+        """
+        found = self._derive(t, centres, radii, 2)
+        gradient, curvature, velocity, change = found.gradient, found.curvature, found.velocity, found.change
+        return Surface(
+            found.distance,
+            gradient[:, 1:],
+            curvature[:, 1:, 1:],
+            gradient[:, 0],
+            curvature[:, 0, 1:],
+            curvature[:, 0, 0],
+            velocity,
+            change[:, :, 0],
+            change[:, :, 1:],
+        )
+
+    def third(self, t: float, centres: Array, radii: Array) -> Third:
+        """Third derivatives of the distance near the centres of spheres that touch the ground."""
+        found = self._derive(t, centres, radii, 3)
+        assert found.third is not None
+        return found.third
+
+    # --- the nearest point ------------------------------------------------------------------------------------
+
+    def _standing(self, t: float, centres: Array, radii: Array) -> tuple[Array, Array, Array]:
+        """Where spheres let down vertically would touch: places (k, 2), vertical clearances (k,), normals (k, 3)."""
+        places = centres[:, :2].copy()
+        round_ = radii > 0.0
+        if round_.any():
+            goal, r = centres[round_, :2], radii[round_, None]
+
+            def equation(xi: Array) -> tuple[Array, Array]:
+                _, slopes, bends = self.jet(t, xi, 2)
+                normal, change = _normal_change(slopes, bends)
+                return xi + r * normal[:, :2] - goal, np.eye(2) + r[:, :, None] * change[:, :2]
+
+            places[round_] = self._newton(equation, goal)
+        height, slopes = self.jet(t, places, 1)
+        normals = _normals(slopes)
+        return places, centres[:, 2] - height - radii * normals[:, 2], normals
+
+    def _nearest(self, t: float, centres: Array, start: Array) -> Array:
+        """Places (k, 2) of the points of the surface nearest to the centres."""
+
+        def equation(xi: Array) -> tuple[Array, Array]:
+            height, slopes, bends = self.jet(t, xi, 2)
+            above, slope = height - centres[:, 2], slopes[:, 1:]
+            matrix = np.eye(2) + slope[:, :, None] * slope[:, None, :] + above[:, None, None] * bends[:, 1:, 1:]
+            return xi - centres[:, :2] + above[:, None] * slope, matrix
+
+        return self._newton(equation, start)
+
+    def _newton(self, equation: Callable[[Array], tuple[Array, Array]], start: Array) -> Array:
+        longest = LONGEST / self.curvature if self.curvature > 0.0 else inf
+        small = CONVERGED * min(longest, 1.0)
+        xi = start.copy()
+        for _ in range(ITERATIONS):
+            value, matrix = equation(xi)
+            step = -np.matmul(_inverse(matrix), value[:, :, None])[:, :, 0]
+            size = np.sqrt((step * step).sum(axis=1, keepdims=True))
+            if size.max() <= longest:
+                xi += step
+            else:
+                xi += step * np.minimum(1.0, longest / np.maximum(size, longest))
+            if size.max() <= max(small, RELATIVE * float(np.abs(xi).max())):
+                return xi
+        place = ", ".join(f"{c:.4g}" for c in xi[int(np.argmax(size))])
+        raise SingularError(
+            f"the point of the ground nearest to a contact near ({place}) m is not found; check the curvature that the"
+            " ground was given, or make its hills smoother"
+        )
+
+    def _derive(self, t: float, centres: Array, radii: Array, order: int) -> _Distances:
+        key = (t, centres.tobytes(), radii.tobytes())
+        known = self._last[1] if self._last is not None and self._last[0] == key else None
+        if known is not None and known.order >= order:
+            return known
+        if known is not None:
+            found = _Distances(self, t, centres, known.feet, order)
+        else:
+            found = _Distances(self, t, centres, self._feet(t, centres, radii), order)
+            self._demand_near(centres, radii, found)
+        self._last = key, found
+        return found
+
+    def _feet(self, t: float, centres: Array, radii: Array) -> Array:
+        """Places (k, 2) of the points of the surface nearest to spheres that touch it."""
+        start = centres[:, :2]
+        if radii.any():
+            start = start - radii[:, None] * _normals(self.jet(t, start, 1)[1])[:, :2]
+        return self._nearest(t, centres, start)
+
+    def _demand_near(self, centres: Array, radii: Array, found: _Distances) -> None:
+        """Raise SingularError where a sphere is out of reach."""
+        high = found.distance - radii
+        far = np.abs(high) > self.reach(radii)
+        if far.any():
+            k = int(np.argmax(far))
+            place = ", ".join(f"{c:.4g}" for c in centres[k])
+            raise SingularError(
+                f"a contact at ({place}) m is {abs(high[k]):.3g} m {'inside' if high[k] < 0 else 'above'} the ground,"
+                f" where only up to {float(self.reach(radii)[k]):.3g} m the nearest point of hills that bend by"
+                f" {self.curvature:.4g}/m is unique; make the contact stiffer or the hills smoother"
+            )
+
+    def _velocities(self, jet: list[Array]) -> list[Array]:
+        """Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y)."""
+        return [derivatives @ self._drift for derivatives in jet[1:]]
+
+
+class _Distances:
+    """The distances of some points from a surface, with their derivatives by (t, x, y, z)."""
+
+    def __init__(self, ground: Hills, t: float, centres: Array, feet: Array, order: int) -> None:
+        self.feet, self.order = feet, order
+        jet = ground.jet(t, feet, order)
+        n, n1, n2 = _normal_jet(jet)
+        self.distance = _along_normal(centres, feet, jet[0], jet[1])
+        self.gradient = n
+        k = len(feet)
+        along = np.zeros((k, 3, 4))  # tau_y
+        along[:, 0, 0] = 1.0
+        phi = self.distance[:, None, None]
+        matrix = np.eye(2) + phi * n1[:, 1:3, 1:]
+        right = np.eye(4)[1:3] - n[:, 1:3, None] * n[:, None, :]
+        right[:, :, 0] -= phi[:, :, 0] * n1[:, 1:3, 0]
+        along[:, 1:] = _inverse(matrix) @ right
+        self.curvature = n1 @ along
+        drift = ground._velocities(jet)
+        self.velocity = np.concatenate([np.tile(ground._drift[1:], (k, 1)), drift[0][:, None]], axis=1)
+        self.change = np.zeros((k, 3, 4))
+        self.change[:, 2] = np.einsum("ka,kay->ky", drift[1], along)
+        self.third: Third | None = None
+        if order > 2:
+            self.third = self._third(n, n1, n2, along, matrix, drift)
+
+    def _third(self, n: Array, n1: Array, n2: Array, along: Array, matrix: Array, drift: list[Array]) -> Third:
+        k = len(n)
+        bent = np.einsum("kiab,kay,kbz->kiyz", n2, along, along)  # N_tautau tau_y tau_y
+        turn = self.curvature  # N_y
+        phi = self.distance[:, None, None, None]
+        cross = n[:, None, :, None] * turn[:, 1:3, None, :]  # phi_y n_y
+        right = -(n[:, 1:3, None, None] * turn[:, None] + cross + np.swapaxes(cross, 2, 3) + phi * bent[:, 1:3])
+        bends = (_inverse(matrix) @ right.reshape(k, 2, 16)).reshape(k, 2, 4, 4)
+        distance = bent + np.einsum("kia,kayz->kiyz", n1[:, :, 1:], bends)
+        velocity = np.zeros((k, 3, 4, 4))
+        velocity[:, 2] = np.einsum("kab,kay,kbz->kyz", drift[2], along, along)
+        velocity[:, 2] += np.einsum("ka,kayz->kyz", drift[1][:, 1:], bends)
+        return Third(distance, velocity)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Inverses of small matrices (k, 2, 2)."""
+    a, b, c, d = matrix.reshape(-1, 4).T
+    determinant = a * d - b * c
+    if not np.all(determinant > 0.0):
+        raise SingularError("the point of the ground nearest to a contact is not unique; make the ground smoother")
+    return (np.array([d, -b, -c, a]) / determinant).T.reshape(-1, 2, 2)
+
+
+def _normals(slopes: Array) -> Array:
+    """Unit normals (k, 3) from derivatives (k, 3) of the height by (t, x, y)."""
+    normals = -slopes
+    out = np.concatenate([normals[:, 1:], np.ones((len(slopes), 1))], axis=1)
+    return out / np.sqrt((out**2).sum(axis=1, keepdims=True))
+
+
+def _along_normal(centres: Array, feet: Array, height: Array, slopes: Array) -> Array:
+    """Distances (k,) of centres along the normals at their feet."""
+    arms = np.concatenate([centres[:, :2] - feet, (centres[:, 2] - height)[:, None]], axis=1)
+    return np.einsum("ki,ki->k", arms, _normals(slopes))
+
+
+def _normal_change(slopes: Array, bends: Array) -> tuple[Array, Array]:
+    """Unit normals (k, 3) and their derivatives (k, 3, 2) by x and y."""
+    normals, slope = _normals(slopes), slopes[:, 1:]
+    across = np.zeros((len(slopes), 3, 2))
+    across[:, :2] = -bends[:, 1:, 1:]
+    scale = normals[:, 2, None]
+    turn = np.einsum("ki,kij->kj", slope, bends[:, 1:, 1:]) * scale**2
+    return normals, across * scale[:, :, None] - normals[:, :, None] * turn[:, None, :]
+
+
+def _normal_jet(jet: list[Array]) -> tuple[Array, Array, Array]:
+    """N (k, 4) and its first and second derivatives (k, 4, 3), (k, 4, 3, 3) by (t, x, y); the last needs h_xxx."""
+    k, slope, bend = len(jet[0]), jet[1], jet[2]
+    g = np.concatenate([-slope, np.ones((k, 1))], axis=1)
+    g1 = np.concatenate([-bend, np.zeros((k, 1, 3))], axis=1)
+    size = 1.0 + (slope[:, 1:] ** 2).sum(axis=1)
+    size1 = 2.0 * np.einsum("ki,kia->ka", slope[:, 1:], bend[:, 1:])
+    u = size**-0.5
+    u1 = -0.5 * (u**3)[:, None] * size1
+    n, n1 = g * u[:, None], g1 * u[:, None, None] + g[:, :, None] * u1[:, None]
+    if len(jet) < 4:
+        return n, n1, np.zeros((k, 4, 3, 3))
+    third = jet[3]
+    size2 = 2.0 * np.einsum("kia,kib->kab", bend[:, 1:], bend[:, 1:])
+    size2 += 2.0 * np.einsum("ki,kiab->kab", slope[:, 1:], third[:, 1:])
+    u2 = 0.75 * (u**5)[:, None, None] * size1[:, :, None] * size1[:, None] - 0.5 * (u**3)[:, None, None] * size2
+    g2 = np.concatenate([-third, np.zeros((k, 1, 3, 3))], axis=1)
+    cross = g1[:, :, :, None] * u1[:, None, None]
+    n2 = g2 * u[:, None, None, None] + cross + np.swapaxes(cross, 2, 3) + g[:, :, None, None] * u2[:, None]
+    return n, n1, n2
+
+
+# --- grounds ----------------------------------------------------------------------------------------------------
+
+
+class Sinusoid(Hills):
+    """Hills h = a1 sin(a2 x) cos(a3 y) [m].
+
+    Args:
+        a1: height of the hills [m].
+        a2, a3: wave numbers along x and y [rad/m].
+        velocity: horizontal velocity (2,) of the ground's material [m/s].
+    """
+
+    def __init__(self, a1: float, a2: float, a3: float, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
+        self.a1, self.a2, self.a3 = (
+            float(finite(f"{name} of the sinusoid", value)) for name, value in (("a1", a1), ("a2", a2), ("a3", a3))
+        )
+        super().__init__(abs(self.a1) * max(self.a2**2, self.a3**2), velocity)
+
+    def jet(self, t: float, places: Array, order: int) -> list[Array]:
+        """Products of derivatives of the sine and of the cosine."""
+        x, y = self.a2 * places[:, 0], self.a3 * places[:, 1]
+        (s, c), (p, q) = (np.sin(x), np.cos(x)), (np.cos(y), -np.sin(y))
+        along = [self.a1 * s, self.a1 * self.a2 * c, -self.a1 * self.a2**2 * s, -self.a1 * self.a2**3 * c]
+        across = [p, self.a3 * q, -(self.a3**2) * p, -(self.a3**3) * q]
+        return static_jet(lambda i, j: along[i] * across[j], len(x), order)
+
+    def parameters(self) -> dict[str, float]:
+        """a1 [m], a2 and a3 [rad/m]."""
+        return {"a1": self.a1, "a2": self.a2, "a3": self.a3}
+
+    def with_parameter(self, name: str, value: float) -> Sinusoid:
+        """Hills with one number changed."""
+        if name not in self.parameters():
+            raise unknown_parameter(self, name)
+        return Sinusoid(**(self.parameters() | {name: value}), velocity=self.velocity)
+
+
+class HeightField(Hills):
+    """Heights on a grid, joined by a bicubic spline: C2 within the grid, not defined outside.
+
+    Args:
+        x: places (nx,) of the grid along x, growing, at least four [m].
+        y: places (ny,) along y [m].
+        heights: heights (nx, ny) [m].
+        velocity: horizontal velocity (2,) of the ground's material [m/s].
+
+    Raises:
+        InputError: the grid does not grow, is too small, does not fit the heights, or holds NaN.
+    """
+
+    FINER = 4  # samples of the curvature within a cell, along each side
+    FEWEST = 4  # places along each side that a cubic spline needs
+
+    def __init__(self, x: Any, y: Any, heights: Any, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
+        self.x, self.y = self._grid("x", x), self._grid("y", y)
+        self.field = finite("heights of the height field", heights, (len(self.x), len(self.y)))
+        self._cells = self._coefficients()
+        self._low = np.array([self.x[0], self.y[0]])
+        self._high = np.array([self.x[-1], self.y[-1]])
+        super().__init__(self._largest_curvature(), velocity)
+
+    def _grid(self, name: str, values: Any) -> Array:
+        places = np.array(values, dtype=float)
+        if places.ndim != 1 or len(places) < self.FEWEST or not np.all(np.diff(places) > 0.0):
+            raise InputError(f"{name} of the height field must be at least {self.FEWEST} growing numbers")
+        return places
+
+    def _places(self) -> Sequence[tuple[float, float, float]]:
+        return [(0.0, float(x), float(y)) for x in self.x for y in self.y]
+
+    def _coefficients(self) -> Array:
+        """Coefficients (nx - 1, ny - 1, 4, 4) of powers of the way from the lower corner of each cell."""
+        spline = RectBivariateSpline(self.x, self.y, self.field)
+        corners = np.array([[spline(self.x, self.y, dx=i, dy=j) for j in range(3)] for i in range(3)])
+        along = np.diff(corners[2:], axis=2) / np.diff(self.x)[:, None]  # the second derivative is linear in a cell
+        all_x = np.concatenate([corners[:, :, :-1], along])
+        across = np.diff(all_x[:, 2:], axis=3) / np.diff(self.y)
+        both = np.concatenate([all_x[:, :, :, :-1], across], axis=1)
+        factorials = np.array([1.0, 1.0, 2.0, 6.0])
+        return np.moveaxis(both, (0, 1), (2, 3)) / np.outer(factorials, factorials)
+
+    def _largest_curvature(self) -> float:
+        """Largest norm of the second derivatives, by samples within each cell."""
+        fine = (
+            np.interp(np.linspace(0, len(g) - 1, self.FINER * (len(g) - 1) + 1), np.arange(len(g)), g)
+            for g in (self.x, self.y)
+        )
+        places = np.stack(np.meshgrid(*fine), axis=-1).reshape(-1, 2)
+        bends = self.jet(0.0, places, 2)[2]
+        return float(np.abs(np.linalg.eigvalsh(bends[:, 1:, 1:])).max())
+
+    def heights(self, t: float, points: Array) -> Array:
+        """Heights (...,) below points (..., 2), to draw them: beyond the grid those of its edge."""
+        return super().heights(t, np.clip(points, self._low, self._high))
+
+    def jet(self, t: float, places: Array, order: int) -> list[Array]:
+        """Derivatives of the spline.
+
+        Raises:
+            SimulationError: a place lies outside the grid.
+        """
+        outside = np.any((places < self._low) | (places > self._high), axis=1)
+        if outside.any():
+            here = ", ".join(f"{c:.4g}" for c in places[int(np.argmax(outside))])
+            low, high = (
+                " to ".join(f"{c:.4g}" for c in ends) for ends in ((self.x[0], self.x[-1]), (self.y[0], self.y[-1]))
+            )
+            raise SimulationError(
+                f"a contact is at ({here}) m, outside of the height field, which covers x = {low} m and y = {high} m;"
+                " give a larger field or a shorter run"
+            )
+        cell = [
+            np.clip(np.searchsorted(g, places[:, k], "right") - 1, 0, len(g) - 2)
+            for k, g in enumerate((self.x, self.y))
+        ]
+        along, across = (_powers(places[:, k] - g[cell[k]]) for k, g in enumerate((self.x, self.y)))
+        chosen = self._cells[cell[0], cell[1]]
+        return static_jet(lambda i, j: np.einsum("kab,ka,kb->k", chosen, along[i], across[j]), len(places), order)
+
+
+class Function(Hills):
+    """A ground by a function of yours.
+
+    Args:
+        height: (t, x, y) -> h [m], of plain numbers.
+        gradient: (t, x, y) -> its derivatives (2,) by (x, y), or (3,) by (t, x, y); differenced where not given.
+        hessian: (t, x, y) -> second derivatives (2, 2) by (x, y), or (3, 3) by (t, x, y); differenced where not given.
+        curvature: bound of the second derivatives by x and y [1/m]: near the ground, within a fraction of
+            1 / curvature, distances are those from the nearest point.
+        velocity: horizontal velocity (2,) of the ground's material [m/s]; vertically it moves with the surface.
+        moving: whether the height depends on time.
+
+    Differences take steps of 1e-3 to 1e-2 m (or s) and leave some 1e-10 of the height's own length scale; give the
+    gradient for 1e-12, and the Hessian for more.
+
+    Raises:
+        InputError: a derivative is not that of the height, or a height that is said to be at rest moves.
+    """
+
+    STEPS = (1e-3, 3e-3, 1e-2)  # of differences of differences [m, s]: the more often, the longer
+    AGREES = 1e-5  # of a derivative given and differenced, relative to one and to its size
+
+    def __init__(
+        self,
+        height: Callable[[float, float, float], float],
+        gradient: Callable[[float, float, float], Any] | None = None,
+        hessian: Callable[[float, float, float], Any] | None = None,
+        curvature: float = CURVATURE,
+        velocity: tuple[float, float] = (0.0, 0.0),
+        moving: bool = False,
+    ) -> None:
+        if not curvature > 0.0:
+            raise InputError(f"curvature is {curvature}; give a positive bound of the second derivatives [1/m]")
+        super().__init__(curvature, velocity, moving)
+        self.height, self._given = height, [height, gradient, hessian]
+        if gradient is None:
+            self._given[2] = None
+        self._check()
+
+    def jet(self, t: float, places: Array, order: int) -> list[Array]:
+        """The function and its derivatives, place by place."""
+        rows = [[self._at(k, (t, float(x), float(y))) for x, y in places] for k in range(order + 1)]
+        return [np.array(row, dtype=float).reshape(len(places), *(3,) * k) for k, row in enumerate(rows)]
+
+    def _at(self, order: int, place: tuple[float, ...], level: int = 0) -> Array:
+        """Derivatives of one order at (t, x, y): given, or differences of those of one order less."""
+        if order < len(self._given) and (function := self._given[order]) is not None:
+            with Asking("the function", NAMES[order], place[0]):
+                values = function(*place)
+            return self._full(values, order, place[0])
+        columns = []
+        depth = sum(self._given[k] is None for k in range(min(order, 3))) + max(order - 3, 0)
+        step = self.STEPS[min(depth, len(self.STEPS) - 1)]
+        for axis in range(3):
+            if axis == 0 and not self.moving:
+                columns.append(np.zeros((3,) * (order - 1)))
+                continue
+
+            def at(h: float, k: int = axis) -> Array:
+                moved = list(place)
+                moved[k] += h
+                return self._at(order - 1, tuple(moved))
+
+            columns.append(derivative(at, step))
+        return np.stack(columns, axis=-1)
+
+    def _full(self, values: Any, order: int, t: float) -> Array:
+        """Derivatives by (t, x, y) of what was given by (x, y) or by (t, x, y)."""
+        name = NAMES[order]
+        with Asking("the function", name, t):
+            array = real(values)
+        if array.shape == (2,) * order and order and not self.moving:
+            full = np.zeros((3,) * order)
+            full[(slice(1, None),) * order] = array
+            array = full
+        if array.shape != (3,) * order:
+            wanted = "(t, x, y)" if self.moving else "(x, y) or (t, x, y)"
+            raise CallbackError(
+                f"the {name} of the ground returns shape {array.shape} at t = {t:.6g} s; return derivatives by {wanted}"
+            )
+        if not np.isfinite(array).all():
+            raise CallbackError(
+                f"the {name} of the ground returns nan or infinity at t = {t:.6g} s; return finite numbers"
+            )
+        return array
+
+    def _check(self) -> None:
+        """Raise InputError where what is given contradicts the height."""
+        for place in self.PLACES:
+            if not self.moving and self._at(0, place) != self._at(0, (place[0] + 1.0, *place[1:])):
+                raise InputError("the height of the ground depends on time; say moving=True")
+            for order, name in ((1, "gradient"), (2, "hessian")):
+                if self._given[order] is None:
+                    continue
+                own, self._given[order] = self._given[order], None
+                differenced = self._at(order, place)
+                self._given[order] = own
+                error = np.abs(self._at(order, place) - differenced).max()
+                if error > self.AGREES * max(1.0, float(np.abs(differenced).max())):
+                    raise InputError(
+                        f"the {name} of the ground is off by {error:.3g} at (t, x, y) = {place} from differences of the"
+                        " order below; mend it or leave it out"
+                    )
+
+
+def _powers(way: Array) -> list[Array]:
+    """1, u, u^2, u^3 (k, 4) of ways u (k,), and their first three derivatives."""
+    powers = [np.vander(way, 4, increasing=True)]
+    for _ in range(3):
+        last = powers[-1]
+        powers.append(np.column_stack([np.zeros(len(way)), last[:, :3] * [1.0, 2.0, 3.0]]))
+    return powers
+
+
+def static_jet(derivative_at: Callable[[int, int], Array], k: int, order: int) -> list[Array]:
+    """Derivatives by (t, x, y) up to an order of a height at rest, from (i, j) -> d^(i+j) h / dx^i dy^j (k,)."""
+    jet = [derivative_at(0, 0)]
+    for n in range(1, order + 1):
+        block = np.zeros((k, *(3,) * n))
+        for j in range(n + 1):
+            value = derivative_at(n - j, j)
+            for axes in _orders(n, j):
+                where: tuple[Any, ...] = (slice(None), *axes)
+                block[where] = value
+        jet.append(block)
+    return jet
+
+
+@cache
+def _orders(n: int, j: int) -> list[tuple[int, ...]]:
+    """All index tuples of n derivatives of which j are by y (2) and the others by x (1)."""
+    return [axes for axes in product((1, 2), repeat=n) if axes.count(2) == j]

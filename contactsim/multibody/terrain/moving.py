@@ -1,0 +1,244 @@
+"""Ground that moves as a whole: a paddle, a shaker, a lift."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...hybrid.differences import derivative
+from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
+
+STEP = 1e-3  # of the differences of a motion that comes without derivatives [s]
+AGREES = 1e-5  # of a rate given and differenced, relative to one and to its size
+SAMPLES = 5  # of the motion within a step
+INSTANTS = (0.0, 0.37, 1.9)  # when they are compared [s]
+
+
+class Motion(ABC):
+    """Where a ground is: its displacement with three derivatives."""
+
+    @abstractmethod
+    def at(self, t: float) -> Array:
+        """Displacement, velocity, acceleration and jerk (4, 3) [m, s]."""
+
+    def parameters(self) -> dict[str, float]:
+        """Numbers of the motion by name."""
+        return {}
+
+    def with_parameter(self, name: str, value: float) -> Motion:
+        """A copy with one number changed; `name` is one of `parameters`."""
+        raise InputError(f"the motion of the ground has no parameter '{name}'; it has none")
+
+
+@dataclass(frozen=True)
+class Oscillation(Motion):
+    """A harmonic motion, amplitude sin(2 pi frequency t + phase).
+
+    Attributes:
+        amplitude: (3,) [m].
+        frequency: [Hz].
+        phase: [rad].
+    """
+
+    amplitude: tuple[float, float, float]
+    frequency: float
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        finite("the amplitude of the ground", self.amplitude, (3,))
+        finite("the phase of the ground", self.phase)
+        if not finite("the frequency of the ground", self.frequency) > 0.0:
+            raise InputError(f"the frequency of the ground is {self.frequency}; give a positive number in Hz")
+
+    def at(self, t: float) -> Array:
+        """Displacement, velocity, acceleration and jerk (4, 3)."""
+        w = 2.0 * np.pi * self.frequency
+        s, c = np.sin(w * t + self.phase), np.cos(w * t + self.phase)
+        return np.outer([s, w * c, -(w**2) * s, -(w**3) * c], self.amplitude)
+
+    def parameters(self) -> dict[str, float]:
+        """amplitude_x, amplitude_y, amplitude_z [m], frequency [Hz], phase [rad]."""
+        along = {f"amplitude_{axis}": float(a) for axis, a in zip("xyz", self.amplitude, strict=True)}
+        return along | {"frequency": self.frequency, "phase": self.phase}
+
+    def with_parameter(self, name: str, value: float) -> Oscillation:
+        """A motion with one number changed."""
+        if not name.startswith("amplitude_"):
+            return replace(self, frequency=value) if name == "frequency" else replace(self, phase=value)
+        x, y, z = (value if name == f"amplitude_{axis}" else a for axis, a in zip("xyz", self.amplitude, strict=True))
+        return replace(self, amplitude=(x, y, z))
+
+
+class Given(Motion):
+    """A displacement by a function of yours; rates that are not given are differenced (steps of 1 ms)."""
+
+    def __init__(self, *functions: Callable[[float], Any] | None) -> None:
+        self.functions = functions
+        for k in (1, 2):
+            if functions[k] is None:
+                continue
+            for t in INSTANTS:
+                rate, differenced = self._at(k, t), derivative(lambda h, s=t, n=k: self._at(n - 1, s + h), STEP)  # type: ignore[misc]
+                if np.abs(rate - differenced).max() > AGREES * max(1.0, float(np.abs(differenced).max())):
+                    name = ("velocity", "acceleration")[k - 1]
+                    raise InputError(
+                        f"the {name} of the ground at t = {t} s is {rate}, and {differenced} by differences"
+                    )
+
+    def at(self, t: float) -> Array:
+        """Displacement, velocity, acceleration and jerk (4, 3)."""
+        return np.array([self._at(k, t) for k in range(4)])
+
+    def _at(self, order: int, t: float) -> Array:
+        function = self.functions[order] if order < len(self.functions) else None
+        if function is None:
+            return np.asarray(derivative(lambda h: self._at(order - 1, t + h), STEP))
+        value = np.asarray(function(t), dtype=float)
+        return finite("the motion of the ground", np.array([0.0, 0.0, value]) if value.ndim == 0 else value, (3,))
+
+
+class Moving(Terrain):
+    """A ground that moves as a whole: phi(t, c) = phi_0(t, c - r(t)), and its material moves along with r'.
+
+    Args:
+        ground: the ground as it is where r = 0.
+        motion: an `Oscillation`, or t -> displacement r (3,) or, upwards, z [m].
+        velocity, acceleration: t -> its rates, for a function; differenced where not given, else compared with that.
+
+    Raises:
+        InputError: the motion is none, or its rates contradict it.
+    """
+
+    moving = True
+
+    def __init__(
+        self,
+        ground: Terrain,
+        motion: Motion | Callable[[float], Any],
+        velocity: Callable[[float], Any] | None = None,
+        acceleration: Callable[[float], Any] | None = None,
+    ) -> None:
+        if not isinstance(ground, Terrain):
+            raise InputError(f"the ground that moves is a {type(ground).__name__}; give a Terrain such as Flat()")
+        if not isinstance(motion, Motion) and not callable(motion):
+            raise InputError(f"the motion of the ground is a {type(motion).__name__}; give a function of time")
+        self.ground = ground
+        self.motion = motion if isinstance(motion, Motion) else Given(motion, velocity, acceleration)
+
+    def plane(self) -> None:
+        """None: it moves."""
+        return None
+
+    def constant_normal(self) -> Array | None:
+        """That of the ground, which does not turn."""
+        return self.ground.constant_normal()
+
+    def stays_within(self, across: Array) -> bool:
+        """As the ground itself does."""
+        return self.ground.stays_within(across)
+
+    def gaps(self, t: float, centres: Array, radii: Array) -> Array:
+        """Distances (k,) from the ground where it is."""
+        return self.ground.gaps(t, centres - self.motion.at(t)[0], radii)
+
+    def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
+        """That of the ground, and that of its motion: between samples of it, as its next derivative there leads on."""
+        there = self.ground.growth(t, duration, radii)
+        if there is None:
+            return None
+        spacing = duration / (SAMPLES - 1)
+        motion = np.array([self.motion.at(float(s)) for s in np.linspace(t, t + duration, SAMPLES)])
+        _, speed, change, jerk = np.linalg.norm(motion, axis=2).max(axis=0)
+        change += spacing * jerk
+        speed += spacing * change
+        return Growth(there.speed + speed, there.acceleration + change, there.curvature)
+
+    def at_least(self, gaps: Array, radii: Array) -> Array:
+        """As of the ground itself."""
+        return self.ground.at_least(gaps, radii)
+
+    def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array | None]:
+        """That of the ground where it is; a fixed point moves by -r' against it."""
+        place, speed, _, _ = self.motion.at(t)
+        gap, gradient = self.ground.approach(t, centre - place, radius)
+        if gradient is not None:
+            gradient = gradient - np.array([gradient[1:] @ speed, 0.0, 0.0, 0.0])
+        return gap, gradient
+
+    def surface(self, t: float, points: Array) -> Surface:
+        """The ground near points (k, 3)."""
+        return self._moved(t, partial(self.ground.surface, t, points - self.motion.at(t)[0]))
+
+    def near(self, t: float, centres: Array, radii: Array) -> Surface:
+        """The ground near the centres of spheres."""
+        return self._moved(t, partial(self.ground.near, t, centres - self.motion.at(t)[0], radii))
+
+    def _moved(self, t: float, make: Callable[[], Surface]) -> Surface:
+        """Chain rule along (t, c - r): a fixed point moves by -r' against the ground."""
+        _, speed, change, _ = self.motion.at(t)
+        there = make()
+        along, hessian = there.normal_rate - there.hessian @ speed, there.hessian
+        rate = there.distance_rate - there.normal @ speed
+        acceleration = there.distance_acceleration - 2.0 * there.normal_rate @ speed
+        acceleration += np.einsum("i,kij,j->k", speed, hessian, speed) - there.normal @ change
+        drift = there.acceleration + change
+        if there.velocity_gradient is not None:
+            drift = drift - there.velocity_gradient @ speed
+        return replace(
+            there,
+            distance_rate=rate,
+            normal_rate=along,
+            distance_acceleration=acceleration,
+            velocity=there.velocity + speed,
+            acceleration=drift,
+        )
+
+    def third(self, t: float, centres: Array, radii: Array) -> Third:
+        """Third derivatives by the chain rule: with y_0 = (t, c - r), J = dy_0/dy, and y_0,tt = (0, -r'')."""
+        place, speed, change, jerk = self.motion.at(t)
+        there = self.ground.near(t, centres - place, radii)
+        third, velocity = self.ground.third(t, centres - place, radii)
+        j = np.eye(4)
+        j[1:, 0] = -speed
+        distance = np.einsum("kabc,ax,by,cz->kxyz", third, j, j, j)
+        bend = np.zeros((4, 4, 4))
+        bend[1:, 0, 0] = -change
+        mixed = np.einsum("kab,axy,bz->kxyz", there.curvature, bend, j)
+        distance += mixed + np.moveaxis(mixed, 3, 1) + np.moveaxis(mixed, 3, 2)
+        distance[:, 0, 0, 0] -= there.normal @ jerk
+        moved = np.einsum("kiab,ax,by->kixy", velocity, j, j)
+        moved += np.einsum("kia,axy->kixy", there.velocity_change, bend)
+        moved[:, :, 0, 0] += jerk
+        return Third(distance, moved)
+
+    def check_sphere(self, name: str, radius: float) -> None:
+        """As the ground itself does."""
+        self.ground.check_sphere(name, radius)
+
+    def heights(self, t: float, points: Array) -> Array | None:
+        """Heights (...,) of the ground where it is."""
+        place = self.motion.at(t)[0]
+        below = self.ground.heights(t, points - place[:2])
+        return None if below is None else below + place[2]
+
+    def displacement(self, t: float) -> Array:
+        """That of the motion, and that of the ground."""
+        return self.motion.at(t)[0] + self.ground.displacement(t)
+
+    def parameters(self) -> dict[str, float]:
+        """Those of the ground, and those of the motion."""
+        return self.ground.parameters() | self.motion.parameters()
+
+    def with_parameter(self, name: str, value: float) -> Moving:
+        """A copy with a number of the ground or of the motion changed."""
+        if name in self.motion.parameters():
+            return Moving(self.ground, self.motion.with_parameter(name, value))
+        if name not in self.ground.parameters():
+            raise unknown_parameter(self, name)
+        return Moving(self.ground.with_parameter(name, value), self.motion)

@@ -1,0 +1,1 @@
+"""Pictures of runs and live sessions; the viewers themselves are plugins."""

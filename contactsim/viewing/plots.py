@@ -1,0 +1,367 @@
+"""Figures of a run and of its linearization, drawn with matplotlib, which is loaded when the first one is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..derivatives.variational import ArcVariation
+from ..errors import InputError, NonDifferentiableError
+from ..multibody import is_contact_system
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..derivatives.linearize import Linearization
+    from ..hybrid.trajectory import Arc, Trajectory
+
+MODE_COLOURS = {"open": "#e4e7ec", "stick": "#12b76a", "slip": "#f79009", "closed": "#12b76a"}
+INK, SOFT, BLUE, RED, VIOLET = "#344054", "#98a2b3", "#3b6fe0", "#e5484d", "#7a3ff2"
+SAMPLES = 600  # of a curve over the whole run, about
+STEPS = 80  # of the norm of D x(t) / D x(0) over the whole run, about
+WIDTH, LINE, ROW = 8.0, 1.7, 0.26  # inches: a figure, a panel of curves, a row of modes
+STEADY = 0.01  # share of an energy below which its change is not made to fill the panel
+MOST_ROWS = 24  # charts that have a row of their own
+MOST_LINES = 200  # events that are marked by a line in every panel
+
+
+def plot_trajectory(trajectory: Trajectory, kinds: str | Sequence[str] | None = None) -> Figure:
+    """Draw a run over time, one panel for each kind of curve, with its events as vertical lines.
+
+    Kinds: "modes", the gait diagram of contacts (or the charts of a model); "gaps" [m]; "forces", sizes [N];
+    "impulses", sizes [N s]; "energy" [J]; "states", of a system without contacts.
+
+    Args:
+        trajectory: the run.
+        kinds: which panels, in this order; None: all there are.
+
+    Raises:
+        InputError: matplotlib is not installed, or the run has no such panel.
+    """
+    plt = _pyplot()
+    panels = {name: panel for name, panel in PANELS.items() if panel.there(trajectory)}
+    chosen = list(panels) if kinds is None else [kinds] if isinstance(kinds, str) else list(kinds)
+    for kind in chosen:
+        if kind not in panels:
+            raise InputError(f"this run has no panel '{kind}' to plot; choose of {', '.join(panels)}")
+    heights = [panels[kind].height(trajectory) for kind in chosen]
+    figure, rows = plt.subplots(
+        len(chosen),
+        1,
+        figsize=(WIDTH, sum(heights) + 0.6),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+        gridspec_kw={"height_ratios": heights},
+    )
+    for axes, kind in zip(rows[:, 0], chosen, strict=True):
+        panels[kind].draw(axes, trajectory)
+        _finish(axes, trajectory)
+    rows[-1, 0].set_xlabel("time [s]")
+    rows[-1, 0].set_xlim(trajectory.arcs[0].t0, trajectory.arcs[-1].t1)
+    return figure
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise InputError("figures need matplotlib; install it with: pip install 'contactsim[plot]'") from None
+    return plt
+
+
+def _finish(axes: Axes, trajectory: Trajectory) -> None:
+    """Events as thin lines behind the curves, and a plain frame."""
+    if len(trajectory.events) <= MOST_LINES:
+        for event in trajectory.events:
+            axes.axvline(event.time, color=SOFT, lw=0.5, alpha=0.5, zorder=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+# --- panels -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One kind of curve: whether a run has it, how it is drawn, and how high it is in inches."""
+
+    there: Callable[[Trajectory], bool]
+    draw: Callable[[Axes, Trajectory], None]
+    height: Callable[[Trajectory], float] = lambda trajectory: LINE
+
+
+def _has_contacts(trajectory: Trajectory) -> bool:
+    system = trajectory.system
+    return is_contact_system(system) and bool(system.mechanism.names)
+
+
+def _names(trajectory: Trajectory) -> tuple[str, ...]:
+    return tuple(trajectory.system.mechanism.names)  # type: ignore[attr-defined]
+
+
+def _charts(trajectory: Trajectory) -> list[str]:
+    return list(dict.fromkeys(str(arc.mode) for arc in trajectory.arcs))
+
+
+def _draw_modes(axes: Axes, trajectory: Trajectory) -> None:
+    """The gait diagram: a bar for each contact, coloured by its mode; for a model a row for each chart."""
+    (_draw_gait if _has_contacts(trajectory) else _draw_charts)(axes, trajectory)
+
+
+def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
+    names = _names(trajectory)
+    words = [{n: m.value for n, m in arc.system.named_modes(arc.mode).items()} for arc in trajectory.arcs]  # type: ignore[attr-defined]
+    for row, name in enumerate(names):
+        for word, arcs in groupby(zip(words, trajectory.arcs, strict=True), key=lambda pair, n=name: pair[0][n]):  # type: ignore[misc]
+            held = [arc for _, arc in arcs]
+            _bar(axes, row, held[0].t0, held[-1].t1, MODE_COLOURS.get(word, BLUE))
+    _rows(axes, names)
+    seen = {word for row in words for word in row.values()}
+    handles = [_patch(colour, word) for word, colour in MODE_COLOURS.items() if word in seen]
+    axes.legend(handles=handles, ncol=max(len(handles), 1), loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
+
+
+def _bar(axes: Axes, row: int, start: float, end: float, colour: str) -> None:
+    axes.broken_barh([(start, end - start)], (row - 0.38, 0.76), color=colour, lw=0)
+
+
+def _draw_charts(axes: Axes, trajectory: Trajectory) -> None:
+    charts = _charts(trajectory)
+    many = len(charts) > MOST_ROWS
+    for arc in trajectory.arcs:
+        row = charts.index(str(arc.mode))
+        _bar(axes, row, arc.t0, arc.t1, BLUE)
+    _rows(axes, [] if many else charts)
+    if many:
+        axes.set(ylim=(len(charts) - 0.4, -0.6), ylabel="number of the chart")
+
+
+def _rows(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _patch(colour: str, word: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(color=colour, label=word)
+
+
+def _mode_height(trajectory: Trajectory) -> float:
+    rows = len(_names(trajectory)) if _has_contacts(trajectory) else min(len(_charts(trajectory)), MOST_ROWS)
+    return max(rows, 2) * ROW + 0.35
+
+
+def _along(trajectory: Trajectory, value: Callable[[Arc, float], Array]) -> tuple[Array, Array]:
+    """Times (n,) and values (n, k) along all arcs, with a gap of NaN between them."""
+    total = trajectory.arcs[-1].t1 - trajectory.arcs[0].t0
+    times: list[float] = []
+    rows: list[Array] = []
+    for arc in trajectory.arcs:
+        if arc.t1 <= arc.t0:
+            continue
+        for t in np.linspace(arc.t0, arc.t1, max(5, round(SAMPLES * (arc.t1 - arc.t0) / total))).tolist():
+            times.append(t)
+            rows.append(np.atleast_1d(value(arc, t)))
+        times.append(arc.t1)
+        rows.append(np.full(len(rows[-1]), np.nan))
+    width = max(len(row) for row in rows)
+    return np.array(times), np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows])
+
+
+def _curves(axes: Axes, times: Array, values: Array, names: Sequence[str], label: str) -> None:
+    for name, column in zip(names, values.T, strict=False):
+        axes.plot(times, column, lw=1.1, label=name)
+    axes.set_ylabel(label)
+    if 1 < len(names) <= MOST_ROWS:
+        _legend(axes, len(names))
+
+
+def _legend(axes: Axes, count: int) -> None:
+    """Names beside a panel."""
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.05), "borderaxespad": 0.2}
+    axes.legend(fontsize="x-small", ncol=1 + count // 9, frameon=False, handlelength=1.2, **beside)
+
+
+def _draw_gaps(axes: Axes, trajectory: Trajectory) -> None:
+    def gaps(arc: Arc, t: float) -> Array:
+        system: Any = arc.system
+        return np.asarray(system.mechanism.gaps(t, system.q(arc(t))))
+
+    _curves(axes, *_along(trajectory, gaps), _names(trajectory), "gap [m]")
+
+
+def _draw_forces(axes: Axes, trajectory: Trajectory) -> None:
+    def sizes(arc: Arc, t: float) -> Array:
+        found = arc.system.forces(t, arc(t), arc.mode) or {}
+        return np.array([np.linalg.norm(force) for force in found.values()])
+
+    _curves(axes, *_along(trajectory, sizes), _names(trajectory), "force [N]")
+
+
+def _impulses(trajectory: Trajectory) -> dict[str, list[tuple[float, float]]]:
+    """{contact: (time, size of the impulse)}."""
+    out: dict[str, list[tuple[float, float]]] = {}
+    for event in trajectory.events:
+        for name, impulse in event.impulses.items():
+            out.setdefault(name, []).append((event.time, float(np.linalg.norm(impulse))))
+    return out
+
+
+def _draw_impulses(axes: Axes, trajectory: Trajectory) -> None:
+    found = _impulses(trajectory)
+    for k, (name, hits) in enumerate(found.items()):
+        times, sizes = np.array(hits).T
+        axes.vlines(times, 0.0, sizes, color=f"C{k % 10}", lw=1.0)
+        axes.plot(times, sizes, "o", ms=3, color=f"C{k % 10}", label=name)
+    axes.set_ylabel("impulse [N s]")
+    axes.set_ylim(bottom=0.0)
+    if 1 < len(found) <= MOST_ROWS:
+        _legend(axes, len(found))
+
+
+def _energy(arc: Arc, t: float) -> Array:
+    """Energy (1,) [J]; NaN where the system does not know it."""
+    return np.array([arc.system.energy(arc(t), arc.mode)], dtype=float)
+
+
+def _has_energy(trajectory: Trajectory) -> bool:
+    first = trajectory.arcs[0]
+    return first.system.energy(first(first.t0), first.mode) is not None
+
+
+def _draw_energy(axes: Axes, trajectory: Trajectory) -> None:
+    times, values = _along(trajectory, _energy)
+    axes.plot(times, values[:, 0], color=INK, lw=1.2)
+    axes.set_ylabel("energy [J]")
+    axes.ticklabel_format(axis="y", useOffset=False)
+    low, high = axes.get_ylim()
+    least = STEADY * max(abs(low), abs(high))
+    if high - low < least:  # what is constant is drawn as constant
+        axes.set_ylim((low + high - least) / 2, (low + high + least) / 2)
+
+
+def _draw_states(axes: Axes, trajectory: Trajectory) -> None:
+    times, values = _along(trajectory, lambda arc, t: np.asarray(arc(t), dtype=float))
+    fields = getattr(getattr(trajectory.system, "State", None), "model_fields", {})
+    names = list(fields) if len(fields) == values.shape[1] else [f"x{k}" for k in range(values.shape[1])]
+    held = set(getattr(trajectory.system, "bookkeeping", ()))
+    kept = [k for k, name in enumerate(names) if name not in held]
+    _curves(axes, times, values[:, kept], [names[k] for k in kept], "state")
+
+
+PANELS = {
+    "modes": Panel(lambda trajectory: True, _draw_modes, _mode_height),
+    "gaps": Panel(_has_contacts, _draw_gaps),
+    "forces": Panel(_has_contacts, _draw_forces),
+    "impulses": Panel(lambda trajectory: bool(_impulses(trajectory)), _draw_impulses),
+    "states": Panel(lambda trajectory: not _has_contacts(trajectory), _draw_states, lambda trajectory: 1.5 * LINE),
+    "energy": Panel(_has_energy, _draw_energy),
+}
+
+
+# --- linearizations ---------------------------------------------------------------------------------------------
+
+
+def plot_linearization(lin: Linearization) -> Figure:
+    """Draw the derivative of a run: its growth along the run, what events do to it, and where its eigenvalues lie.
+
+    Above, the norm of D x(t) / D x(t0) (2-norm, in tangent coordinates); behind an event that has several linear
+    pieces it is begun anew. Below, the norm of each saltation matrix. At the right the eigenvalues of the last of the
+    matrices above in the complex plane: the multipliers, where the run is a period.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    plt = _pyplot()
+    figure, axes = plt.subplot_mosaic(
+        [["growth", "eigenvalues"], ["events", "eigenvalues"]],
+        figsize=(1.35 * WIDTH, 4.4),
+        width_ratios=(1.7, 1.0),
+        layout="constrained",
+    )
+    stretches, matrix = _growth(lin)
+    for times, norms in stretches:
+        axes["growth"].plot(times, norms, color=BLUE, lw=1.2)
+    axes["growth"].set(yscale="log", ylabel=r"$\|D x(t) / D x(t_0)\|$", xlim=(lin.t0, lin.t1))
+    _draw_saltations(axes["events"], lin)
+    _draw_eigenvalues(axes["eigenvalues"], matrix)
+    for name in ("growth", "events"):
+        _finish(axes[name], lin.trajectory)
+    return figure
+
+
+def _growth(lin: Linearization) -> tuple[list[tuple[Array, Array]], Array]:
+    """Times and norms of the derivative, in stretches that have one, and the last matrix."""
+    step = (lin.t1 - lin.t0) / STEPS
+    found: list[tuple[list[float], list[float]]] = [([], [])]
+    matrix: Array | None = None
+    for t, new in _matrices(lin, step):
+        if new is None:
+            found.append(([], []))
+            matrix = None
+            continue
+        matrix = new if matrix is None else new @ matrix
+        found[-1][0].append(t)
+        found[-1][1].append(float(np.linalg.norm(matrix, 2)))
+    last = np.eye(lin.dim) if matrix is None else matrix
+    return [(np.array(times), np.array(norms)) for times, norms in found if times], last
+
+
+def _matrices(lin: Linearization, step: float) -> Iterator[tuple[float, Array | None]]:
+    """(time, matrix of the way there from the time before); None for an event that has several."""
+    for stretch in lin.stretches():
+        piece = stretch.piece
+        if isinstance(piece, ArcVariation):
+            yield stretch.t0, np.eye(piece.dim)
+            count = max(1, int(np.ceil((stretch.t1 - stretch.t0) / step)))
+            grid = np.linspace(stretch.t0, stretch.t1, count + 1).tolist()
+            for start, end in pairwise(grid):
+                yield end, piece.propagate(start, end, np.eye(piece.dim))
+            continue
+        try:
+            yield piece.time, piece.saltation
+        except NonDifferentiableError:
+            yield piece.time, None
+
+
+def _draw_saltations(axes: Axes, lin: Linearization) -> None:
+    points: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    for event in dict.fromkeys(lin.events):
+        try:
+            matrices = list(event.pieces().values())
+        except NonDifferentiableError:
+            continue
+        points[event.differentiable] += [(event.time, float(np.linalg.norm(matrix, 2))) for matrix in matrices]
+    for one, colour, label in ((True, BLUE, "one matrix"), (False, RED, "linear pieces")):
+        if points[one]:
+            times, norms = np.array(points[one]).T
+            axes.vlines(times, 1.0, norms, color=colour, lw=0.8)
+            axes.plot(times, norms, "o", ms=3.5, color=colour, label=label)
+    axes.set(yscale="log", ylabel=r"$\|\Xi\|$ at events", xlabel="time [s]", xlim=(lin.t0, lin.t1))
+    if points[False]:
+        axes.legend(frameon=False, fontsize="small")
+
+
+def _draw_eigenvalues(axes: Axes, matrix: Array) -> None:
+    angles = np.linspace(0.0, 2.0 * np.pi, 361)
+    axes.plot(np.cos(angles), np.sin(angles), color=SOFT, lw=1.0)
+    if matrix.shape[0] == matrix.shape[1]:
+        values = np.linalg.eigvals(matrix)
+        axes.plot(values.real, values.imag, "o", ms=4, color=VIOLET, alpha=0.8)
+        largest = float(np.abs(values).max(initial=0.0))
+        axes.set_title(f"eigenvalues, largest {largest:.4g}", fontsize="medium")
+        if largest > 10.0:
+            axes.set_xscale("symlog", linthresh=1.0)
+            axes.set_yscale("symlog", linthresh=1.0)
+        else:
+            axes.set_aspect("equal")
+    axes.set(xlabel="real", ylabel="imaginary")

@@ -1,0 +1,113 @@
+"""Pictures of a run, drawn by the registered viewer, and the words in which a model says what it looks like.
+
+A `Robot` is drawn from its geometry. Any other hybrid system is drawn where it has a method
+
+    drawing(t, x, chart) -> Drawing
+
+that says what it looks like at one instant; `Model` has it, and gives None until a model says otherwise.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..common import registry
+from ..errors import InputError
+from ..hybrid.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from .session import Session
+
+DARK, PLAIN, LIGHT = "#344054", "#98a2b3", "#d0d5dd"
+BLUE, GREEN, RED, ORANGE, PINK = "#3b6fe0", "#12b76a", "#e5484d", "#f79009", "#d6336c"
+
+
+def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Trajectory | None:
+    """Show a run, or run a system while it is shown, in the browser until Ctrl-C.
+
+    Args:
+        what: a Trajectory to play; or a system, a Simulation or a Session to run in real time, with controls in the
+            page.
+        state: where a system starts; by default a robot in its nominal pose above ground, or a model's own start.
+        viewer: name of the viewer.
+        options: of the viewer, such as `open_browser`.
+
+    Returns:
+        None for a Trajectory, else the run that was made.
+
+    Raises:
+        InputError: `what` is something else, or has no geometry to show.
+    """
+    shown = registry.load("viewers", viewer)()
+    if hasattr(what, "arcs"):
+        return shown.view(_drawable(what), **options)  # type: ignore[no-any-return]
+    if not hasattr(shown, "live"):
+        raise InputError(f"the viewer '{viewer}' shows finished runs only; give it a Trajectory")
+    return shown.live(_session(what, state), **options)  # type: ignore[no-any-return]
+
+
+def _session(what: Any, state: Any) -> Session:
+    from .session import Session, begin
+
+    if isinstance(what, Session):
+        return what
+    return Session(begin(what, state), title=_title(what), playing=False)
+
+
+def _title(what: Any) -> str:
+    system = getattr(what, "system", what)
+    return getattr(getattr(system, "robot", None), "name", "") or type(system).__name__
+
+
+class _WithoutForces(Trajectory):
+    """A stored run whose forces nobody knows: it is drawn without them."""
+
+    def forces(self, t: float, side: str = "+") -> dict[str, np.ndarray]:
+        """None."""
+        return {}
+
+
+def _drawable(trajectory: Trajectory) -> Trajectory:
+    """The run itself, or without its forces where they need a controller that the file names only.
+
+    Raises:
+        InputError: it is no run.
+    """
+    if not hasattr(trajectory, "system"):
+        raise InputError(f"a {type(trajectory).__name__} cannot be drawn; give a Trajectory, which simulate returns")
+    if not isinstance(trajectory, Trajectory):  # a record of somebody else's that is read like one
+        return trajectory
+    first = trajectory.arcs[0]
+    try:
+        first.system.forces(first.t0, first(first.t0), first.mode)
+    except InputError as error:
+        warnings.warn(f"drawn without forces: {error}", stacklevel=3)
+        return _WithoutForces(**{item.name: getattr(trajectory, item.name) for item in fields(trajectory)})
+    return trajectory
+
+
+def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
+    """Write a run as one offline page; returns its path."""
+    return registry.load("viewers", viewer)().export_html(_drawable(trajectory), path, **options)
+
+
+def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
+    """Write a picture of a run; returns its path."""
+    return registry.load("viewers", viewer)().export_png(_drawable(trajectory), path, **options)
+
+
+def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
+    """Write a film of a run; returns its path.
+
+    Raises:
+        InputError: the viewer makes no films, or a program that it needs is missing.
+    """
+    shown = registry.load("viewers", viewer)()
+    if not hasattr(shown, "export_mp4"):
+        raise InputError(f"the viewer '{viewer}' makes no films; write a page with export_html")
+    return shown.export_mp4(_drawable(trajectory), path, **options)  # type: ignore[no-any-return]
