@@ -42,7 +42,7 @@ def recorded() -> Iterator[list[Call]]:
     original = RigidFlow.field
 
     def field(flow: RigidFlow, t: float, x: np.ndarray) -> np.ndarray:
-        calls.append((flow._mode, t, x.copy()))
+        calls.append((flow.arc.mode, t, x.copy()))
         return original(flow, t, x)
 
     RigidFlow.field = field  # type: ignore[method-assign]

@@ -282,9 +282,7 @@ class Shooting:
         return self.system.space(mode) or Euclidean(len(x))
 
     def _flow(self, mode: Any, t: float, x: Array) -> Flow:
-        flow = self.system.flow(mode)
-        flow.rebase(t, x)
-        return flow
+        return self.system.flow(mode).rebased(t, x)
 
     def _field(self, mode: Any, t: float, x: Array) -> Array:
         return np.asarray(self._flow(mode, t, x).field(t, x), dtype=float)

@@ -131,8 +131,7 @@ def _continued(arc: Arc, t: float, end: float) -> Callable[[float], Array]:
     if end == t:
         return lambda _: x
     space = arc.system.space(arc.mode) or Euclidean(len(x))
-    flow = arc.system.flow(arc.mode)
-    flow.rebase(t, x)
+    flow = arc.system.flow(arc.mode).rebased(t, x)
 
     def rate(at: float, dx: Array) -> Array:
         return np.array(space.chart_rate(dx, flow.field(at, space.integrate(x, dx))))

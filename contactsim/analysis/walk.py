@@ -46,7 +46,7 @@ class Leg:
         if self.variation is not None:
             return self.variation.input_matrix(t)
         x, flow = self.arc(t), self.arc.system.flow(self.arc.mode)
-        flow.rebase(t, x)
+        flow = flow.rebased(t, x)
         return flow.input_matrix(t, x)
 
 

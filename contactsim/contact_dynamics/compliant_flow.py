@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from ..hybrid.differences import derivative, tangent_derivative
 from ..hybrid.flow import Flow, GuardBounds, Look, Path
 from ..hybrid.system import Transition
 from ..multibody.mechanism import ULPS, JointPath, Terms
-
-if TYPE_CHECKING:
-    from .contact_system import ContactSystem
+from .world import World
 
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
 STEP, SMALLEST_GAP, SMALLEST_SPEED, SMALLEST_MEMORY = 1e-3, 1e-5, 1e-3, 1e-5
@@ -55,9 +53,9 @@ class CompliantFlow(Flow):
     positive, and from above: one that is enabled inside the ground has to come out first. "enable" is its guard.
     """
 
-    def __init__(self, system: ContactSystem, mode: SystemMode) -> None:
-        self._system, self._mode, self._mechanism = system, mode, system.mechanism
-        self._law: CompliantLaw = system.law  # type: ignore[assignment]
+    def __init__(self, world: World, mode: SystemMode) -> None:
+        self._world, self._mode, self._mechanism = world, mode, world.mechanism
+        self._law: CompliantLaw = world.law  # type: ignore[assignment]
         self._watched = tuple(i for i, s in enumerate(mode.contacts) if s.closed or s.phase is Phase.RELEASED)
         self._where: dict[int, slice] = {}
         start = 0
@@ -88,19 +86,19 @@ class CompliantFlow(Flow):
 
     def field(self, t: float, x: Array) -> Array:
         """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
-        system = self._system
+        world = self._world
         try:
             found = self._evaluate(t, x)
         except SingularError:  # a trial step went too deep into hills, or opened loops too far
-            return np.full(system.tangent_size, np.nan)
-        memory = system.memory_rate(t, x)
+            return np.full(world.tangent_size, np.nan)
+        memory = world.memory_rate(t, x)
         if found.rates.size:
             memory[-found.rates.size :] = found.rates.ravel()
-        return np.concatenate([system.v(x), self._acceleration(t, x, found), memory])
+        return np.concatenate([world.v(x), self._acceleration(t, x, found), memory])
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
-        gaps = self._mechanism.gaps(t, self._system.q(x))
+        gaps = self._mechanism.gaps(t, self._world.q(x))
         margins = self.margins(t, x) if self._forces_guard else {}
         value: dict[str, Callable[[int], float]] = {
             "gap": lambda i: gaps[i],
@@ -114,13 +112,13 @@ class CompliantFlow(Flow):
     def guard_bounds(self, path: Path) -> GuardBounds:
         """Bounds of the gaps; of margins and of `enabled` nothing is known beforehand."""
         assert self._gap_bounds is not None
-        along = JointPath.of(path, self._system.q(path.start), self._system.v(path.start))
+        along = JointPath.of(path, self._world.q(path.start), self._world.v(path.start))
         return self._gap_bounds(along).of_guards(self._gap_guards)
 
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap, or how deep a contact is inside, and its rate."""
         kind, i = self._guards[guard]
-        look = self._mechanism.gap_motion(t, self._system.q(x), self._system.v(x), i)
+        look = self._mechanism.gap_motion(t, self._world.q(x), self._world.v(x), i)
         return look if kind == "gap" else Look(-look.value, -look.rate, look.piece)
 
     def margins(self, t: float, x: Array) -> dict[int, float]:
@@ -130,15 +128,15 @@ class CompliantFlow(Flow):
 
     def _enabled(self, i: int, t: float, x: Array) -> float:
         """The margin of a contact that may touch, and its negative of one that may not."""
-        margin = may_touch(self._system, i, t, x)
+        margin = may_touch(self._world, i, t, x)
         return margin if self._mode.contacts[i].enabled else -margin
 
     def rebase(self, t: float, x: Array) -> None:
         """Set how well the guards are known where the flow starts: forces as stiffness and damping make them."""
         if self.guard_rounding is not None:
             return
-        tolerances = self._system.tolerances
-        parts = self._system.q(x), self._system.v(x)
+        tolerances = self._world.tolerances
+        parts = self._world.q(x), self._world.v(x)
         place, speed = (ULPS * float(np.spacing(np.abs(part).max(initial=1.0))) for part in parts)
         rounding = {kind: max(tolerances.rearm, place) for kind in ("gap", "clear")}
         self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
@@ -158,16 +156,16 @@ class CompliantFlow(Flow):
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
-        nq = self._system.nq
-        return self._mechanism.longest_step(x[nq : nq + self._system.nv])
+        nq = self._world.nq
+        return self._mechanism.longest_step(x[nq : nq + self._world.nv])
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""
-        return self._system.next_time(t)
+        return self._world.next_time(t)
 
     def project(self, t: float, x: Array) -> Array:
         """Back onto the closed loops, where the state is off by more than the drift."""
-        return self._system.on_loops(x)
+        return self._world.on_loops(x)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
@@ -176,20 +174,20 @@ class CompliantFlow(Flow):
 
         M da = dtau - r_q dq - r_v dv + J^T dlam,  dlam = D (dg, dz, dmemory),  dg = w_n dq,  dz = z_q dq + J dv.
         """
-        system, nv = self._system, self._system.nv
-        q, v = system.q(x), system.v(x)
+        world, nv = self._world, self._world.nv
+        q, v = world.q(x), world.v(x)
         found = self._evaluate(t, x)
         held = np.zeros(len(found.terms.rows))
         for i in self._mode.closed:
             held[self._where[i]] = found.forces[i]
         acceleration = self._acceleration(t, x, found)
         of_terms = self._mechanism.term_derivatives(t, q, v, acceleration, self._watched, held)
-        matrix = np.zeros((system.tangent_size, system.tangent_size))
+        matrix = np.zeros((world.tangent_size, world.tangent_size))
         matrix[:nv, nv : 2 * nv] = np.eye(nv)
-        force = np.zeros((nv, system.tangent_size))
+        force = np.zeros((nv, world.tangent_size))
         force[:, :nv], force[:, nv : 2 * nv] = -of_terms.residual_q, -of_terms.residual_v
-        if system.controller is not None or system.pushes:
-            applied = system.applied_jacobian(t, x)
+        if world.controller is not None or world.pushes:
+            applied = world.applied_jacobian(t, x)
             force += applied.force_x
             matrix[2 * nv : 2 * nv + len(applied.memory_x)] = applied.memory_x
         for i, change in self._law_changes(found, of_terms.rates_q).items():
@@ -202,21 +200,21 @@ class CompliantFlow(Flow):
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array:
         """D_x g (len(names), dim) of the named guards: rows of gaps, derivatives of margins and of `enabled`."""
-        nv = self._system.nv
-        q, v = self._system.q(x), self._system.v(x)
+        nv = self._world.nv
+        q, v = self._world.q(x), self._world.v(x)
         chosen = [self._guards[k] for k in self.places(names)]
         seen: dict[int, Array] = {}
         if any(kind in FORCE_GUARDS for kind, _ in chosen):
             found = self._evaluate(t, x)
             seen = self._seen(found, self._mechanism.rate_derivatives(t, q, v, self._watched))
-        matrix = np.zeros((len(chosen), self._system.tangent_size))
+        matrix = np.zeros((len(chosen), self._world.tangent_size))
         for row, (kind, i) in zip(matrix, chosen, strict=True):
             if kind in FORCE_GUARDS:
                 row[:] = margin_gradient(self._law, found.points[i]) @ seen[i]
             elif kind == "enable":
                 row[:] = tangent_derivative(
                     lambda y, i=i: np.array([self._enabled(i, t, y)]),  # type: ignore[misc]
-                    self._system.space(),
+                    self._world.space,
                     x,
                 )[0]
             else:
@@ -232,11 +230,11 @@ class CompliantFlow(Flow):
 
     def _seen(self, found: Evaluation, rates_q: Array) -> dict[int, Array]:
         """{contact: derivative (1 + d_t + 1 + memory, dim) of what the law looks at} by the state."""
-        nv, memory = self._system.nv, self._law.memory
+        nv, memory = self._world.nv, self._law.memory
         seen = {}
         for i in found.points:
             part, size = self._where[i], self._mechanism.dims[i]
-            seen[i] = np.zeros((1 + size + memory, self._system.tangent_size))
+            seen[i] = np.zeros((1 + size + memory, self._world.tangent_size))
             seen[i][0, :nv] = found.terms.rows[part.start]
             seen[i][1 : 1 + size, :nv] = rates_q[part]
             seen[i][1 : 1 + size, nv : 2 * nv] = found.terms.rows[part]
@@ -245,7 +243,7 @@ class CompliantFlow(Flow):
 
     def _memory_of(self, contact: int) -> slice:
         """Where the law's memory of a contact lies in the tangent state."""
-        return memory_of(self._system, contact, self._system.tangent_size)
+        return memory_of(self._world, contact, self._world.tangent_size)
 
     # --- the law at one state ---------------------------------------------------------------------------------
 
@@ -256,14 +254,14 @@ class CompliantFlow(Flow):
         return {i: closed if self._mode.contacts[i].closed else closed + 1 for i in self._watched}
 
     def _evaluate(self, t: float, x: Array) -> Evaluation:
-        system = self._system
-        q, v = system.q(x), system.v(x)
+        world = self._world
+        q, v = world.q(x), world.v(x)
         terms = self._mechanism.terms(t, q, v, self._watched)
         gaps = self._mechanism.gaps(t, q)
-        memory = system.law_memory(x)
+        memory = world.law_memory(x)
         found = Evaluation(terms, {}, {}, np.zeros_like(memory))
         for i, part in self._where.items():
-            friction, static = float(system.friction[i]), float(system.static_friction[i])
+            friction, static = float(world.friction[i]), float(world.static_friction[i])
             point = CompliantPoint(
                 float(gaps[i]), terms.rates[part], memory[i], friction, self._touching[i], max(friction, static)
             )
@@ -274,14 +272,14 @@ class CompliantFlow(Flow):
     def _acceleration(self, t: float, x: Array, found: Evaluation) -> Array:
         """Acceleration (nv,) under the forces of the closed contacts."""
         total = found.terms.force.copy()
-        if (applied := self._system.applied_force(t, x)) is not None:
+        if (applied := self._world.applied_force(t, self._world.q(x), self._world.v(x), self._world.z(x))) is not None:
             total += applied
         for i in self._mode.closed:
             total += found.forces[i] @ found.terms.rows[self._where[i]]
         try:
             return solve_mass(found.terms.mass, total)
         except SingularError:  # a trial step went too far
-            return np.full(self._system.nv, np.nan)
+            return np.full(self._world.nv, np.nan)
 
 
 def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Array]:
@@ -293,17 +291,17 @@ def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Arr
     return force, answer(kind, name, "a rate", rate, point.memory.shape, t, at)
 
 
-def memory_of(system: ContactSystem, contact: int, end: int) -> slice:
+def memory_of(world: World, contact: int, end: int) -> slice:
     """Where the law's memory of a contact lies in a state, plain or tangent, of which it is the last part."""
-    memory = system.law.memory  # type: ignore[attr-defined]
-    start = end - (len(system.mechanism.all_names) - contact) * memory
+    memory = world.law.memory  # type: ignore[attr-defined]
+    start = end - (len(world.mechanism.all_names) - contact) * memory
     return slice(start, start + memory)
 
 
-def may_touch(system: ContactSystem, i: int, t: float, x: Array) -> float:
+def may_touch(world: World, i: int, t: float, x: Array) -> float:
     """The `enabled` margin of a contact; infinity where it has none."""
-    margin = system.mechanism.enabled[i]
-    return float("inf") if margin is None else float(margin(t, system.q(x), system.v(x)))
+    margin = world.mechanism.enabled[i]
+    return float("inf") if margin is None else float(margin(t, world.q(x), world.v(x)))
 
 
 def _margin(law: CompliantLaw, point: CompliantPoint, force: Array) -> float:
@@ -377,23 +375,23 @@ def _differenced(function: Callable[[CompliantPoint], Array], point: CompliantPo
 class CompliantContacts:
     """The discrete side of a ContactSystem with a compliant law: only the memory of a contact jumps, to zero."""
 
-    def __init__(self, system: ContactSystem) -> None:
-        self._system = system
-        self._law: CompliantLaw = system.law  # type: ignore[assignment]
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._law: CompliantLaw = world.law  # type: ignore[assignment]
 
     def flow(self, mode: SystemMode) -> Flow:
         """Field and guards of a mode."""
-        return CompliantFlow(self._system, mode)
+        return CompliantFlow(self._world, mode)
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
-        forces = CompliantFlow(self._system, mode).contact_forces(t, x)
+        forces = CompliantFlow(self._world, mode).contact_forces(t, x)
         return {i: forces[i] for i in mode.closed}
 
     def start(self, t: float, x: Array) -> Transition:
         """Contacts inside the ground are closed (or released, where the law may not pull); the others are open."""
-        gaps = self._system.mechanism.gaps(t, self._system.q(x))
-        enabled = [may_touch(self._system, i, t, x) > 0.0 for i in range(len(gaps))]
+        gaps = self._world.mechanism.gaps(t, self._world.q(x))
+        enabled = [may_touch(self._world, i, t, x) > 0.0 for i in range(len(gaps))]
         inside = SystemMode(
             tuple(
                 ContactState(Mode.CLOSED) if on and gap < 0.0 else ContactState(enabled=on)
@@ -402,7 +400,7 @@ class CompliantContacts:
         )
         if self._law.pulls:
             return Transition(x, inside)
-        margins = CompliantFlow(self._system, inside).margins(t, x)
+        margins = CompliantFlow(self._world, inside).margins(t, x)
         released = ContactState(Mode.OPEN, Phase.RELEASED)
         states = tuple(
             released if state.closed and margins[i] < 0.0 else state for i, state in enumerate(inside.contacts)
@@ -431,7 +429,7 @@ class CompliantContacts:
         pairs = sorted((name for name in fired if isinstance(name, tuple)), key=lambda name: kinds.index(name[0]))
         for kind, i in pairs:
             states[i] = self._after(kind, i, t, x, states[i])
-        names = self._system.mechanism.all_names
+        names = self._world.mechanism.all_names
         changes: Mapping[str, tuple[Mode, Mode]] = {
             names[i]: (old.mode, new.mode)
             for i, (old, new) in enumerate(zip(mode.contacts, states, strict=True))
@@ -440,18 +438,18 @@ class CompliantContacts:
         fresh = tuple(i for kind, i in pairs if kind == "gap") if self._law.memory else ()
         after_all = replace(mode, contacts=tuple(states))
         if not fresh:
-            identity = partial(np.eye, self._system.tangent_size)
+            identity = partial(np.eye, self._world.tangent_size)
             return Transition(x, after_all, changes, derivative=identity, still=True, unmoved=True)
         x = x.copy()
         for i in fresh:
-            x[memory_of(self._system, i, len(x))] = 0.0
+            x[memory_of(self._world, i, len(x))] = 0.0
         return Transition(x, after_all, changes, derivative=partial(self._reset, fresh), still=True, unmoved=True)
 
     def _reset(self, fresh: tuple[int, ...]) -> Array:
         """D_x R: the identity without the memory of the contacts in `fresh`."""
-        kept = np.ones(self._system.tangent_size)
+        kept = np.ones(self._world.tangent_size)
         for i in fresh:
-            kept[memory_of(self._system, i, len(kept))] = 0.0
+            kept[memory_of(self._world, i, len(kept))] = 0.0
         return np.diag(kept)
 
     def _after(self, kind: str, i: int, t: float, x: Array, state: ContactState) -> ContactState:
@@ -462,5 +460,5 @@ class CompliantContacts:
             return ContactState(Mode.OPEN, Phase.RELEASED) if kind == "release" else ContactState()
         if state.enabled:
             return ContactState(enabled=False)
-        inside = float(self._system.mechanism.gaps(t, self._system.q(x))[i]) < 0.0
+        inside = float(self._world.mechanism.gaps(t, self._world.q(x))[i]) < 0.0
         return ContactState(phase=Phase.BURIED if inside else Phase.NONE)

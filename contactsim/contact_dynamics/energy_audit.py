@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..contact.modes import Mode, SystemMode
+from ..hybrid.trajectory import Arc, Trajectory
 from ..multibody.kinematics.closed_loops import ClosedMechanism
+from .compliant_flow import CompliantFlow
 from .rigid_flow import RigidFlow
-
-if TYPE_CHECKING:
-    from ..hybrid.trajectory import Arc, Trajectory
-    from .compliant_flow import CompliantFlow
-    from .contact_system import ContactSystem
+from .world import World
 
 # A step is looked at where its work is integrated (Gauss and Legendre), and at its end.
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
@@ -37,7 +35,7 @@ LIMITS = {
 }
 
 
-def audit(system: ContactSystem, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
+def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
     """Largest violation of each law over all steps, and its limit.
 
     Forces are compared with the largest contact force of the run, impulses with the largest impulse, energies with the
@@ -50,10 +48,10 @@ def audit(system: ContactSystem, trajectory: Trajectory) -> tuple[Mapping[str, f
         if arc.t1 > arc.t0:  # an instant that events passed through is not lived in
             done, size = _look_at(arc, worst)
             work, moved = work + done, moved + size
-    energy = {"energy balance [relative]": _imbalance(system, trajectory, work, moved)}
-    if isinstance(system.mechanism, ClosedMechanism):
+    energy = {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
+    if isinstance(world.mechanism, ClosedMechanism):
         energy = {CLOSURE: worst.violations[CLOSURE]} | energy
-    if not isinstance(system.law, RigidLaw):
+    if not isinstance(world.law, RigidLaw):
         return energy, LIMITS
     return worst.report() | {"impact law [relative]": _impact_residual(trajectory)} | energy, LIMITS
 
@@ -74,65 +72,65 @@ class _Worst:
 
 def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     """Work along an arc, of all forces but the conservative ones, and the integral of its absolute value [J]."""
-    system, mode = cast("ContactSystem", arc.system), cast(SystemMode, arc.mode)
-    flow = cast("RigidFlow | CompliantFlow", system.flow(mode))
+    system: Any = arc.system  # the one it ran in: parameters and pushes may change in the course of a run
+    world: World = system.world
+    mode, flow = cast(SystemMode, arc.mode), system.flow(arc.mode)
     done = size = 0.0
     for segment in arc.segments:
         half = 0.5 * (segment.t1 - segment.t0)
         for point, weight in zip((*POINTS, 1.0), (*WEIGHTS, 0.0), strict=True):
             t = segment.t0 + half * (1.0 + point)
-            power = _look_here(system, flow, mode, t, segment(t), worst)
+            power = _look_here(world, flow, mode, t, segment(t), worst)
             done, size = done + weight * half * power, size + weight * half * abs(power)
     return done, size
 
 
 def _look_here(
-    system: ContactSystem, flow: RigidFlow | CompliantFlow, mode: SystemMode, t: float, x: Array, worst: _Worst
+    world: World, flow: RigidFlow | CompliantFlow, mode: SystemMode, t: float, x: Array, worst: _Worst
 ) -> float:
     """See the violations at one state; returns the power of what is not conservative [W]."""
-    q, v = system.q(x), system.v(x)
-    if isinstance(system.mechanism, ClosedMechanism):
-        worst.see(CLOSURE, max(system.mechanism.loops.openings(q).values()))
-    terms = system.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
+    q, v = world.q(x), world.v(x)
+    if isinstance(world.mechanism, ClosedMechanism):
+        worst.see(CLOSURE, max(world.mechanism.loops.openings(q).values()))
+    terms = world.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
     if isinstance(flow, RigidFlow):
-        flow.rebase(t, x)
-        forces = flow.motion(t, x).forces
-        _see_gaps(system, mode, t, q, worst)
-        _see_forces(system, mode, forces, terms.rates, worst)
+        forces = flow.rebased(t, x).motion(t, x).forces
+        _see_gaps(world, mode, t, q, worst)
+        _see_forces(world, mode, forces, terms.rates, worst)
     else:
         found = flow.contact_forces(t, x)
         forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
-    power = system.mechanism.working_power(t, q, v)
-    if (applied := system.applied_force(t, x)) is not None:
+    power = world.mechanism.working_power(t, q, v)
+    if (applied := world.applied_force(t, q, v, world.z(x))) is not None:
         power += float(applied @ v)
     # The rows give J v; the rates, relative to moving ground, would miss the power of the ground.
     return power + float(forces @ (terms.rows @ v))
 
 
-def _see_gaps(system: ContactSystem, mode: SystemMode, t: float, q: Array, worst: _Worst) -> None:
-    for state, gap in zip(mode.contacts, system.mechanism.within(mode.regions).gaps(t, q).tolist(), strict=True):
+def _see_gaps(world: World, mode: SystemMode, t: float, q: Array, worst: _Worst) -> None:
+    for state, gap in zip(mode.contacts, world.mechanism.within(mode.regions).gaps(t, q).tolist(), strict=True):
         if state.closed or state.enabled:
             worst.see("penetration [m]", abs(gap) if state.closed else -gap)
 
 
-def _see_forces(system: ContactSystem, mode: SystemMode, forces: Array, rates: Array, worst: _Worst) -> None:
+def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, worst: _Worst) -> None:
     worst.force = max(worst.force, float(np.abs(forces).max(initial=0.0)))
     start = 0
     for i in mode.closed:
-        part = slice(start, start + system.mechanism.dims[i])
+        part = slice(start, start + world.mechanism.dims[i])
         start = part.stop
         normal, tangential, slip = float(forces[part][0]), forces[part][1:], rates[part][1:]
         worst.see("pulling force [relative]", -normal)
-        if not system.tangent_rows(i):
+        if not world.tangent_rows[i]:
             continue
         size, speed = float(np.linalg.norm(tangential)), float(np.linalg.norm(slip))
         if mode.contacts[i].mode is Mode.STICK:
-            worst.see("friction cone [relative]", size - float(system.static_friction[i]) * normal)
+            worst.see("friction cone [relative]", size - float(world.static_friction[i]) * normal)
             worst.see("slip of sticking contacts [m/s]", speed)
             continue
-        bound = float(system.friction[i]) * normal
+        bound = float(world.friction[i]) * normal
         worst.see("friction cone [relative]", abs(size - bound))
-        if speed > MOVING * system.tolerances.slip_speed:
+        if speed > MOVING * world.tolerances.slip_speed:
             worst.see("sliding friction [relative]", float(np.linalg.norm(tangential + bound * slip / speed)))
 
 
@@ -142,14 +140,14 @@ def _impact_residual(trajectory: Trajectory) -> float:
     return float(max(impacts, default=0.0) / max(impulses, default=1.0))
 
 
-def _imbalance(system: ContactSystem, trajectory: Trajectory, work: float, moved: float) -> float:
+def _imbalance(world: World, trajectory: Trajectory, work: float, moved: float) -> float:
     """Error of the energy balance, relative to the energy exchanged in the run and to the kinetic energy in it."""
 
     def energy(x: Array) -> float:
-        return system.mechanism.energy(system.q(x), system.v(x))
+        return world.mechanism.energy(world.q(x), world.v(x))
 
     def kinetic(x: Array) -> float:
-        return energy(x) - system.mechanism.energy(system.q(x), np.zeros(system.nv))
+        return energy(x) - world.mechanism.energy(world.q(x), np.zeros(world.nv))
 
     jumps = [energy(e.x_post) - energy(e.x_pre) for arc in trajectory.arcs if (e := arc.event) is not None]
     start, end = energy(trajectory.arcs[0].segments[0].base), energy(trajectory.final_x)

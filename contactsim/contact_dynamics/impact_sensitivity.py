@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from ..contact.modes import Mode
 from ..errors import NonDifferentiableError
 from ..multibody.mechanism import Terms
 from .mode_sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces
-
-if TYPE_CHECKING:
-    from .contact_system import ContactSystem
+from .world import World
 
 
 class _Moved(NamedTuple):
@@ -38,13 +36,13 @@ class ImpactSensitivity:
     s lam_n(before) where it parts under that, and w_t = 0 or lam_t = -mu lam_n w_t / |w_t|.
 
     Attributes:
-        system: what it happens to.
+        world: what it happens to.
         t, q: where.
         contacts: those that take part.
         terms, where: equations of motion with their rows before the impact, and the rows of each contact.
     """
 
-    system: ContactSystem
+    world: World
     t: float
     q: Array
     contacts: tuple[int, ...]
@@ -98,12 +96,12 @@ class ImpactSensitivity:
 
     @property
     def _mechanism(self):  # type: ignore[no-untyped-def]
-        return self.system.mechanism
+        return self.world.mechanism
 
     def _all_rows(self, kept: Array) -> Array:
         """Impulses along all rows of the terms, of those along the rows that take part."""
         impulses = np.zeros(len(self.terms.rates))
-        impulses[self.system.kept_rows(self.contacts)] = kept
+        impulses[self.world.kept_rows(self.contacts)] = kept
         return impulses
 
     def _rates_x(self, here: _Moved, v: Array, width: int) -> Array:
@@ -122,7 +120,7 @@ class ImpactSensitivity:
             normal_x = np.append(stage.share[k] * before_x[part.start], [impulses[part.start]] * stage.balanced)
             given_x[part.start] = normal_x
             if slip is not None:
-                given_x[part.start + 1 : part.stop] = -self.system.friction[i] * np.outer(slip, normal_x)
+                given_x[part.start + 1 : part.stop] = -self.world.friction[i] * np.outer(slip, normal_x)
         return given_x
 
     def _equations(self, stage: ImpactStage, impulses: Array, rates: Array) -> ModeEquations:
@@ -135,14 +133,14 @@ class ImpactSensitivity:
             if mode is Mode.OPEN:
                 continue
             n, part = self.where[i].start, slice(self.where[i].start + 1, self.where[i].stop)
-            tangents = range(n + 1, n + 1 + self.system.tangent_rows(i)) if mode is Mode.STICK else ()
+            tangents = range(n + 1, n + 1 + self.world.tangent_rows[i]) if mode is Mode.STICK else ()
             parts = k in solution.lifted
             rows = [*tangents] if parts else [n, *tangents]
             unknown = None if parts else len(constrained)
             constrained += rows
             directions += list(np.eye(len(rates))[rows])
             if mode is Mode.SLIP and slip is not None:
-                mu = self.system.friction[i]
+                mu = self.world.friction[i]
                 if unknown is not None:
                     directions[-1][part] = -mu * slip
                 if len(slip) == 2:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..common.user_calls import Asking
+from ..contact.laws import RigidLaw
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..contact.painleve import indeterminate, sentence
 from ..contact.problem import ContactProblem, ContactSolution
@@ -18,19 +18,16 @@ from ..contact.stick_slip_choice import broken, slips_without_motion
 from ..errors import NoAdmissibleModeError
 from .contact_rows import closed_forces, closed_terms
 from .rigid_flow import LEAST_FORCE, OF_FORCE, contact_problem
-
-if TYPE_CHECKING:
-    from ..contact.laws import RigidLaw
-    from .contact_system import ContactSystem
+from .world import World
 
 LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
 
 
 @dataclass(frozen=True)
 class ModeChoice:
-    """The choice of modes by the law of one system."""
+    """The choice of modes by the law of one world."""
 
-    _system: ContactSystem
+    _world: World
     _law: RigidLaw
 
     def among(
@@ -47,13 +44,13 @@ class ModeChoice:
         states = [ContactState(enabled=state.enabled) for state in mode.contacts]
         if not staying:
             return SystemMode(tuple(states)), ()
-        terms, where = closed_terms(self._system, t, x, staying, mode)
-        applied = self._system.applied_force(t, x)
+        terms, where = closed_terms(self._world, t, x, staying, mode)
+        applied = self._world.applied_force(t, self._world.q(x), self._world.v(x), self._world.z(x))
         force = terms.force if applied is None else terms.force + applied
         jumped = any(law.startswith("impact") for law in residuals)
         sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
-        problem, _ = contact_problem(self._system, terms, force, staying, sliding)
-        before = closed_forces(self._system, t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
+        problem, _ = contact_problem(self._world, terms, force, staying, sliding)
+        before = closed_forces(self._world, t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
         if "forces" in kinds.values():
             kinds = self._without_margin(mode, before) | dict(kinds)
         kinds = self._at_apex(kinds, before)
@@ -72,7 +69,7 @@ class ModeChoice:
         note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
         notes: tuple[str, ...] = () if solution.unique else (note,)
         if paradoxes := indeterminate(problem, solution.modes):
-            names = tuple(self._system.mechanism.all_names[i] for i in staying)
+            names = tuple(self._world.mechanism.all_names[i] for i in staying)
             notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
         return after, notes
 
@@ -98,7 +95,7 @@ class ModeChoice:
 
     def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""
-        q, mechanism, before = x[: self._system.nq], self._system.mechanism, mode.regions
+        q, mechanism, before = x[: self._world.nq], self._world.mechanism, mode.regions
         return tuple(
             replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
             for i, state in enumerate(states)
@@ -106,14 +103,14 @@ class ModeChoice:
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""
-        if not self._system.tangent_rows(i) or i in at_rest:
+        if not self._world.tangent_rows[i] or i in at_rest:
             return None
         state = mode.contacts[i]
         if not jumped and (state.mode is Mode.STICK or state.phase is Phase.INCIPIENT):
             return None
         if not jumped and state.phase is Phase.DIRECTED:
             return np.array(state.direction)
-        return np.array(unit(z)) if np.linalg.norm(z) > self._system.tolerances.speed else None
+        return np.array(unit(z)) if np.linalg.norm(z) > self._world.tolerances.speed else None
 
     def _slack(
         self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
@@ -134,10 +131,10 @@ class ModeChoice:
         zero = self._zero(before)
         kinds = {}
         for i, force in before.items():
-            held = mode.contacts[i].mode is Mode.STICK and self._system.tangent_rows(i) > 0
+            held = mode.contacts[i].mode is Mode.STICK and self._world.tangent_rows[i] > 0
             if force[0] <= zero:
                 kinds[i] = "force"
-            elif held and self._system.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
+            elif held and self._world.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
                 kinds[i] = "cone"
         return kinds
 
@@ -151,7 +148,7 @@ class ModeChoice:
     def _zero(self, before: Mapping[int, Array]) -> float:
         """The force that counts as none [N]: what a guard of forces may miss."""
         largest = max(float(np.abs(force).max()) for force in before.values())
-        return OF_FORCE * self._system.tolerances.force * max(largest, LEAST_FORCE)
+        return OF_FORCE * self._world.tolerances.force * max(largest, LEAST_FORCE)
 
     def _guess(
         self,
@@ -182,17 +179,17 @@ class ModeChoice:
         enabled = before.enabled
         if mode is Mode.OPEN:
             return ContactState(enabled=enabled)
-        if i >= len(self._system.mechanism.names):
+        if i >= len(self._world.mechanism.names):
             return ContactState(Mode.CLOSED)
-        if not self._system.tangent_rows(i):
+        if not self._world.tangent_rows[i]:
             return ContactState(Mode.SLIP, enabled=enabled)
         if mode is Mode.STICK:
             return ContactState(Mode.STICK, enabled=enabled)
-        planar = self._system.mechanism.dims[i] == 2
+        planar = self._world.mechanism.dims[i] == 2
         if sliding is None:
             assert direction is not None
             phase = Phase.DIRECTED if planar else Phase.INCIPIENT
             return ContactState(Mode.SLIP, phase, tuple(map(float, direction)), enabled)
-        if planar or np.linalg.norm(z) < self._system.tolerances.slip_speed or before.phase is Phase.DIRECTED:
+        if planar or np.linalg.norm(z) < self._world.tolerances.slip_speed or before.phase is Phase.DIRECTED:
             return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled)
         return ContactState(Mode.SLIP, Phase.FREE, (), enabled)

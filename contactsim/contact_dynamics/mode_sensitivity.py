@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
-
-if TYPE_CHECKING:
-    from ..multibody.mechanism import ContactMechanism
-
+from ..multibody.mechanism import ContactMechanism
 
 SMALLEST = 1e-8  # forces that are the smallest ones are so but for this, relative to the largest of them
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,16 +13,14 @@ from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..multibody.mechanism import Terms
 from .contact_rows import Impact, closed_terms, resting_rows
 from .impact_sensitivity import ImpactSensitivity
-
-if TYPE_CHECKING:
-    from .contact_system import ContactSystem
+from .world import World
 
 
 @dataclass(frozen=True)
 class OutcomeSensitivity:
-    """The derivatives of the events of one system."""
+    """The derivatives of the events of one world."""
 
-    _system: ContactSystem
+    _world: World
 
     def by_state(
         self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
@@ -36,24 +33,24 @@ class OutcomeSensitivity:
         removed by the impulse of friction that would have removed it. What was held before is left as it is: where
         nothing comes to rest, the derivative is the identity.
         """
-        system, nv = self._system, self._system.nv
-        jacobian = np.eye(system.tangent_size)
+        world, nv = self._world, self._world.nv
+        jacobian = np.eye(world.tangent_size)
         if impact is not None:
             jacobian[nv : 2 * nv, : 2 * nv] = self.by_impact(t, x, impact)
-        terms, where = closed_terms(self._system, t, x_post, after.closed)
+        terms, where = closed_terms(self._world, t, x_post, after.closed)
         closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
         if closing.any() and not self._lands_alone(
             t, x, impact, [i for i in after.closed if not mode.contacts[i].closed]
         ):
             normals = terms.rows[[where[i].start for i in after.closed]]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
-        rows = resting_rows(self._system, after, where)
+        rows = resting_rows(self._world, after, where)
         held = self._held_rows(mode, impact, where)
         stopping = np.array([row not in held for row in rows], dtype=bool)
         if stopping.any():
-            v_post = system.v(x_post)
-            constraint = np.zeros((len(rows), system.tangent_size))
-            constraint[:, :nv] = system.mechanism.rate_derivatives(t, system.q(x_post), v_post, after.closed)[rows]
+            v_post = world.v(x_post)
+            constraint = np.zeros((len(rows), world.tangent_size))
+            constraint[:, :nv] = world.mechanism.rate_derivatives(t, world.q(x_post), v_post, after.closed)[rows]
             constraint[:, nv : 2 * nv] = terms.rows[rows]
             forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
             solved = solve_mass(terms.mass, forces.T)
@@ -65,8 +62,8 @@ class OutcomeSensitivity:
         """Whether one contact closes, by an impact of its own."""
         if impact is None or len(closing) != 1:
             return False
-        terms, _ = closed_terms(self._system, t, x, (closing[0],))
-        return bool(terms.rates[0] < -self._system.tolerances.speed)
+        terms, _ = closed_terms(self._world, t, x, (closing[0],))
+        return bool(terms.rates[0] < -self._world.tolerances.speed)
 
     def _friction_directions(
         self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]
@@ -80,7 +77,7 @@ class OutcomeSensitivity:
             state, part = mode.contacts[i], slice(where[i].start + 1, where[i].stop)
             if state.phase in (Phase.FREE, Phase.DIRECTED):
                 slip = np.array(state.direction or unit(terms.rates[part]))
-                directions[k] -= self._system.friction[i] * slip @ terms.rows[part]
+                directions[k] -= self._world.friction[i] * slip @ terms.rows[part]
         return directions
 
     def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
@@ -99,6 +96,6 @@ class OutcomeSensitivity:
 
     def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
         """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
-        terms, where = closed_terms(self._system, t, x, impact.contacts)
-        sensitivity = ImpactSensitivity(self._system, t, self._system.q(x), impact.contacts, terms, where)
-        return sensitivity.by_state(self._system.v(x), impact.solution)
+        terms, where = closed_terms(self._world, t, x, impact.contacts)
+        sensitivity = ImpactSensitivity(self._world, t, self._world.q(x), impact.contacts, terms, where)
+        return sensitivity.by_state(self._world.v(x), impact.solution)

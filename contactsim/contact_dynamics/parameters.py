@@ -13,7 +13,7 @@ gravity                            magnitude of gravity [m/s^2], whose direction
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,15 +22,13 @@ from ..contact.laws import RigidLaw
 from ..errors import InputError
 from ..hybrid.system import LIMIT
 from ..multibody.mechanism import COEFFICIENTS
-
-if TYPE_CHECKING:
-    from .contact_system import ContactSystem
+from .world import World
 
 BODY = ("mass", "inertia_scale")
 LISTED = 12  # parameters of a controller that an error names
 
 
-def read(system: ContactSystem, name: str) -> float:
+def read(world: World, name: str) -> float:
     """Value of a parameter; of all contacts at once where they share it.
 
     Raises:
@@ -38,19 +36,19 @@ def read(system: ContactSystem, name: str) -> float:
     """
     group, _, rest = name.partition(".")
     if name == "gravity":
-        return _gravity(system)
-    if group == "law" and rest in type(system.law.parameters).model_fields:
-        return float(getattr(system.law.parameters, rest))
-    if group == "terrain" and rest in _ground(system):
-        return float(_ground(system)[rest])
+        return _gravity(world)
+    if group == "law" and rest in type(world.law.parameters).model_fields:
+        return float(getattr(world.law.parameters, rest))
+    if group == "terrain" and rest in _ground(world):
+        return float(_ground(world)[rest])
     if group == "body":
-        body, kind = _body(system, name)
-        return float(system.robot.body_parameter(body, kind))
+        body, kind = _body(world, name)
+        return float(world.robot.body_parameter(body, kind))
     if group == "controller":
-        own = system.controller.parameters() if system.controller else {}
-        return float(own[rest]) if rest in own else _refuse(system, name)
-    mask, kind = _coefficient(system, name)
-    chosen = _coefficients(system)[kind][mask]
+        own = world.controller.parameters() if world.controller else {}
+        return float(own[rest]) if rest in own else _refuse(world, name)
+    mask, kind = _coefficient(world, name)
+    chosen = _coefficients(world)[kind][mask]
     if not len(chosen):
         raise InputError(f"'{name}' is a parameter of nothing here: the system has no {group}s; leave it out")
     if len(set(chosen.tolist())) != 1:
@@ -58,97 +56,97 @@ def read(system: ContactSystem, name: str) -> float:
     return float(chosen[0])
 
 
-def scale(system: ContactSystem, name: str) -> float:
+def scale(world: World, name: str) -> float:
     """Change of a parameter that counts as large: its size, and for all but those of the law at least one.
 
     Raises:
         InputError: a coefficient of friction is zero under a rigid law, whose modes are others than with friction.
     """
     group, _, rest = name.partition(".")
-    value, fields = abs(system.parameter(name)), type(system.law.parameters).model_fields
+    value, fields = abs(read(world, name)), type(world.law.parameters).model_fields
     if group != "law" or rest not in fields:
-        if isinstance(system.law, RigidLaw) and name.endswith("friction") and value == 0.0:
+        if isinstance(world.law, RigidLaw) and name.endswith("friction") and value == 0.0:
             raise InputError(f"'{name}' is zero, and runs with friction have other modes; give it a positive value")
         return max(1.0, value)
     default = fields[rest].default
     return value or (abs(float(default)) if _is_number(default) else 0.0) or 1.0
 
 
-def changes(system: ContactSystem, name: str, value: float) -> dict[str, Any]:
-    """Attributes of the system that another value of a parameter gives: a new law, robot, controller, gravity, ...
+def changes(world: World, name: str, value: float) -> dict[str, Any]:
+    """Parts of the world that another value of a parameter gives: a new law, robot, controller, gravity, ...
 
     Raises:
         InputError: no such parameter (the known ones are listed), or its value is out of range.
     """
     group, _, rest = name.partition(".")
     if name == "gravity":
-        before = _gravity(system)
+        before = _gravity(world)
         if not (isfinite(value) and value > 0.0):
             raise InputError(f"gravity is {value}; give its magnitude, a positive number in m/s^2")
-        return {"gravity": value / before * system.gravity}
-    if group == "law" and rest in type(system.law.parameters).model_fields:
-        return {"law": type(system.law)(**system.law.parameters.model_dump() | {rest: value})}
-    if group == "terrain" and rest in _ground(system):
-        return {"terrain": system.terrain.with_parameter(rest, value)}
+        return {"gravity": value / before * world.gravity}
+    if group == "law" and rest in type(world.law.parameters).model_fields:
+        return {"law": type(world.law)(**world.law.parameters.model_dump() | {rest: value})}
+    if group == "terrain" and rest in _ground(world):
+        return {"terrain": world.terrain.with_parameter(rest, value)}
     if group == "body":
-        body, kind = _body(system, name)
-        return {"robot": system.robot.with_body_parameter(body, kind, value)}
-    if group == "controller" and system.controller is not None:
-        return {"controller": system.controller.with_parameter(rest, value)}
-    return {"_own_coefficients": _changed_coefficients(system, *_coefficient(system, name), value)}
+        body, kind = _body(world, name)
+        return {"robot": world.robot.with_body_parameter(body, kind, value)}
+    if group == "controller" and world.controller is not None:
+        return {"controller": world.controller.with_parameter(rest, value)}
+    return _changed_coefficients(world, *_coefficient(world, name), value)
 
 
-def names(system: ContactSystem) -> list[str]:
+def names(world: World) -> list[str]:
     """All parameters that can be read, those of single contacts, bodies and joints among them."""
-    points = system.mechanism.names
+    points = world.mechanism.names
     found = [f"contact.{point}.{kind}" for point in points for kind in COEFFICIENTS]
-    found += [f"law.{name}" for name, value in system.law.parameters.model_dump().items() if _is_number(value)]
-    bodies = getattr(system.robot, "bodies", {})
+    found += [f"law.{name}" for name, value in world.law.parameters.model_dump().items() if _is_number(value)]
+    bodies = getattr(world.robot, "bodies", {})
     found += [f"body.{body}.{kind}" for kind in BODY for body in bodies]
-    found += [f"controller.{name}" for name in (system.controller.parameters() if system.controller else {})]
-    found += [f"terrain.{name}" for name in _ground(system)]
-    found += [f"limit.{limit}.restitution" for limit in _limits(system)]
-    return found + (["gravity"] if bodies and system.gravity.any() else [])
+    found += [f"controller.{name}" for name in (world.controller.parameters() if world.controller else {})]
+    found += [f"terrain.{name}" for name in _ground(world)]
+    found += [f"limit.{limit}.restitution" for limit in _limits(world)]
+    return found + (["gravity"] if bodies and world.gravity.any() else [])
 
 
-def _ground(system: ContactSystem) -> dict[str, float]:
+def _ground(world: World) -> dict[str, float]:
     """Parameters of the ground of a Robot; the functions of a Mechanism hold their own."""
-    return system.terrain.parameters() if hasattr(system.robot, "bodies") else {}
+    return world.terrain.parameters() if hasattr(world.robot, "bodies") else {}
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _gravity(system: ContactSystem) -> float:
-    if not hasattr(system.robot, "bodies"):
+def _gravity(world: World) -> float:
+    if not hasattr(world.robot, "bodies"):
         raise InputError("the functions of a Mechanism hold its gravity; it is not a parameter of the system")
-    size = float(np.linalg.norm(system.gravity))
+    size = float(np.linalg.norm(world.gravity))
     if not size > 0.0:
         raise InputError("gravity is zero here and has no direction; give ContactSystem(gravity=...) as a vector")
     return size
 
 
-def _body(system: ContactSystem, name: str) -> tuple[str, str]:
+def _body(world: World, name: str) -> tuple[str, str]:
     """Name of a body (it may have dots of its own) and kind of its parameter."""
     body, _, kind = name.partition(".")[2].rpartition(".")
-    if kind not in BODY or not body or not hasattr(system.robot, "bodies"):
-        _refuse(system, name)
+    if kind not in BODY or not body or not hasattr(world.robot, "bodies"):
+        _refuse(world, name)
     return body, kind
 
 
-def _limits(system: ContactSystem) -> list[str]:
+def _limits(world: World) -> list[str]:
     """Joint limits, as JOINT/SIDE."""
-    return [name.removeprefix(LIMIT) for name in system.mechanism.constraint_names]
+    return [name.removeprefix(LIMIT) for name in world.mechanism.constraint_names]
 
 
-def _coefficient(system: ContactSystem, name: str) -> tuple[Array, str]:
+def _coefficient(world: World, name: str) -> tuple[Array, str]:
     """Which of all contacts and joint limits (a mask), and which kind of a coefficient, a full name means."""
     group, _, rest = name.partition(".")
     one, _, kind = rest.rpartition(".")
     if kind not in {"contact": COEFFICIENTS, "law": COEFFICIENTS, "limit": COEFFICIENTS[-1:]}.get(group, ()):
-        _refuse(system, name)
-    points, limits = list(system.mechanism.names), _limits(system)
+        _refuse(world, name)
+    points, limits = list(world.mechanism.names), _limits(world)
     known = limits if group == "limit" else points
     if one and one not in known:
         what = "joint limit" if group == "limit" else "contact"
@@ -158,38 +156,38 @@ def _coefficient(system: ContactSystem, name: str) -> tuple[Array, str]:
     return np.array([bool(mine) and one in ("", name) for mine, name in zip(place, points + limits, strict=True)]), kind
 
 
-def _coefficients(system: ContactSystem) -> dict[str, Array]:
-    friction, static = system._own_friction
-    return {"friction": friction, "static_friction": static, "restitution": system.restitution}
+def _coefficients(world: World) -> dict[str, Array]:
+    friction, static = world.own_friction
+    return {"friction": friction, "static_friction": static, "restitution": world.restitution}
 
 
-def _changed_coefficients(system: ContactSystem, chosen: Array, kind: str, value: float) -> tuple[Array, Array, Array]:
-    """Friction, static friction and restitution (nc,) with one of them changed."""
+def _changed_coefficients(world: World, chosen: Array, kind: str, value: float) -> dict[str, Any]:
+    """Parts of the world: friction, static friction and restitution (nc,) with one of them changed."""
     upper = 1.0 if kind == "restitution" else float("inf")
     if not (isfinite(value) and 0.0 <= value <= upper):
         wanted = "from 0 to 1" if kind == "restitution" else "that is finite and not negative"
         raise InputError(f"{kind} is {value}; give a number {wanted}")
-    arrays = _coefficients(system)
-    friction, static = system._own_friction
+    arrays = _coefficients(world)
+    friction, static = world.own_friction
     arrays[kind] = np.where(chosen, value, arrays[kind])
     if kind == "friction":  # a static coefficient that was not set apart follows the kinetic one
         follows = chosen & (static == friction)
         arrays["static_friction"] = np.where(follows, value, np.maximum(static, arrays["friction"]))
     if np.any(arrays["static_friction"] < arrays["friction"]):
         raise InputError(f"static_friction {value} is smaller than the kinetic friction; raise it or lower the other")
-    return arrays["friction"], arrays["static_friction"], arrays["restitution"]
+    return {"own_friction": (arrays["friction"], arrays["static_friction"]), "restitution": arrays["restitution"]}
 
 
-def _refuse(system: ContactSystem, name: str) -> NoReturn:
+def _refuse(world: World, name: str) -> NoReturn:
     """Raise InputError with what exists."""
     known = [f"contact.{kind} or contact.NAME.{kind}" for kind in COEFFICIENTS]
-    known += ["limit.restitution or limit.JOINT/SIDE.restitution"] if _limits(system) else []
-    known += [f"law.{p}" for p in type(system.law.parameters).model_fields]
-    bodies = list(getattr(system.robot, "bodies", {}))
+    known += ["limit.restitution or limit.JOINT/SIDE.restitution"] if _limits(world) else []
+    known += [f"law.{p}" for p in type(world.law.parameters).model_fields]
+    bodies = list(getattr(world.robot, "bodies", {}))
     if bodies:
         known += [f"body.NAME.{kind}" for kind in BODY] + ["gravity"]
-    known += [f"terrain.{p}" for p in _ground(system)]
-    own = [f"controller.{p}" for p in (system.controller.parameters() if system.controller else {})]
+    known += [f"terrain.{p}" for p in _ground(world)]
+    own = [f"controller.{p}" for p in (world.controller.parameters() if world.controller else {})]
     known += own[:LISTED] + ["..."] * (len(own) > LISTED)
     where = f" (NAME of a body: {', '.join(bodies)})" if bodies and name.startswith("body") else ""
     raise InputError(f"no parameter '{name}'; there are {', '.join(known)}{where}")

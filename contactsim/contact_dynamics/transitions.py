@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..common.user_calls import Asking
 from ..contact.impact import ImpactSolution
+from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import pseudo_inverse, smallest_change, solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..contact.painleve import jammed
@@ -24,13 +25,10 @@ from ..multibody.mechanism import Terms
 from .contact_rows import Impact, closed_forces, closed_terms, resting_rows
 from .mode_choice import ModeChoice
 from .outcome_sensitivity import OutcomeSensitivity
+from .rigid_arc import prepare
 from .rigid_flow import LEAVE, SIDE, RigidFlow
+from .world import World
 from .zeno import time_to_rest
-
-if TYPE_CHECKING:
-    from ..contact.laws import RigidLaw
-    from .contact_system import ContactSystem
-
 
 JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
@@ -65,18 +63,18 @@ class Settled(NamedTuple):
 class RigidContacts:
     """The discrete side of a ContactSystem with a rigid law."""
 
-    def __init__(self, system: ContactSystem) -> None:
-        self._system = system
-        self._law: RigidLaw = system.law  # type: ignore[assignment]
-        self._choice, self._sensitivity = ModeChoice(system, self._law), OutcomeSensitivity(system)
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._law: RigidLaw = world.law  # type: ignore[assignment]
+        self._choice, self._sensitivity = ModeChoice(world, self._law), OutcomeSensitivity(world)
 
     def flow(self, mode: SystemMode) -> Flow:
         """Field and guards of a mode."""
-        return RigidFlow(self._system, mode)
+        return RigidFlow(prepare(self._world, mode))
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
-        return closed_forces(self._system, t, x, mode)
+        return closed_forces(self._world, t, x, mode)
 
     # --- start and transition ---------------------------------------------------------------------------------
 
@@ -86,15 +84,15 @@ class RigidContacts:
         Raises:
             InputError: a contact that may close lies inside the ground.
         """
-        mechanism = self._system.mechanism
-        gaps = mechanism.gaps(t, self._system.q(x))
+        mechanism = self._world.mechanism
+        gaps = mechanism.gaps(t, self._world.q(x))
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
-            if enabled[i] and gap < -self._system.tolerances.start_depth:
+            if enabled[i] and gap < -self._world.tolerances.start_depth:
                 name = mechanism.all_names[i]
                 raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
-        touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._system.tolerances.start_depth)
+        touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
         transition = self._resolve(x, Encounter(t, before, touching, {}))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
@@ -129,15 +127,15 @@ class RigidContacts:
 
     def _come_to_rest(self, x: Array, mode: SystemMode, ended: tuple[int, ...]) -> Transition:
         """The last of infinitely many bounces: the contacts move on as they did in the mean."""
-        names = tuple(self._system.mechanism.all_names[i] for i in ended)
+        names = tuple(self._world.mechanism.all_names[i] for i in ended)
         changes = {name: (Mode.OPEN, mode.contacts[i].mode) for name, i in zip(names, ended, strict=True)}
-        identity = partial(np.eye, self._system.tangent_size)
+        identity = partial(np.eye, self._world.tangent_size)
         return Transition(x, mode, changes, derivative=identity, still=True, unmoved=True, accumulated=names)
 
     def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that touch the ground, whether they fired or not."""
-        gaps = self._system.mechanism.gaps(t, self._system.q(x))
-        return {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._system.tolerances.gap}
+        gaps = self._world.mechanism.gaps(t, self._world.q(x))
+        return {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._world.tolerances.gap}
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """State and modes after the guards in `fired`, while other open contacts that touch are still to come."""
@@ -152,7 +150,7 @@ class RigidContacts:
         closed contacts leave them no other way, like the two corners of an edge that is parallel to the ground.
         """
         pairs = {name for name in names if isinstance(name, tuple)}
-        stops = frozenset(name for name in pairs if name[0] == "stop" and self._system.mechanism.dims[name[1]] == 3)
+        stops = frozenset(name for name in pairs if name[0] == "stop" and self._world.mechanism.dims[name[1]] == 3)
         landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
         groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
         stops |= {name for name in pairs if name[0] in ("slow", "fast")}  # these alone change no force
@@ -164,7 +162,7 @@ class RigidContacts:
 
         Their normals agree up to what is held, and so do their rates, which differ where grounds move apart.
         """
-        terms, where = closed_terms(self._system, t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
+        terms, where = closed_terms(self._world, t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
         held = terms.rows[[where[i].start for i in mode.closed]]
         groups: list[tuple[Array, set[Hashable]]] = []
         for name in names:
@@ -190,7 +188,7 @@ class RigidContacts:
         for i, kind in kinds.items():
             if kind.startswith(SIDE):
                 side = int(kind.removeprefix(SIDE))
-                behind = self._system.mechanism.region_beyond(i, states[i].region, side)
+                behind = self._world.mechanism.region_beyond(i, states[i].region, side)
                 if behind is None:
                     ended.add(i)
                 else:
@@ -198,16 +196,16 @@ class RigidContacts:
         return replace(mode, contacts=tuple(states)), ended
 
     def _may_close(self, i: int, t: float, x: Array) -> bool:
-        margin = self._system.mechanism.enabled[i]
-        return margin is None or float(margin(t, self._system.q(x), self._system.v(x))) > 0.0
+        margin = self._world.mechanism.enabled[i]
+        return margin is None or float(margin(t, self._world.q(x), self._world.v(x))) > 0.0
 
     def _enable(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> SystemMode:
         states = list(mode.contacts)
         for i in (i for i, kind in kinds.items() if kind == "enable"):
             states[i] = replace(states[i], enabled=not states[i].enabled)
-            gap = float(self._system.mechanism.gaps(t, self._system.q(x))[i])
+            gap = float(self._world.mechanism.gaps(t, self._world.q(x))[i])
             if states[i].enabled and gap < 0.0:
-                name = self._system.mechanism.all_names[i]
+                name = self._world.mechanism.all_names[i]
                 raise InputError(
                     f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
                     " 'enabled' margin rise only above ground"
@@ -216,16 +214,16 @@ class RigidContacts:
 
     def _turn_phase(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> Transition:
         """Changes that only the engine sees: how a slip direction is found, and which contacts may close."""
-        terms, where = closed_terms(self._system, t, x, mode.closed)
+        terms, where = closed_terms(self._world, t, x, mode.closed)
         states = list(mode.contacts)
         for i, kind in kinds.items():
             if kind == "enable":
                 continue
             z = terms.rates[where[i]][1:]
-            slow = kind == "slow" and np.linalg.norm(z) < LEAVE * self._system.tolerances.slip_speed
+            slow = kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
-        identity = partial(np.eye, self._system.tangent_size)
+        identity = partial(np.eye, self._world.tangent_size)
         return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
 
     # --- impact, then selection -------------------------------------------------------------------------------
@@ -244,8 +242,8 @@ class RigidContacts:
 
     def _outcome(self, x: Array, event: Encounter, jam: bool = False) -> Transition:
         """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
-        t, before, speed = event.t, x, self._system.tolerances.speed
-        terms, where = closed_terms(self._system, t, x, event.touching)
+        t, before, speed = event.t, x, self._world.tolerances.speed
+        terms, where = closed_terms(self._world, t, x, event.touching)
         impact: Impact | None = None
         impulses: dict[str, Array] = {}
         residuals: dict[str, float] = {}
@@ -256,7 +254,7 @@ class RigidContacts:
             impact = Impact(event.touching, solution)
             notes = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
             residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
-            terms, where = closed_terms(self._system, t, x, event.touching)
+            terms, where = closed_terms(self._world, t, x, event.touching)
             at_rest = {i for k, i in enumerate(event.touching) if solution.modes[k] is Mode.STICK}
         staying = {i for i in event.touching if terms.rates[where[i]][0] <= speed}
         then = self._settled(x, event, staying, at_rest, residuals)
@@ -264,7 +262,7 @@ class RigidContacts:
             impulses = self._with_settling(t, then.x, impact, impulses, then.impulses)
         changes = self._changes(event.mode, then.mode, event.kinds, impulses)
         derivative = partial(self._sensitivity.by_state, t, before, impact, then.x, event.mode, then.mode)
-        still, notes = self._system.mechanism.autonomous, notes + then.notes
+        still, notes = self._world.mechanism.autonomous, notes + then.notes
         return Transition(then.x, then.mode, changes, impulses, residuals, notes, derivative, still, impact is None)
 
     def _settled(
@@ -290,15 +288,15 @@ class RigidContacts:
         self, t: float, x: Array, impact: Impact | None, impulses: dict[str, Array], left: Mapping[int, Array]
     ) -> dict[str, Array]:
         """Impulses of an impact with those `left` when it settles, and those of closed loops under both."""
-        names, total = self._system.mechanism.all_names, dict(impulses)
+        names, total = self._world.mechanism.all_names, dict(impulses)
         for i, force in left.items():
-            along = self._system.mechanism.world_force(t, self._system.q(x), i, force)
+            along = self._world.mechanism.world_force(t, self._world.q(x), i, force)
             total[names[i]] = total.get(names[i], 0.0) + along
         return total | self._loop_impulses(t, x, impact, left)
 
     def _loop_impulses(self, t: float, x: Array, impact: Impact | None, left: Mapping[int, Array]) -> dict[str, Array]:
         """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
-        mechanism = self._system.mechanism
+        mechanism = self._world.mechanism
         if not isinstance(mechanism, ClosedMechanism):
             return {}
         contacts = tuple(sorted({*(impact.contacts if impact is not None else ()), *left}))
@@ -309,19 +307,19 @@ class RigidContacts:
             rows = [
                 n
                 for i in impact.contacts
-                for n in range(where[i].start, where[i].start + 1 + self._system.tangent_rows(i))
+                for n in range(where[i].start, where[i].start + 1 + self._world.tangent_rows[i])
             ]
             along[rows] = impact.solution.impulses
         for i, impulse in left.items():
             along[where[i]] += impulse
-        return mechanism.loop_impulses(t, self._system.q(x), contacts, along)
+        return mechanism.loop_impulses(t, self._world.q(x), contacts, along)
 
     def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
         """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
 
         Work is counted relative to the ground, which may move.
         """
-        v_pre = self._system.v(before)
+        v_pre = self._world.v(before)
         notes: tuple[str, ...] = ()
         if solution.work > GAIN * max(0.5 * float(v_pre @ mass @ v_pre), solution.turnover):
             law = type(self._law).__name__
@@ -342,7 +340,7 @@ class RigidContacts:
         would bring them to rest one after the other.
         """
         stopped = {i for i, kind in kinds.items() if kind == "stop"}
-        spatial = {i for i in mode.closed if self._system.mechanism.dims[i] == 3}
+        spatial = {i for i in mode.closed if self._world.mechanism.dims[i] == 3}
         slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
         return stopped | slow if stopped & spatial else stopped
 
@@ -357,7 +355,7 @@ class RigidContacts:
         _, rates, bend = self.gap_motion(t, x, mode, contacts)
         if slowest is not None:
             return {i for i, rate, back in zip(contacts, rates, -bend, strict=True) if back > 0.0 and rate <= slowest}
-        height = max(self._system.tolerances.hop, self._lowest_hop(t, x))
+        height = max(self._world.tolerances.hop, self._lowest_hop(t, x))
         return {
             i
             for i, rate, back in zip(contacts, rates, -bend, strict=True)
@@ -366,27 +364,25 @@ class RigidContacts:
 
     def _lowest_hop(self, t: float, x: Array) -> float:
         """Height [m] below which a hop is a matter of rounding."""
-        place = float(np.abs(self._system.q(x)).max(initial=1.0))
+        place = float(np.abs(self._world.q(x)).max(initial=1.0))
         return max(SPACING * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
 
     @property
     def smallest_speed(self) -> float:
         """Relative speed below which contacts are at rest [m/s]."""
-        return self._system.tolerances.speed
+        return self._world.tolerances.speed
 
     def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
-        flow = RigidFlow(self._system, mode)
-        flow.rebase(t, x)
-        acceleration = flow.motion(t, x).acceleration
-        terms, where = closed_terms(self._system, t, x, contacts)
+        acceleration = RigidFlow(prepare(self._world, mode)).rebased(t, x).motion(t, x).acceleration
+        terms, where = closed_terms(self._world, t, x, contacts)
         normals = [where[i].start for i in contacts]
         return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
 
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
         x = x.copy()
-        self._system.v(x)[:] += change
+        self._world.v(x)[:] += change
         return x
 
     def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
@@ -398,9 +394,9 @@ class RigidContacts:
 
     def _stopped_by_others(self, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that are said to slide, but have no slip velocity left since others stick."""
-        terms, where = closed_terms(self._system, t, x, mode.closed)
+        terms, where = closed_terms(self._world, t, x, mode.closed)
         sliding = {i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)}
-        return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._system.tolerances.speed}
+        return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._world.tolerances.speed}
 
     def _impact(
         self,
@@ -412,21 +408,21 @@ class RigidContacts:
         jam: bool = False,
     ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
-        system = self._system
-        chosen, kept = list(touching), self._system.kept_rows(touching)
+        world = self._world
+        chosen, kept = list(touching), self._world.kept_rows(touching)
         rows = terms.rows[kept]
         solved = solve_mass(terms.mass, rows.T)
         problem = ContactProblem(
             delassus=rows @ solved,
             free=terms.rates[kept],
-            dims=tuple(1 + system.tangent_rows(i) for i in touching),
-            friction=system.friction[chosen],
-            static_friction=system.friction[chosen],
+            dims=tuple(1 + world.tangent_rows[i] for i in touching),
+            friction=world.friction[chosen],
+            static_friction=world.friction[chosen],
             sliding=(None,) * len(touching),
-            names=tuple(system.mechanism.all_names[i] for i in touching),
+            names=tuple(world.mechanism.all_names[i] for i in touching),
         )
         with Asking("the contact law", type(self._law).__name__, t):
-            solution = jammed(problem) if jam else self._law.impact(problem, system.restitution[chosen])
+            solution = jammed(problem) if jam else self._law.impact(problem, world.restitution[chosen])
         if solution is None:
             raise NoAdmissibleModeError(
                 "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
@@ -434,12 +430,12 @@ class RigidContacts:
                 contact_problem=problem,
             )
         x = x.copy()
-        self._system.v(x)[:] += solved @ solution.impulses
+        self._world.v(x)[:] += solved @ solution.impulses
         along = np.zeros(len(terms.rates))
         along[kept] = solution.impulses
-        q = self._system.q(x)
+        q = self._world.q(x)
         impulses = {
-            system.mechanism.all_names[i]: system.mechanism.world_force(t, q, i, along[where[i]])
+            world.mechanism.all_names[i]: world.mechanism.world_force(t, q, i, along[where[i]])
             for i in touching
             if np.any(along[where[i]] != 0.0)
         }
@@ -450,13 +446,13 @@ class RigidContacts:
 
         Returns the state, and {contact: impulse along its rows} that this took.
         """
-        terms, where = closed_terms(self._system, t, x, mode.closed)
-        rows = resting_rows(self._system, mode, where)
+        terms, where = closed_terms(self._world, t, x, mode.closed)
+        rows = resting_rows(self._world, mode, where)
         if not rows or not np.any(terms.rates[rows]):
             return x, {}
         change, multipliers = smallest_change(terms.mass, terms.rows[rows], -terms.rates[rows])
         x = x.copy()
-        self._system.v(x)[:] += change
+        self._world.v(x)[:] += change
         impulse = np.zeros(len(terms.rates))
         impulse[rows] = multipliers
         return x, {i: impulse[where[i]] for i in mode.closed}
@@ -464,7 +460,7 @@ class RigidContacts:
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
     ) -> dict[str, tuple[Mode, Mode]]:
-        names = self._system.mechanism.all_names
+        names = self._world.mechanism.all_names
         return {
             names[i]: (old.shown, new.shown)
             for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))

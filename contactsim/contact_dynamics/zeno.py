@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import isfinite, sqrt
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
 from ..errors import NoAdmissibleModeError
-
-if TYPE_CHECKING:
-    from ..hybrid.trajectory import Event
-    from .contact_system import ContactSystem
-    from .transitions import RigidContacts
+from ..hybrid.trajectory import Event
+from .world import World
 
 HOPS = 24  # hops that are followed one by one; what comes behind is summed as a geometric series
 LESSER = 0.05  # hops that begin with less than this share of the speed of the largest do not change when that ends
@@ -26,7 +23,24 @@ ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the 
 SLOW = 20.0  # hops that start with this many times the smallest speed told from zero are not followed
 
 
-def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
+class Landing(Protocol):
+    """What bounces need of the contacts of a world."""
+
+    @property
+    def smallest_speed(self) -> float:
+        """Relative speed below which contacts are at rest [m/s]."""
+
+    def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
+
+    def accelerated(self, x: Array, change: Array) -> Array:
+        """The state with a change (nv,) of its velocity."""
+
+    def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of one more contact; what leaves at up to `slowest` [m/s] stays."""
+
+
+def time_to_rest(contacts: Landing, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
     """Time [s] from now until the last of the ever smaller hops of contacts that are on the ground at (t, x).
 
     The hops are so small that the configuration, and with it mass, rows and applied forces, stands still meanwhile:
@@ -34,7 +48,7 @@ def time_to_rest(contacts: RigidContacts, t: float, x: Array, mode: SystemMode, 
     the system; those left at the end follow in a geometric series. None: the hops do not become smaller.
 
     Args:
-        contacts: the contacts of the system.
+        contacts: the contacts of the world.
         t, x, mode: when, where and how the first hop begins; the contacts in `hopping` are open.
         hopping: contacts that leave the ground now, to come back.
     """
@@ -81,26 +95,26 @@ def _left_of_series(durations: list[float], speeds: list[float]) -> float | None
     return None
 
 
-def bounces_on(system: ContactSystem, events: Sequence[Event]) -> str | None:
+def bounces_on(world: World, events: Sequence[Event]) -> str | None:
     """What bounces on and on by the `events`, in a sentence; None where no (almost) elastic contact does.
 
     Where something damps the motion, an elastic contact hops ever lower and faster: its speed v falls exponentially in
     time, and the number of hops grows as 1 / v. With restitution e < 1 they end, after log(v / v_end) / log(1 / e).
     """
     landings = Counter(name for event in events for name in event.fired if isinstance(name, tuple) and name[0] == "gap")
-    if not landings or not isinstance(system.law, RigidLaw):
+    if not landings or not isinstance(world.law, RigidLaw):
         return None
     guard, count = landings.most_common(1)[0]
-    contact, restitution = guard[1], float(system.restitution[guard[1]])
+    contact, restitution = guard[1], float(world.restitution[guard[1]])
     if count < 2 or restitution < ELASTIC:
         return None
     hits = [event for event in events if guard in event.fired]
     duration, last = (hits[-1].time - hits[0].time) / (count - 1), hits[-1]
-    q, v = system.q(last.x_pre), system.v(last.x_pre)
-    height = abs(float(system.mechanism.terms(last.time, q, v, (contact,)).rates[0])) * duration / 4.0
+    q, v = world.q(last.x_pre), world.v(last.x_pre)
+    height = abs(float(world.mechanism.terms(last.time, q, v, (contact,)).rates[0])) * duration / 4.0
     elastic, end = ("elastic", "does not come") if restitution == 1.0 else ("almost elastic", "is long in coming")
     return (
-        f"'{system.guard_label(guard)}' is {elastic} (restitution {restitution:g}), hops by {height:.1g} m in"
+        f"'{world.mechanism.all_names[contact]}' is {elastic} (restitution {restitution:g}), hops by {height:.1g} m in"
         f" {duration:.1g} s and so {end} to rest; lower its restitution, or let it stay on the ground where it would"
         " hop less than some height, with ContactSystem(..., tolerances=Tolerances(hop=height))"
     )
@@ -109,7 +123,7 @@ def bounces_on(system: ContactSystem, events: Sequence[Event]) -> str | None:
 class _Hops:
     """Contacts that hop at a frozen configuration."""
 
-    def __init__(self, contacts: RigidContacts, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> None:
+    def __init__(self, contacts: Landing, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> None:
         self._contacts, self._t, self._x, self._mode = contacts, t, x, mode
         self._gaps = dict.fromkeys(hopping, 0.0)
         self._move()

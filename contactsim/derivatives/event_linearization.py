@@ -346,6 +346,4 @@ class Node:
 
 
 def _flow(system: HybridSystem, mode: Hashable, t: float, x: Array) -> Flow:
-    flow = system.flow(mode)
-    flow.rebase(t, x)
-    return flow
+    return system.flow(mode).rebased(t, x)

@@ -49,7 +49,7 @@ class ArcVariation:
         k = max(bisect_right(self._starts, t) - 1, 0)
         segment = self._arc.segments[k]
         if k != self._segment:
-            self._flow.rebase(segment.t0, segment(segment.t0))
+            self._flow = self._flow.rebased(segment.t0, segment(segment.t0))
             self._segment = k
         return segment(t)
 
@@ -85,8 +85,7 @@ class ArcVariation:
         start = self._arc.segments[self._segment]
 
         def field(system):  # type: ignore[no-untyped-def]
-            flow = system.flow(self._arc.mode)
-            flow.rebase(start.t0, start(start.t0))
+            flow = system.flow(self._arc.mode).rebased(start.t0, start(start.t0))
             return np.asarray(flow.field(t, x), dtype=float)
 
         return self._parameters.derivative(self._arc.system, field)

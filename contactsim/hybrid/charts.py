@@ -368,8 +368,7 @@ def check_jacobians(
     if mode is None:
         begun = model.start(t, np.array(x, dtype=float))
         x, mode = begun.x, begun.mode
-    flow = model.flow(mode)
-    flow.rebase(t, x)
+    flow = model.flow(mode).rebased(t, x)
     space = model.space(mode) or Euclidean(len(x))
     pairs: dict[str, tuple[Array, Array]] = {}
     given = flow.jacobian(t, x)

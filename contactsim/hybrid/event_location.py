@@ -226,6 +226,7 @@ class Watch:
         tried, from where it began. What fires within `Tolerances.event_time` of `bound` [s], at which the run stops or
         something else happens, fires at that instant.
         """
+        self._flow = stepper.flow  # its references may have been renewed
         try:
             passed, fired = self._locate(stepper, segment)
             if fired and 0.0 < bound - passed.t1 <= self._window:

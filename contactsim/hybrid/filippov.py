@@ -113,8 +113,7 @@ class Filippov(HybridSystem):
 
     def _way_back(self, t: float, x: Array, mode: Hashable, other: Hashable) -> Hashable | None:
         """The guard of the other mode that is at zero here, falls, and leads back."""
-        flow = self.system.flow(other)
-        flow.rebase(t, x)
+        flow = self.system.flow(other).rebased(t, x)
         values = flow.guards(t, x)
         for name, value in zip(flow.guard_names, values, strict=True):
             if abs(value) > ON_SURFACE:

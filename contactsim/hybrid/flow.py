@@ -126,8 +126,17 @@ class Flow(ABC):
         """How far a step from (t, x) may go at most: across it, guards are known by a few samples."""
         return float("inf")
 
+    def rebased(self, t: float, x: Array) -> Flow:
+        """The flow that goes on from (t, x), where a step starts: itself where it remembers nothing.
+
+        References that let field and guards run on past a zero are renewed here. A flow that is changed in place does
+        so in `rebase`.
+        """
+        self.rebase(t, x)
+        return self
+
     def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional
-        """Called where a step starts: references that let field and guards run on past a zero are renewed here."""
+        """The same for a flow that is changed in place."""
 
     def project(self, t: float, x: Array) -> Array:
         """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""

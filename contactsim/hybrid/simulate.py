@@ -416,8 +416,7 @@ class Simulation:
         self._step_size = self._stepper.step_size
 
     def _enter(self, mode: Hashable, x: Array) -> None:
-        self._mode, self._x, self._flow = mode, x, self.system.flow(mode)
-        self._flow.rebase(self.t, x)
+        self._mode, self._x, self._flow = mode, x, self.system.flow(mode).rebased(self.t, x)
         self._stepper = Stepper(
             self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
         )

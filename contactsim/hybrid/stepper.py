@@ -98,7 +98,7 @@ class Stepper:
         Raises:
             StepSizeError: the tolerance cannot be met with a step that still moves the time.
         """
-        self.flow.rebase(self.t, self.x)
+        self.flow = self.flow.rebased(self.t, self.x)
         longest = self._longest_step()
         if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
             self._restart(self.t, self.x, bound)

@@ -44,7 +44,7 @@ def _decay(arc: Arc) -> tuple[float, float]:
     rates, shares = [], []
     for k in np.linspace(0, len(arc.segments) - 1, LOOKS).astype(int):
         segment = arc.segments[k]
-        flow.rebase(segment.t0, segment.base)
+        flow = flow.rebased(segment.t0, segment.base)
         x = segment(segment.t1)
         jacobian = flow.jacobian(segment.t1, x)
         if jacobian is None:

@@ -96,8 +96,7 @@ def rebuild(description: Description) -> ContactSystem:
     )
     for push in description["pushes"]:
         system = system.with_push(push["frame"], push["force"], push["end"], push["point"])
-    system._set_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))
-    return system
+    return system.with_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))
 
 
 class StoredController(Controller):

@@ -25,6 +25,7 @@ import numpy as np
 from .. import __version__
 from ..common import registry
 from ..common.arrays import Array
+from ..contact_dynamics import is_contact_system
 from ..derivatives.linearize import EventLinearization, Linearization
 from ..errors import ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, load_model
@@ -32,7 +33,6 @@ from ..hybrid.outcomes import Status
 from ..hybrid.system import HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
-from ..multibody import is_contact_system
 from . import dense_output as dense
 from .encoding import coded, decoded, padded, stack, texts, trimmed, unstack
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -43,6 +44,9 @@ class Terms(NamedTuple):
     rows: Array
     rates: Array
     bias: Array
+
+
+TermsOf = Callable[[float, Array, Array], Terms]  # (t, q, v) -> the equations of motion with the rows of some contacts
 
 
 class TermDerivatives(NamedTuple):
@@ -165,6 +169,10 @@ class ContactMechanism(ABC):
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """Equations of motion with the rows of `contacts`."""
 
+    def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
+        """The `terms` of `contacts`, with what they fix worked out once."""
+        return partial(_terms, self, contacts)
+
     @abstractmethod
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """A contact force or impulse given along its rows, as the user sees it (world axes for a robot)."""
@@ -262,6 +270,10 @@ class ContactMechanism(ABC):
 
     def validate(self, q: Array) -> None:  # noqa: B027 - optional
         """Raise InputError where `q` is not a configuration."""
+
+
+def _terms(mechanism: ContactMechanism, contacts: tuple[int, ...], t: float, q: Array, v: Array) -> Terms:
+    return mechanism.terms(t, q, v, contacts)
 
 
 @dataclass(frozen=True)

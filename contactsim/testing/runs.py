@@ -116,8 +116,7 @@ def _guards(runs: Runs) -> Iterator[Finding]:
     """Guards that are negative where their mode holds; contacts that never touch or never leave."""
     for name, trajectory in runs.trajectories.items():
         for arc, t, x in _states(trajectory):
-            flow = arc.system.flow(arc.mode)
-            flow.rebase(t, x)
+            flow = arc.system.flow(arc.mode).rebased(t, x)
             values = flow.guards(t, x)
             size = np.maximum(1.0, _guard_sizes(arc.system, flow, t, x))
             for guard, value in zip(flow.guard_names, values / size, strict=True):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..contact_dynamics import is_contact_system
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, NonDifferentiableError
-from ..multibody import is_contact_system
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from ..contact_dynamics import is_contact_system
 from ..errors import InputError
 from ..hybrid.system import HybridSystem
-from ..multibody import is_contact_system
 
 REACH = 4.0  # a number without an upper limit can be turned up to this many times its value
 STEPS = 200  # of a slider

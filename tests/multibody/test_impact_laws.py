@@ -316,10 +316,10 @@ def test_derivative_of_collisions_in_sequence() -> None:
     mode = system.start(0.0, system.pack(state)).mode
     landing = system.pack(cs.State([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, 0.0]))
     contacts = system._contacts
-    terms, where = closed_terms(system, 0.0, landing, (0, 1, 2))
+    terms, where = closed_terms(system.world, 0.0, landing, (0, 1, 2))
     _, solution, _ = contacts._impact(0.0, landing, (0, 1, 2), terms, where)
     assert len(solution.stages) >= 6
-    matrix = OutcomeSensitivity(system).by_impact(0.0, landing, Impact((0, 1, 2), solution))
+    matrix = OutcomeSensitivity(system.world).by_impact(0.0, landing, Impact((0, 1, 2), solution))
     product = np.eye(4)
     for stage in solution.stages[::2]:  # compression and expansion of one pair: a collision with e
         (k,) = [k for k, closing in enumerate(stage.solution.modes) if closing is not Mode.OPEN]
@@ -340,13 +340,13 @@ def test_derivative_of_a_weakened_expansion(seed: int) -> None:
     x = np.concatenate([np.zeros(nq), problem_rows[1]])
 
     def after(y: Array) -> Array:
-        terms, where = closed_terms(system, 0.0, y, (0, 1))
+        terms, where = closed_terms(system.world, 0.0, y, (0, 1))
         return contacts._impact(0.0, y, (0, 1), terms, where)[0][nq:]
 
-    terms, where = closed_terms(system, 0.0, x, (0, 1))
+    terms, where = closed_terms(system.world, 0.0, x, (0, 1))
     _, solution, _ = contacts._impact(0.0, x, (0, 1), terms, where)
     assert solution.stages[1].balanced
-    matrix = OutcomeSensitivity(system).by_impact(0.0, x, Impact((0, 1), solution))
+    matrix = OutcomeSensitivity(system.world).by_impact(0.0, x, Impact((0, 1), solution))
     for k, way in enumerate(np.eye(2 * nq)):
         values = [after(x + s * 1e-4 * way) for s in (-2, -1, 1, 2)]
         column = (8 * (values[2] - values[1]) - (values[3] - values[0])) / 12e-4

@@ -455,7 +455,7 @@ def test_a_loop_that_cannot_be_kept_closed_is_named() -> None:
     """All bars in one line, and the pin open along it: no motion closes it."""
     long = cs.LoopClosure("coupler", "rocker", (GROUND + 1e-6, 0.0, 0.0), (0.2, 0.0, 0.0), name="long")
     with pytest.raises(cs.SimulationError, match="'long' came to a singular position, in which it cannot be kept"):
-        four_bar(long).on_loops(np.zeros(6))
+        four_bar(long).world.on_loops(np.zeros(6))
 
 
 def test_bounces_of_a_closed_leg_come_to_rest_and_are_differentiated() -> None:

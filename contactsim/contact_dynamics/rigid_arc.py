@@ -1,0 +1,285 @@
+"""What one contact mode of a rigid law fixes, prepared once, and the accelerations in it: a function of its arguments.
+
+    arc = prepare(world, mode)
+    accelerations(arc, t, q, v, z, references) -> Accelerations
+
+Motion with every contact OPEN, STICK or SLIP: M a = f + J^T lam with the constraints of the mode. Constrained rows C
+(normals of closed contacts, tangents of sticking ones) and force directions D, which differ from C where contacts slip
+(d = n - mu_k t s):  (C M^-1 D^T) lam = -(C M^-1 f + bias),  a = M^-1 (f + D^T lam).
+Source: Leine and Nijmeijer 2004 (as in `contact`), with the spatial cone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import hypot
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dgesv
+
+from ..common.arrays import Array
+from ..contact.linear_algebra import solve_mass
+from ..contact.modes import Mode, Phase, SystemMode
+from ..contact.problem import ContactProblem
+from ..contact.redundant_forces import cone_margins
+from ..contact.solvers.pivot import solve_modes
+from ..errors import SingularError
+from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
+from .world import World
+
+# Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
+# near the stop would turn the direction of friction, and a long step would amplify that.
+STRAIGHT = 1e-12
+
+
+@dataclass(frozen=True)
+class References:
+    """What slips remember from one step to the next.
+
+    Attributes:
+        slip: {contact: unit slip direction where the step began}, along which the field runs on past a stop.
+        incipient: {contact: direction} from which that of the slip acceleration is looked for.
+    """
+
+    slip: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    incipient: Mapping[int, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class RigidArc:
+    """A contact mode of a world.
+
+    Attributes:
+        world, mode: as given.
+        mechanism: with the regions of the closed contacts held.
+        terms: (t, q, v) -> equations of motion with the rows of the closed contacts.
+        shortcut: a faster way to the accelerations, where the mode has one.
+        closed: indices of the closed contacts.
+        normal: {contact: its normal row}.
+        tangent: {contact: its tangential rows}.
+        size: number of rows m.
+        constrained: rows that are held (k,).
+        combine: (k, m) from rows to force directions, without the friction of contacts that slip.
+        slips: contacts that slip under friction, each with the number of its normal force among the unknowns.
+        held: {contact: slip direction} of those whose direction is held.
+        incipient: {contact: slip direction with which it begins to slip}.
+        general: True where forces are not unique, or a slip direction is that of the slip acceleration.
+        friction: kinetic coefficients, as a list.
+    """
+
+    world: World
+    mode: SystemMode
+    mechanism: ContactMechanism
+    terms: TermsOf
+    shortcut: Shortcut | None
+    closed: tuple[int, ...]
+    normal: Mapping[int, int]
+    tangent: Mapping[int, slice]
+    size: int
+    constrained: Array
+    combine: Array
+    slips: tuple[tuple[int, int], ...]
+    held: Mapping[int, tuple[float, ...]]
+    incipient: Mapping[int, Array]
+    general: bool
+    friction: list[float]
+    resting: Array  # (m,) zeros: contact velocities of a mode in which nothing slips
+
+    @property
+    def all_held(self) -> bool:
+        """True where every row of the closed contacts is constrained."""
+        return len(self.constrained) == self.size
+
+
+def prepare(world: World, mode: SystemMode) -> RigidArc:
+    """What a mode fixes: where the rows of each closed contact lie, which of them are constrained, and who slips."""
+    mechanism, closed = world.mechanism.within(mode.regions), mode.closed
+    normal: dict[int, int] = {}
+    tangent: dict[int, slice] = {}
+    constrained: list[int] = []
+    slips: list[tuple[int, int]] = []
+    start = 0
+    for i in closed:
+        dim, state = mechanism.dims[i], mode.contacts[i]
+        normal[i], tangent[i] = start, slice(start + 1, start + dim)
+        if state.mode is Mode.SLIP and world.tangent_rows[i]:
+            slips.append((i, len(constrained)))
+        constrained.append(start)
+        if state.mode is Mode.STICK:
+            constrained.extend(range(start + 1, start + 1 + world.tangent_rows[i]))
+        start += dim
+    combine = np.zeros((len(constrained), start))
+    combine[range(len(constrained)), constrained] = 1.0
+    states = mode.contacts
+    incipient = {i: np.array(states[i].direction) for i in closed if states[i].phase is Phase.INCIPIENT}
+    general = mode.redundant or bool(incipient)
+    return RigidArc(
+        world=world,
+        mode=mode,
+        mechanism=mechanism,
+        terms=mechanism.prepared(closed),
+        shortcut=None if general else world.mechanism.shortcut(mode),
+        closed=closed,
+        normal=normal,
+        tangent=tangent,
+        size=start,
+        constrained=np.array(constrained, dtype=int),
+        combine=combine,
+        slips=tuple(slips),
+        held={i: states[i].direction for i, _ in slips if states[i].phase is Phase.DIRECTED},
+        incipient=incipient,
+        general=general,
+        friction=world.friction.tolist(),
+        resting=np.zeros(start),
+    )
+
+
+@dataclass
+class Accelerations:
+    """Accelerations and contact forces at one state in one mode.
+
+    Attributes:
+        acceleration: a (nv,).
+        rates: contact velocities z (m,) of the closed contacts; zero where nothing slips.
+        fill: () -> the forces (m,), for `forces`.
+        margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
+        found: {contact: direction (2,)} of the slip acceleration, of contacts that begin to slip.
+    """
+
+    acceleration: Array
+    rates: Array
+    fill: Callable[[], Array]
+    margin: float = float("nan")
+    found: Mapping[int, Array] = field(default_factory=dict)
+    derivatives: tuple[Any] | None = None  # of these, once they were asked for
+
+    @cached_property
+    def forces(self) -> Array:
+        """The force of each closed contact along its rows, in one array (m,); put together when asked for."""
+        return self.fill()
+
+
+def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, references: References) -> Accelerations:
+    """Accelerations and forces at a state.
+
+    Raises:
+        SingularError: the constraints depend on each other there, or the mass matrix is singular.
+    """
+    applied = arc.world.applied_force(t, q, v, z)
+    if arc.shortcut is not None:
+        acceleration, fill = arc.shortcut(q, v, applied)
+        return Accelerations(acceleration, arc.resting, fill)
+    terms = arc.terms(t, q, v)
+    force = terms.force if applied is None else terms.force + applied
+    if arc.general:
+        return _general(arc, terms, force, references)
+    return _regular(arc, terms, force, references)
+
+
+def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
+    """Where forces are unique and all slip directions known: one linear system."""
+    size = len(arc.constrained)
+    if not size:
+        return Accelerations(solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0))
+    directions: list[tuple[float, ...]] = []
+    held, bias, right = terms.rows, terms.bias, np.empty((1 + size, len(force)))
+    right[0] = force
+    if size == arc.size:
+        right[1:] = held
+    else:
+        combine, held, bias = arc.combine, held[arc.constrained], bias[arc.constrained]
+        if arc.slips:
+            rates = terms.rates.tolist()
+            directions = [slip_direction(arc, i, rates, references) for i, _ in arc.slips]
+            combine = combine_with(arc, directions)
+        np.dot(combine, terms.rows, out=right[1:])
+    solved = solve_mass(terms.mass, right.T, overwrite=True)
+    matrix = held @ solved
+    _, _, negative, info = dgesv(matrix[:, 1:], matrix[:, 0] + bias)
+    if info:
+        raise SingularError(f"the contact constraints of mode {arc.mode} became dependent during an arc")
+    acceleration = solved[:, 0] - solved[:, 1:] @ negative
+
+    def forces() -> Array:
+        along = np.zeros(arc.size)
+        along[arc.constrained] = -negative
+        for (i, column), direction in zip(arc.slips, directions, strict=True):
+            along[arc.tangent[i]] = arc.friction[i] * negative[column] * np.array(direction)
+        return along
+
+    return Accelerations(acceleration, terms.rates, forces)
+
+
+def combine_with(arc: RigidArc, directions: list[tuple[float, ...]]) -> Array:
+    """Matrix (k, m) from rows to force directions, with the friction of the contacts that slip."""
+    combine = arc.combine.copy()
+    for (i, column), direction in zip(arc.slips, directions, strict=True):
+        for k, part in enumerate(direction, arc.normal[i] + 1):
+            combine[column, k] = -arc.friction[i] * part
+    return combine
+
+
+def _general(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
+    """Where forces are not unique or a slip direction is that of the slip acceleration."""
+    problem, solved = contact_problem(arc.world, terms, force, arc.closed, sliding(arc, terms, references))
+    slides = (Mode.SLIP, Mode.CLOSED)
+    modes = tuple(Mode.SLIP if arc.mode.contacts[i].mode in slides else Mode.STICK for i in arc.closed)
+    starts = tuple(references.incipient.get(i) for i in arc.closed)
+    solution = solve_modes(problem, modes, starts)
+    pairs = zip(arc.closed, solution.directions, strict=True)
+    found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
+    forces = np.zeros(arc.size)
+    forces[arc.world.kept_rows(arc.closed)] = solution.forces
+    acceleration = solved[:, 0] + solved[:, 1:] @ solution.forces
+    margin = min(cone_margins(problem, modes, solution.forces), default=np.inf)
+    return Accelerations(acceleration, terms.rates, lambda: forces, float(margin), found)
+
+
+def sliding(arc: RigidArc, terms: Terms, references: References) -> tuple[Array | None, ...]:
+    """Known slip directions of the closed contacts; None for one that sticks or begins to slip."""
+    slipping, rates = dict(arc.slips), terms.rates.tolist()
+    return tuple(
+        np.array(slip_direction(arc, i, rates, references)) if i in slipping and i not in arc.incipient else None
+        for i in arc.closed
+    )
+
+
+def slip_direction(arc: RigidArc, i: int, rates: list[float], references: References) -> tuple[float, ...]:
+    """Unit slip direction of a sliding contact; past a zero of its slip velocity the reference goes on."""
+    held = arc.held.get(i)
+    if held is not None:
+        return held
+    x, y = rates[arc.normal[i] + 1], rates[arc.normal[i] + 2]
+    reference = references.slip[i]
+    along, aside = x * reference[0] + y * reference[1], x * reference[1] - y * reference[0]
+    if along <= 0.0 or abs(aside) < STRAIGHT:
+        return reference
+    speed = hypot(x, y)
+    return x / speed, y / speed
+
+
+def contact_problem(
+    world: World,
+    terms: Terms,
+    force: Array,
+    contacts: tuple[int, ...],
+    sliding: tuple[Array | None, ...],
+) -> tuple[ContactProblem, Array]:
+    """The problem of accelerations of `contacts`, and M^-1 [f, J^T] (nv, 1 + m) with which it was made."""
+    kept = world.kept_rows(contacts)
+    rows, bias = terms.rows[kept], terms.bias[kept]
+    solved = solve_mass(terms.mass, np.column_stack([force, rows.T]))
+    chosen = list(contacts)
+    problem = ContactProblem(
+        delassus=rows @ solved[:, 1:],
+        free=rows @ solved[:, 0] + bias,
+        dims=tuple(1 + world.tangent_rows[i] for i in contacts),
+        friction=world.friction[chosen],
+        static_friction=world.static_friction[chosen],
+        sliding=sliding,
+        names=tuple(world.mechanism.all_names[i] for i in contacts),
+    )
+    return problem, solved

@@ -1,0 +1,127 @@
+"""First derivatives of the accelerations and forces of a rigid mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..contact.linear_algebra import pseudo_inverse, solve_mass
+from ..contact.modes import Phase
+from ..multibody.mechanism import Terms
+from .mode_sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
+from .rigid_arc import Accelerations, References, RigidArc, combine_with, slip_direction
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Derivatives at one state in one mode, along the tangent directions of the state.
+
+    Attributes:
+        acceleration_x: of a (nv, dim).
+        forces_x: of the contact forces lam (m, dim).
+        rates_x: of the contact velocities z (m, dim).
+        memory_x: of the rate of the controller's memory (own, dim).
+    """
+
+    acceleration_x: Array
+    forces_x: Array
+    rates_x: Array
+    memory_x: Array
+
+
+def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motion: Accelerations) -> Sensitivity | None:
+    """Derivatives of accelerations, forces and contact velocities by the state; None where forces have kinks.
+
+    Differentiates M a = f + J^T lam and the rows of the mode: see `mode_sensitivity`.
+    """
+    world, nv = arc.world, arc.world.nv
+    q, v = world.q(x), world.v(x)
+    terms = arc.terms(t, q, v)
+    forces, acceleration = motion.forces, motion.acceleration
+    of_terms = arc.mechanism.term_derivatives(t, q, v, acceleration, arc.closed, forces)
+    applied = world.applied_jacobian(t, x)
+    force = applied.force_x
+    force[:, :nv] -= of_terms.residual_q
+    force[:, nv : 2 * nv] -= of_terms.residual_v
+    change, rates = (np.zeros((arc.size, world.tangent_size)) for _ in range(2))
+    change[:, :nv], change[:, nv : 2 * nv] = of_terms.motion_q, of_terms.motion_v
+    rates[:, :nv], rates[:, nv : 2 * nv] = of_terms.rates_q, terms.rows
+    turns = _turning(arc, terms, rates, references)
+    direct = np.zeros_like(rates)  # friction turns with the slip velocity, whatever the normal forces do
+    for i, turn in turns.items():
+        direct[arc.tangent[i]] = -arc.friction[i] * forces[arc.normal[i]] * turn
+    force += terms.rows.T @ direct
+    equations = mode_equations(arc, terms, motion, references)
+    loose = None
+    if arc.mode.redundant and arc.slips:
+        if not _smallest(arc, terms, equations, forces):
+            return None
+        loose = partial(_loose_forces, arc, t, q, equations, forces, turns)
+    acceleration_x, forces_x = equations.solve(force, change, loose)
+    return Sensitivity(acceleration_x, forces_x + direct, rates, applied.memory_x)
+
+
+def mode_equations(arc: RigidArc, terms: Terms, motion: Accelerations, references: References) -> ModeEquations:
+    """The linear equations of the mode at a state."""
+    rates, turns = terms.rates.tolist(), []
+    directions = [
+        tuple(motion.found[i].tolist()) if i in arc.incipient else slip_direction(arc, i, rates, references)
+        for i, _ in arc.slips
+    ]
+    for (i, column), direction in zip(arc.slips, directions, strict=True):
+        if i in arc.incipient:
+            turns.append(_turn(arc, i, column, np.array(direction), terms, motion))
+    combine = combine_with(arc, directions)
+    return ModeEquations(terms.mass, terms.rows, arc.constrained, combine, tuple(turns), arc.mode.redundant)
+
+
+def _turn(arc: RigidArc, i: int, column: int, direction: Array, terms: Terms, motion: Accelerations) -> Turn:
+    part = arc.tangent[i]
+    slip = terms.rows[part] @ motion.acceleration + terms.bias[part]
+    pull = -arc.friction[i] * float(motion.forces[arc.normal[i]])
+    return Turn(part, across(direction), column, arc.friction[i], pull, float(direction @ slip))
+
+
+def _smallest(arc: RigidArc, terms: Terms, equations: ModeEquations, forces: Array) -> bool:
+    """True where redundant forces are the smallest ones, not those of the largest cone margin."""
+    held, directions = terms.rows[arc.constrained], equations.combine @ terms.rows
+    matrix = held @ solve_mass(terms.mass, directions.T)
+    unknowns = forces[arc.constrained]
+    smallest = pseudo_inverse(matrix) @ (matrix @ unknowns)
+    return bool(np.abs(smallest - unknowns).max() <= SMALLEST * np.abs(unknowns).max())
+
+
+def _loose_forces(
+    arc: RigidArc,
+    t: float,
+    q: Array,
+    equations: ModeEquations,
+    forces: Array,
+    turns: Mapping[int, Array],
+    inverse: Array,
+) -> tuple[Array, Array]:
+    """How the smallest forces change within the null space, as slip directions turn with the slip velocity, too."""
+    unknowns = forces[arc.constrained]
+    by_q, by_turns, y = loose_forces(arc.mechanism, t, q, arc.closed, equations, unknowns, inverse)
+    by_state = np.zeros((len(unknowns), arc.world.tangent_size))
+    by_state[:, : arc.world.nv] = by_q
+    slip = equations.rows @ y
+    for i, column in arc.slips:
+        if i in turns:
+            by_state[column] -= arc.friction[i] * slip[arc.tangent[i]] @ turns[i]
+    return by_state, by_turns
+
+
+def _turning(arc: RigidArc, terms: Terms, rates: Array, references: References) -> dict[int, Array]:
+    """{contact: derivative (2, dim) of its slip direction} where that turns with the slip velocity."""
+    z, found = terms.rates.tolist(), {}
+    for i, _ in arc.slips:
+        if arc.mode.contacts[i].phase is Phase.FREE:
+            part = arc.tangent[i]
+            speed = float(np.linalg.norm(terms.rates[part]))
+            found[i] = turned(np.array(slip_direction(arc, i, z, references)), speed, rates[part])
+    return found

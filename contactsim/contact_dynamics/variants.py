@@ -1,0 +1,132 @@
+"""Copies of a system with another parameter, law or push."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from ..common import registry
+from ..common.arrays import Array
+from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
+from ..errors import InputError
+from ..hybrid.system import HybridSystem, Push
+from . import parameters
+from .states import State
+from .world import World
+
+VARIED = 64  # copies with another parameter that are kept: a derivative asks for the same ones over and over
+
+
+class Variants(HybridSystem):
+    """What a system with a `World` varies."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._varied: dict[tuple[str, float], Self] = {}
+
+    def _of(self, world: World) -> Self:
+        """The same system of another world."""
+        raise NotImplementedError
+
+    def parameter(self, name: str) -> float:
+        """Value of a parameter that `with_parameter` changes; for all contacts at once where they share it.
+
+        Raises:
+            InputError: no such parameter, or the contacts differ in it.
+        """
+        return parameters.read(self.world, name)
+
+    def parameter_scale(self, name: str) -> float:
+        """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
+        return parameters.scale(self.world, name)
+
+    def parameters(self) -> dict[str, float]:
+        """All parameters with their values, those of single contacts, bodies and joints."""
+        return {name: parameters.read(self.world, name) for name in parameters.names(self.world)}
+
+    def with_parameter(self, name: str, value: float) -> Self:
+        """A copy with one parameter changed.
+
+        Names: contact[.NAME].(friction|static_friction|restitution), limit[.JOINT/SIDE].restitution, law.PARAMETER,
+        body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and ground declare
+        them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
+        `Robot.with_body_parameter`.
+
+        Raises:
+            InputError: no such parameter (the known ones are listed), or its value is out of range.
+        """
+        if (known := self._varied.get((name, value))) is not None:
+            return known
+        made = self._of(self.world.changed(**parameters.changes(self.world, name, value)))
+        if len(self._varied) >= VARIED:
+            self._varied.clear()
+        self._varied[name, value] = made
+        return made
+
+    def with_law(self, law: str | ContactLaw) -> Self:
+        """A copy under another contact law, with the same coefficients, controller and pushes.
+
+        Raises:
+            PluginError: there is no law of this name.
+        """
+        return self._of(self.world.changed(law=as_law(law)))
+
+    def carried(self, state: State) -> State:
+        """A state of this robot under another law as one of this system: the memory of the law starts at zero."""
+        own = self.world.controller_memory
+        return State(state.q, state.v, np.concatenate([state.z[:own], np.zeros(self.world.memory - own)]))
+
+    def with_push(self, frame: str, force: Any, end: float, point: Any = (0, 0, 0)) -> Self:
+        """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame`; a Simulation ends it at `end` [s].
+
+        Raises:
+            InputError: there is no such frame, or a vector is not three finite numbers.
+        """
+        world = self.world
+        push = Push(frame, as_vector("force", force, 3), as_vector("point", point, 3), end)
+        where = world.robot.nominal if hasattr(world.robot, "nominal") else np.zeros(world.nq)
+        world.mechanism.generalised_force(where, frame, push.force, push.point)  # raises where there is no such frame
+        return self._of(world.changed(pushes=(*world.pushes, push)))
+
+    def with_pushes(self, pushes: Iterable[tuple[str, Any, float, Any]]) -> Self:
+        """A copy with these pushes (frame, force, end, point) in place of its own."""
+        other = self._of(self.world.changed(pushes=()))
+        for frame, force, end, point in pushes:
+            other = other.with_push(frame, force, end, point)
+        return other if other.world.pushes or self.world.pushes else self
+
+    def without_pushes(self, t: float) -> Self:
+        """A copy without the pushes that end at `t` or before."""
+        return self._of(self.world.changed(pushes=tuple(push for push in self.world.pushes if push.end > t)))
+
+
+def as_law(given: str | ContactLaw) -> ContactLaw:
+    """The contact law of a name, or the one given.
+
+    Raises:
+        PluginError: there is no law of this name.
+        InputError: it is no law.
+    """
+    law = registry.load("contact_laws", given)() if isinstance(given, str) else given
+    if not isinstance(law, (RigidLaw, CompliantLaw)):
+        raise InputError(
+            f"the contact law is a {type(law).__name__}; give a name or an instance of RigidLaw or CompliantLaw"
+        )
+    return law
+
+
+def as_vector(name: str, value: Any, size: int) -> Array:
+    """The `size` finite numbers of a vector.
+
+    Raises:
+        InputError: it is something else.
+    """
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (size,) or not np.all(np.isfinite(array)):
+        raise InputError(f"{name} is {value!r}; give {size} finite numbers")
+    return array

@@ -1,0 +1,266 @@
+"""A world: robot, ground, law, controller and coefficients, frozen, with what flows and transitions ask of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.user_calls import Asking, answer
+from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
+from ..errors import InputError
+from ..hybrid.differences import tangent_derivative
+from ..hybrid.system import Push
+from ..hybrid.tolerances import Tolerances
+from ..multibody.controllers import Controller
+from ..multibody.kinematics.closed_loops import ClosedMechanism
+from ..multibody.loops import LoopClosure
+from ..multibody.mechanism import ContactMechanism
+from ..multibody.terrain import Terrain
+from .states import StateSpace
+
+
+class AppliedJacobian(NamedTuple):
+    """What controllers and pushes apply, differentiated by the state: forces (nv, dim), memory rates (own, dim)."""
+
+    force_x: Array
+    memory_x: Array
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Everything that moves and touches, frozen: what a run, its events and its derivatives are computed from.
+
+    Attributes:
+        robot: a Robot, or a Mechanism.
+        terrain: the ground of a Robot.
+        gravity: (3,) [m/s^2].
+        joint_limits: whether the position limits of a Robot's joints are unilateral constraints.
+        loops: what closes loops of the robot.
+        tolerances: what counts as zero in contact.
+        mechanism: the robot on its ground, with its loops closed.
+        law: the contact law.
+        controller: what drives the joints; None: nothing does.
+        own_friction: kinetic and static coefficients (nc,) as the contact points say them; a law may overrule them.
+        restitution: coefficients (nc,).
+        pushes: what pushes for a while.
+    """
+
+    robot: Any
+    terrain: Terrain
+    gravity: Array
+    joint_limits: bool
+    loops: tuple[LoopClosure, ...]
+    tolerances: Tolerances
+    mechanism: ContactMechanism
+    law: ContactLaw
+    controller: Controller | None
+    own_friction: tuple[Array, Array]
+    restitution: Array
+    pushes: tuple[Push, ...] = ()
+
+    # --- layout -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def nq(self) -> int:
+        """Numbers of a configuration."""
+        return self.mechanism.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Numbers of a velocity."""
+        return self.mechanism.nv
+
+    @cached_property
+    def controller_memory(self) -> int:
+        """Numbers of the controller's own state."""
+        return self.controller.memory if self.controller else 0
+
+    @cached_property
+    def memory(self) -> int:
+        """Numbers of memory of controller and law in a state."""
+        law = self.law.memory * len(self.mechanism.all_names) if isinstance(self.law, CompliantLaw) else 0
+        return self.controller_memory + law
+
+    @cached_property
+    def tangent_size(self) -> int:
+        """Numbers of a tangent vector (dq, dv, dz)."""
+        return 2 * self.nv + self.memory
+
+    @cached_property
+    def space(self) -> StateSpace:
+        """Manifold of (q, v, z)."""
+        return StateSpace(self.mechanism.space, self.nv, self.memory)
+
+    @cached_property
+    def _friction(self) -> tuple[Array, Array]:
+        return self.law.friction(*self.own_friction) if isinstance(self.law, RigidLaw) else self.own_friction
+
+    @property
+    def friction(self) -> Array:
+        """Kinetic coefficients (nc,) under the law."""
+        return self._friction[0]
+
+    @property
+    def static_friction(self) -> Array:
+        """Static coefficients (nc,) under the law."""
+        return self._friction[1]
+
+    @cached_property
+    def tangent_rows(self) -> tuple[int, ...]:
+        """Tangential rows of each contact that carry friction: none where its coefficient is zero."""
+        pairs = zip(self.mechanism.dims, self.static_friction.tolist(), strict=True)
+        return tuple(dim - 1 if static > 0.0 else 0 for dim, static in pairs)
+
+    def kept_rows(self, contacts: tuple[int, ...]) -> list[int]:
+        """Rows of the terms of `contacts` that take part in contact problems (not the tangents of smooth contacts)."""
+        kept: list[int] = []
+        start = 0
+        for i in contacts:
+            kept += range(start, start + 1 + self.tangent_rows[i])
+            start += self.mechanism.dims[i]
+        return kept
+
+    def q(self, x: Array) -> Array:
+        """Configuration (nq,) in a plain state, a view of it."""
+        return x[: self.nq]
+
+    def v(self, x: Array) -> Array:
+        """Velocity (nv,) in a plain state, a view of it."""
+        return x[self.nq : self.nq + self.nv]
+
+    def z(self, x: Array) -> Array:
+        """Memory of the controller and of the law in a plain state, a view of it."""
+        return x[self.nq + self.nv :]
+
+    def law_memory(self, x: Array) -> Array:
+        """Memory of the contact law (contacts, memory a contact)."""
+        return self.z(x)[self.controller_memory :].reshape(len(self.mechanism.all_names), -1)
+
+    def moved(self, x: Array, q: Array, v: Array) -> Array:
+        """The state with another configuration and velocity."""
+        return np.concatenate([q, v, self.z(x)])
+
+    # --- controller and pushes --------------------------------------------------------------------------------
+
+    def applied_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
+        given = self.given_force(t, q, v, z)
+        return None if given is None else self.mechanism.admissible_force(q, given)
+
+    def given_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        """Generalised forces (nv,) of controller and pushes; None where there are none."""
+        total: Array | None = None
+        if self.controller is not None:
+            with Asking("the controller", self.controller, t):
+                torque = self.controller.torque(t, q, v, z[: self.controller_memory])
+            total = answer("the controller", self.controller, "tau", torque, (self.nv,), t, q)
+        for push in self.pushes:
+            pushed = self.mechanism.generalised_force(q, push.frame, push.force, push.point)
+            total = pushed if total is None else total + pushed
+        return total
+
+    def memory_rate(self, t: float, x: Array) -> Array:
+        """Rate (memory,) of the controller's memory, with the law's at rest."""
+        rate, own = np.zeros(self.memory), self.controller_memory
+        if self.controller is not None and own:
+            with Asking("the controller", self.controller, t):
+                given = self.controller.rate(t, self.q(x), self.v(x), self.z(x)[:own])
+            rate[:own] = answer("the controller", self.controller, "a rate", given, (own,), t, x)
+        return rate
+
+    def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
+        """Derivatives of `applied_force` and of the controller's memory rate with respect to the state."""
+        nv, own = self.nv, self.controller_memory
+        q, v, z = self.q(x), self.v(x), self.z(x)[:own]
+        force, memory = np.zeros((nv, self.tangent_size)), np.zeros((own, self.tangent_size))
+        if self.controller is not None:
+            size = 2 * nv + own
+            force[:, :size] = self.controller.torque_jacobian(t, q, v, z, self.mechanism.space)
+            if own:
+                memory[:, :size] = self.controller.rate_jacobian(t, q, v, z, self.mechanism.space)
+        if self.pushes:
+            force[:, :nv] += tangent_derivative(self._pushed, self.mechanism.space, q)
+        given = self.given_force(t, q, v, self.z(x))
+        if given is not None:
+            force = self.mechanism.admissible_force_jacobian(q, given, force)
+        return AppliedJacobian(force, memory)
+
+    def _pushed(self, q: Array) -> Array:
+        return np.sum([self.mechanism.generalised_force(q, p.frame, p.force, p.point) for p in self.pushes], axis=0)
+
+    @property
+    def actuated(self) -> Array:
+        """Which velocities (nv,) a controller drives: the inputs of the system."""
+        return np.asarray(getattr(self.robot, "actuated", np.ones(self.nv, dtype=bool)))
+
+    def next_time(self, t: float) -> float:
+        """Next sampling instant of the controller."""
+        if self.controller is None or self.controller.period is None:
+            return float("inf")
+        period = self.controller.period
+        k = np.floor(t / period)
+        while k * period <= t:  # the quotient of a multiple of the period may round to less
+            k += 1.0
+        return float(k * period)
+
+    def is_sampling(self, t: float) -> bool:
+        """True at an instant of the controller's sampling (a push may begin or end by the clock, too)."""
+        if self.controller is None or self.controller.period is None:
+            return False
+        return abs(t - round(t / self.controller.period) * self.controller.period) <= 4.0 * float(np.spacing(abs(t)))
+
+    def sampled(self, t: float, x: Array) -> Array:
+        """The state with the controller's memory sampled."""
+        if self.controller is None or self.controller.period is None:
+            return x
+        q, v, z = self.q(x), self.v(x), self.z(x)
+        own = self.controller_memory
+        with Asking("the controller", self.controller, t):
+            given = self.controller.sample(t, q, v, z[:own])
+        new = answer("the controller", self.controller, "a sample", given, (own,), t, x[: self.nq + self.nv])
+        return np.concatenate([q, v, new, z[own:]])
+
+    # --- loops ------------------------------------------------------------------------------------------------
+
+    def on_loops(self, x: Array) -> Array:
+        """The state put back on its closed loops, where it is off by more than the drift; else `x` itself."""
+        if not isinstance(self.mechanism, ClosedMechanism):
+            return x
+        q, v = self.q(x), self.v(x)
+        q_closed, v_closed = self.mechanism.on_loops(q, v, self.tolerances.drift)
+        return x if q_closed is q and v_closed is v else self.moved(x, q_closed, v_closed)
+
+    # --- copies -----------------------------------------------------------------------------------------------
+
+    def changed(self, **parts: Any) -> World:
+        """A copy with other parts; the mechanism is made anew where they are parts of it."""
+        other = replace(self, **parts)
+        if parts.keys().isdisjoint({"robot", "terrain", "gravity"}):
+            return other
+        bound = bind(other.robot, other.terrain, other.gravity, other.joint_limits, other.loops)
+        if isinstance(bound, ClosedMechanism):
+            bound = bound.with_rank_of(self.mechanism)
+        return replace(other, mechanism=bound)
+
+
+def bind(
+    robot: Any, terrain: Terrain, gravity: Array, joint_limits: bool, loops: tuple[LoopClosure, ...]
+) -> ContactMechanism:
+    """The robot on its ground, with its loops closed.
+
+    Raises:
+        InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
+    """
+    mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
+    if not loops:
+        return mechanism
+    if not hasattr(robot, "frame_id"):
+        raise InputError(
+            f"a {type(robot).__name__} has no bodies whose loops could be closed; give a Robot, or coordinates"
+            " that close them"
+        )
+    return ClosedMechanism(mechanism, robot, loops)
