@@ -96,7 +96,7 @@ def solo12(drift: tuple[float, float], end: float, friction: float = 0.8, **kept
 
 @named
 def solo12_lands() -> Scene:
-    return solo12((0.0, 0.0), 0.07, 3.0)
+    return solo12((0.0, 0.0), 0.06, 3.0)
 
 
 @named
@@ -276,12 +276,15 @@ def billiard_balls() -> Scene:
 
 @named
 def cradle() -> Scene:
-    """The middle one of three balls touches the last: two contacts in one impact."""
+    """The middle one of three balls touches the last: two contacts in one impact.
+
+    The last two neither approach nor part before it, so which side their restitution is differentiated on is rounding.
+    """
     ball = cs.Robot.sphere(1.0, 0.1, friction=0.1, restitution=0.4)
     world = cs.Robot.merge([ball] * 3, names=["a", "b", "c"])
     start = {n: (pose(x, 0, 0), [n == "a", 0, 0, 0, 0, 3]) for n, x in (("a", -0.5), ("b", 0.0), ("c", 0.2))}
     system = cs.ContactSystem(world, DEEP, gravity=(0.0, 0.0, 0.0))
-    return Scene(system, cs.State(*world.pack(start)), (0.0, 0.35), parameters=("contact.restitution",))
+    return Scene(system, cs.State(*world.pack(start)), (0.0, 0.35), derive=False)
 
 
 @named
