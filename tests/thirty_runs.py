@@ -56,6 +56,7 @@ BASES = {  # what it may differ at any rate
 }
 ABSOLUTE = ("time", "instants", "after", "impulse", "state", "final")
 EACH_EVENT = ("time", "after", "impulse", "saltation")
+SAMPLED = ("state", "force")
 
 
 @dataclass
@@ -269,9 +270,38 @@ def judged(new: Record, references: Sequence[Record], span: tuple[float, float])
         return verdict
     if common is None and (new.status, new.refused) not in [(r.status, r.refused) for r in references]:
         verdict.see(np.inf, f"ended as {new.status} {new.refused}, not {first.status} {first.refused}")
-    for name in _comparable(references, common, span):
-        _compare(verdict, name, new, references)
+    names = list(_comparable(references, common, span))
+    spreads = _spreads(references, names, span)
+    for name in names:
+        _compare(verdict, name, new, references, spreads[name])
     return verdict
+
+
+def _spreads(references: Sequence[Record], names: Sequence[str], span: tuple[float, float]) -> dict[str, float]:
+    """How far the references are apart in each number; samples between the same two events share the widest.
+
+    In which step a sample falls is up to rounding, so that the spread of three may be small by luck at one of them.
+    """
+    own = {name: _apart([r.numbers[name] for r in references]) for name in names}
+    times = [float(references[0].numbers[f"time/{k}"][0]) for k in range(len(references[0].events))]
+    stretches = np.searchsorted(times, sample_times(span))
+    shared: dict[tuple[str, int], float] = {}
+    places = {name: _stretch(name, stretches) for name in names}
+    for name, place in places.items():
+        shared[place] = max(shared.get(place, 0.0), own[name])
+    return {name: shared[place] for name, place in places.items()}
+
+
+def _stretch(name: str, stretches: Array) -> tuple[str, int]:
+    kind, _, rest = name.partition("/")
+    return (kind, int(stretches[int(rest)])) if kind in SAMPLED else (name, 0)
+
+
+def _apart(arrays: Sequence[Array]) -> float:
+    """Largest difference between any two; none of arrays that are not of one size."""
+    if len({array.shape for array in arrays}) > 1:
+        return 0.0
+    return max((largest(a - b) for a, b in combinations(arrays, 2)), default=0.0)
 
 
 def _comparable(references: Sequence[Record], common: int | None, span: tuple[float, float]) -> Iterator[str]:
@@ -281,10 +311,10 @@ def _comparable(references: Sequence[Record], common: int | None, span: tuple[fl
     horizon, grid = min(ends, default=np.inf), sample_times(span)
     for name in references[0].numbers:
         kind, _, rest = name.partition("/")
-        number = int(rest.split("/")[0]) if kind in (*EACH_EVENT, "state", "force") else 0
+        number = int(rest.split("/")[0]) if kind in (*EACH_EVENT, *SAMPLED) else 0
         if not all(name in r.numbers for r in references):
             continue
-        if kind in ("state", "force"):
+        if kind in SAMPLED:
             t = grid[number]
             if t < horizon - CLOSE and all(abs(t - other) > CLOSE for other in times):
                 yield name
@@ -292,7 +322,7 @@ def _comparable(references: Sequence[Record], common: int | None, span: tuple[fl
             yield name
 
 
-def _compare(verdict: Verdict, name: str, new: Record, references: Sequence[Record]) -> None:
+def _compare(verdict: Verdict, name: str, new: Record, references: Sequence[Record], spread: float) -> None:
     known, kind = [r.numbers[name] for r in references], name.partition("/")[0]
     if len({array.shape for array in known}) > 1:
         verdict.notes.append(f"'{name}' is not of one size in the reference")
@@ -302,7 +332,6 @@ def _compare(verdict: Verdict, name: str, new: Record, references: Sequence[Reco
         verdict.see(np.inf, f"'{name}' has shape {None if mine is None else mine.shape}, not {known[0].shape}")
         return
     base = BASES[kind] * (1.0 if kind in ABSOLUTE else max(largest(known[0]), 1e-9))
-    spread = max((largest(a - b) for a, b in combinations(known, 2)), default=0.0)
     verdict.spread = max(verdict.spread, spread / base)
     verdict.see(min(largest(mine - other) for other in known) / max(base, SPREADS * spread), name)
 
