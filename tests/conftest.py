@@ -4,6 +4,7 @@ import signal
 import pytest
 
 SLOW = os.environ.get("CONTACTSIM_SLOW") == "1"
+collect_ignore = ["data/version1/plugins"]  # test_version1_files runs their tests
 
 
 def pytest_configure(config) -> None:

@@ -1,0 +1,11 @@
+"""The plugin keeps its contract, property by property."""
+
+import pytest
+
+from contactsim.conformance import check_property, properties
+
+
+@pytest.mark.parametrize("name", properties("old-model"))
+def test_keeps_its_contract(name: str) -> None:
+    outcome = check_property("old-model", name)
+    assert outcome.holds is not False, str(outcome)
