@@ -12,7 +12,7 @@ from builders import G, planar_body, planar_mechanism, point_mass, sphere
 from linkages import above_ground, five_bar_leg, four_bar, slider_crank
 
 import contactsim as cs
-from contactsim.scene import build, parse
+from contactsim.io.scene import build, parse
 
 Array = np.ndarray
 DEEP = cs.terrain.Flat(-100.0)  # m, a ground that nothing reaches

@@ -44,10 +44,8 @@ class StateSpace(Manifold):
 
     def integrate(self, x: Array, dx: Array) -> Array:
         """(q (+) dq, v + dv, z + dz)."""
-        out = np.empty(self.size)
-        out[: self._nq] = self._configurations.integrate(x[: self._nq], dx[: self._nv])
-        np.add(x[self._nq :], dx[self._nv :], out=out[self._nq :])
-        return out
+        q = self._configurations.integrate(x[: self._nq], dx[: self._nv])
+        return np.concatenate((q, x[self._nq :] + dx[self._nv :]))
 
     def difference(self, x0: Array, x1: Array) -> Array:
         """(q1 (-) q0, v1 - v0, z1 - z0)."""
@@ -56,9 +54,10 @@ class StateSpace(Manifold):
 
     def chart_rate(self, dx: Array, rate: Array) -> Array:
         """Rate of the chart coordinates: only those of the configuration are curved."""
-        curved = self._configurations.chart_rate(dx[: self._nv], rate[: self._nv])
-        if curved is not rate and curved.base is not rate:
-            rate[: self._nv] = curved
+        own = rate[: self._nv]
+        curved = self._configurations.chart_rate(dx, own)  # of which it reads the first numbers
+        if curved is not own:
+            own[:] = curved
         return rate
 
     def within_chart(self, dx: Array) -> bool:

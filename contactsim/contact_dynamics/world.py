@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,10 +155,15 @@ class World:
     def given_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes; None where there are none."""
         total: Array | None = None
-        if self.controller is not None:
-            with Asking("the controller", self.controller, t):
-                torque = self.controller.torque(t, q, v, z[: self.controller_memory])
-            total = answer("the controller", self.controller, "tau", torque, (self.nv,), t, q)
+        if (controller := self.controller) is not None:
+            try:
+                total = controller.torque(t, q, v, z[: self.controller_memory])
+            except Exception:
+                with Asking("the controller", controller, t):
+                    raise
+            plain = type(total) is np.ndarray and total.shape == (self.nv,) and total.dtype.char == "d"
+            if not (plain and isfinite(total.dot(total))):
+                total = answer("the controller", controller, "tau", total, (self.nv,), t, q)
         for push in self.pushes:
             pushed = self.mechanism.generalised_force(q, push.frame, push.force, push.point)
             total = pushed if total is None else total + pushed

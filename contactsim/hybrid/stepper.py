@@ -56,16 +56,18 @@ class Stepper:
         self._solver: OdeSolver | None = None
 
     def _flat_rate(self, t: float, dx: Array) -> Array:
-        """What `_rate` is in R^n."""
-        return self._field(t, self._base + dx)
+        """The same in R^n."""
+        self.evaluations += 1
+        x = self._base + dx
+        return self.flow.field(t, x) if math.isfinite(x.dot(x)) else np.full(self.space.dim, math.nan)
 
     def _rate(self, t: float, dx: Array) -> Array:
-        return self.space.chart_rate(dx, self._field(t, self.space.integrate(self._base, dx)))
-
-    def _field(self, t: float, x: Array) -> Array:
-        """The rate (dim,); NaN where a trial step has left the finite numbers, so that a shorter one is tried."""
+        """Rate (dim,) in the chart; NaN where a trial step has left the finite numbers: a shorter one is tried."""
         self.evaluations += 1
-        return self.flow.field(t, x) if math.isfinite(x.sum()) else np.full(self.space.dim, math.nan)
+        x = self.space.integrate(self._base, dx)
+        if not math.isfinite(x.dot(x)):
+            return np.full(self.space.dim, math.nan)
+        return self.space.chart_rate(dx, self.flow.field(t, x))
 
     def _jacobian(self, t: float, dx: Array) -> Array:
         """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""

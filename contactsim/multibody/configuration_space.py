@@ -66,12 +66,12 @@ class ConfigurationSpace(Manifold):
             return rate
         out = rate.copy()
         for part in self._free:
-            out[part] = pin.Jlog6(pin.exp6(dx[part])) @ rate[part]
+            np.dot(pin.Jlog6(pin.exp6(dx[part])), rate[part], out=out[part])
         for part in self._spherical:
             out[part] = pin.Jlog3(pin.exp3(dx[part])) @ rate[part]
         if self._other:
             # d(x0 (+) dx) = J d(dx) in the body frame, J the right Jacobian of the exponential.
-            jacobian = pin.dIntegrate(self._model, pin.neutral(self._model), dx, pin.ArgumentPosition.ARG1)
+            jacobian = pin.dIntegrate(self._model, pin.neutral(self._model), dx[: self.dim], pin.ArgumentPosition.ARG1)
             for part in self._other:
                 out[part] = np.linalg.solve(jacobian[part, part], rate[part])
         return out

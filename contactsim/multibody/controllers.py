@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,7 @@ class PD(Controller):
         given = robot.nominal if reference is None else reference
         self._held = None if callable(given) else given
         self._reference = _reference(given, robot.nq, nv)
+        self._still = None if callable(given) else self._reference(0.0)[0]  # where it holds the robot
         self.period = period
         self.memory = nv if period is not None else 0
         if period is not None and not period > 0.0:
@@ -226,6 +228,10 @@ class PD(Controller):
         return np.hstack([along_q, -np.diag(self._kd)])
 
     def _law(self, t: float, q: Array, v: Array) -> Array:
+        if self._still is not None:
+            torque = self._kp * self._space.difference(q, self._still)
+            torque -= self._kd * v
+            return torque
         q_ref, v_ref, tau_ff = self._reference(t)
         torque = self._kp * self._space.difference(q, q_ref)
         torque += self._kd * (v_ref - v)
@@ -296,6 +302,27 @@ def _gain(name: str, value: Any, nv: int) -> Array:
     return np.broadcast_to(gain, (nv,))
 
 
+@dataclass(frozen=True)
+class _Fixed:
+    """A reference that does not move: (q_ref, v_ref, tau_ff) at any time."""
+
+    value: tuple[Array, Array, Array]
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        return self.value
+
+
+@dataclass(frozen=True)
+class _Posture:
+    """A reference t -> q_ref that is followed without velocity and torque."""
+
+    posture: Callable[[float], Any]
+    zero: Array
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        return np.asarray(self.posture(t), dtype=float), self.zero, self.zero
+
+
 def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
     zero = np.zeros(nv)
     if callable(given):
@@ -304,14 +331,14 @@ def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, A
             _demand_shapes(first, nq, nv)
             return given
         _demand_shapes((first,), nq, nv)
-        return lambda t: (np.asarray(given(t), dtype=float), zero, zero)
+        return _Posture(given, zero)
     try:
         fixed = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         raise InputError(f"the reference is {given!r}; give a configuration ({nq},) or a function of time") from None
     if fixed.shape != (nq,):
         raise InputError(f"the reference has shape {fixed.shape}; give a configuration ({nq},) or a function of time")
-    return lambda t: (fixed, zero, zero)
+    return _Fixed((fixed, zero, zero))
 
 
 def _demand_shapes(parts: tuple[Any, ...], nq: int, nv: int) -> None:

@@ -22,6 +22,7 @@ from ..common.arrays import Array
 from ..errors import InputError
 from .kinematics.plane_ground import PlaneDerivatives, simple_model
 from .mechanism import unique_names
+from .workspace import Workspace
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -111,9 +112,14 @@ class LoopRows:
             )
             for k, end in enumerate((*first, *second))
         ]
-        self._data = self._model.createData()
+        self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
         self._derivatives = _derivatives(self._model, (*first, *second))
+
+    @property
+    def _data(self) -> Any:
+        """Pinocchio's data, for the thread that asks."""
+        return self._workspace.data
 
     # --- at one state -----------------------------------------------------------------------------------------
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853, DenseOutput
 
 from ...common.arrays import Array
+
+SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of the next step, from the error of this one; those of SciPy
 
 
 class Interpolant853(DenseOutput):
@@ -35,7 +38,68 @@ class Interpolant853(DenseOutput):
 
 
 class Dop853(DOP853):
-    """SciPy's DOP853, with `Interpolant853`."""
+    """SciPy's DOP853, with `Interpolant853` and with stages that call the rate directly.
+
+    The method, its coefficients and its choice of steps are SciPy's; only the loop over the stages is written out, on
+    views that are made once, since an event-driven run takes most of its time there.
+    """
+
+    K: Array
+    B: Array
+    t: float
+    y: Array
+    h_abs: float
+
+    def __init__(
+        self, fun: Callable[[float, Array], Array], t0: float, y0: Array, t_bound: float, **options: Any
+    ) -> None:
+        super().__init__(fun, t0, y0, t_bound, **options)
+        self._rate = fun
+        stages = zip(self.A[1:], self.C[1:].tolist(), strict=True)
+        self._stages = [(s, self.K[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(stages, start=1)]
+        self._all = self.K[:-1].T
+
+    def _step_impl(self) -> tuple[bool, str | None]:
+        t, y, scale_old = self.t, self.y, np.abs(self.y)
+        smallest = 10.0 * abs(float(np.nextafter(t, self.direction * np.inf)) - t)
+        length = min(max(self.h_abs, smallest), self.max_step)
+        rejected = False
+        while True:
+            if length < smallest:
+                return False, self.TOO_SMALL_STEP
+            end = t + length * self.direction
+            if self.direction * (end - self.t_bound) > 0:
+                end = self.t_bound
+            h = end - t
+            length = abs(h)
+            y_new, f_new = self._stepped(t, y, h)
+            scale = self.atol + np.maximum(scale_old, np.abs(y_new)) * self.rtol
+            error = self._estimate_error_norm(self.K, h, scale)
+            if error < 1.0:
+                break
+            length *= max(MIN_FACTOR, SAFETY * error**self.error_exponent)  # NaN: the shortest
+            rejected = True
+        factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error**self.error_exponent)
+        self.h_previous, self.y_old = h, y
+        self.t, self.y, self.f = end, y_new, f_new
+        self.h_abs = length * (min(1.0, factor) if rejected else factor)
+        return True, None
+
+    def _stepped(self, t: float, y: Array, h: float) -> tuple[Array, Array]:
+        """State and rate at the end of a step of length `h`; the rates of all stages are left in K."""
+        rate, K = self._rate, self.K
+        K[0] = self.f
+        for s, before, a, c in self._stages:
+            at = np.dot(before, a)
+            at *= h
+            at += y
+            K[s] = rate(t + c * h, at)
+        y_new = np.dot(self._all, self.B)
+        y_new *= h
+        y_new += y
+        f_new = rate(t + h, y_new)
+        K[-1] = f_new
+        return y_new, f_new
 
     def _dense_output_impl(self) -> Interpolant853:
         return Interpolant853(super()._dense_output_impl())

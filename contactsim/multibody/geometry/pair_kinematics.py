@@ -32,6 +32,7 @@ from ...hybrid.flow import Look
 from ..kinematics.plane_ground import EPS, simple_model
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
+from ..workspace import Workspace
 from .solids import RIM, Region, Shape
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
@@ -183,7 +184,7 @@ class PairKinematics:
 
     def __init__(self, model: Any, pairs: Sequence[PairShape]) -> None:
         self._model, self.pairs, self.nv = pin.Model(model), tuple(pairs), model.nv
-        self._data = self._model.createData()
+        self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
         self._supports = supports(self._model)
         self.frame = Frame(_motions(self._model, self._data, self.pairs, self._supports))
@@ -193,6 +194,11 @@ class PairKinematics:
     def derivable(self) -> bool:
         """Whether pinocchio can derive the motion of all joints."""
         return self._simple is not None
+
+    @property
+    def _data(self) -> Any:
+        """Pinocchio's data, for the thread that asks."""
+        return self._workspace.data
 
     # --- gaps -------------------------------------------------------------------------------------------------
 

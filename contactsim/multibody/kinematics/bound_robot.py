@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,16 +17,17 @@ from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
-from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, static_of
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
 from ..terrain import Terrain, tangents
 from .curved_ground import CurvedDerivatives, Motion, axes, rows, tangents_of
+from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
 from .plane_ground import PlaneDerivatives, simple_model, skew
+from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 TURN = 1.0  # rotation within one step [rad]
 UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
@@ -72,7 +73,8 @@ class BoundRobot(ContactMechanism):
         self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
         self._limit_v = np.array([limit.v for limit in self._limits], dtype=int)
         self.reach = reach_of(self._model)
-        self._laid_out: dict[tuple[int, ...], tuple[Array, list[int], bool]] = {}
+        self._prepared: dict[tuple[int, ...], TermsOf] = {}
+        self._sticking: dict[tuple[int, ...], Shortcut] = {}
 
     def _place_contacts(self) -> None:
         """Give each contact a frame at its centre, in the bound copy of the model."""
@@ -88,8 +90,7 @@ class BoundRobot(ContactMechanism):
             )
             for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
         ]
-        self._data = self._model.createData()
-        self._placements = self._data.oMf
+        self._workspace = ContactWorkspace(self._model, self._frames)
         self._radius = np.array([point.radius for point in points])
         self._plane = self._terrain.plane()
         self._moving = bool(self._terrain.belt().any())
@@ -102,7 +103,7 @@ class BoundRobot(ContactMechanism):
         columns = []
         for _ in range(3):
             q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
-            pin.computeJointJacobians(self._model, self._data, q)
+            pin.computeJointJacobians(self._model, self._workspace.data, q)
             columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
         directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
         return directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
@@ -124,26 +125,26 @@ class BoundRobot(ContactMechanism):
         """Centres (nc, 3) of the contacts, where the frames are up to date."""
         if not self._frames:
             return np.zeros((0, 3))
-        return np.concatenate([self._placements[frame].translation for frame in self._frames]).reshape(-1, 3)
+        return np.array(self._workspace.centres)
 
     def _jacobian(self, contact: int) -> Array:
         """Jacobian (6, nv) of the centre of a contact, world axes."""
-        jacobian = pin.getFrameJacobian(self._model, self._data, self._frames[contact], WORLD_AXES)
+        jacobian = pin.getFrameJacobian(self._model, self._workspace.data, self._frames[contact], WORLD_AXES)
         return jacobian.reshape(6, self.nv)  # of a single joint, pinocchio returns a vector
 
     def _drift(self, contact: int) -> pin.Motion:
         """Acceleration of the centre of a contact that the velocities alone cause, world axes."""
-        return pin.getFrameClassicalAcceleration(self._model, self._data, self._frames[contact], WORLD_AXES)
+        return pin.getFrameClassicalAcceleration(self._model, self._workspace.data, self._frames[contact], WORLD_AXES)
 
     def lowest_points(self, q: Array) -> Array:
         """Points (nc, 3) of the contacts nearest to the plane of the ground [m]."""
-        pin.framesForwardKinematics(self._model, self._data, q)
+        pin.framesForwardKinematics(self._model, self._workspace.data, q)
         assert self._plane is not None
         return self._positions() - self._radius[:, None] * self._plane[1]
 
     def gaps(self, t: float, q: Array) -> Array:
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
-        pin.framesForwardKinematics(self._model, self._data, q)
+        pin.framesForwardKinematics(self._model, self._workspace.data, q)
         centres = self._positions()
         ground = type(self._terrain).__name__
         with Asking("the ground", ground, t):
@@ -190,7 +191,7 @@ class BoundRobot(ContactMechanism):
         if contact >= len(self.names):
             limit = self._limits[contact - len(self.names)]
             return Look(limit.sign * float(q[limit.q] - limit.bound), limit.sign * float(v[limit.v]), ())
-        model, data = self._model, self._data
+        model, data = self._model, self._workspace.data
         pin.forwardKinematics(model, data, q, v)
         centre = pin.updateFramePlacement(model, data, self._frames[contact]).translation
         velocity = pin.getFrameVelocity(model, data, self._frames[contact], WORLD_AXES).linear
@@ -203,63 +204,28 @@ class BoundRobot(ContactMechanism):
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; z' = J a + bias with what a rolling sphere and a curved or moving ground add."""
-        model, data = self._model, self._data
-        mass = pin.crba(model, data, q, pin.Convention.WORLD)  # leaves the joint Jacobians in the data
-        force = -pin.nonLinearEffects(model, data, q, v)
-        if self._damped:
-            force -= self._damping * v
-        if not contacts:
-            return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
-        pin.forwardKinematics(model, data, q, v, self._still)
-        points = self._points(contacts)
-        make = self._plane_rows if self._plane is not None else self._rows
-        rows, rates, bias = make(t, v, points) if points else (np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
-        if len(points) < len(contacts):
+        return self.prepared(contacts)(t, q, v)
+
+    def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
+        """The `terms` of `contacts`; what they fix is worked out once for all flows."""
+        if contacts not in self._prepared:
+            points = self._points(contacts)
             limits = [self._limits[i - len(self.names)] for i in contacts[len(points) :]]
-            extra = np.zeros((len(limits), self.nv))
-            extra[range(len(limits)), [limit.v for limit in limits]] = [limit.sign for limit in limits]
-            rows, rates = np.concatenate([rows, extra]), np.concatenate([rates, extra @ v])
-            bias = np.concatenate([bias, np.zeros(len(limits))])
-        return Terms(mass, force, rows, rates, bias)
+            motion = Motions(self._model, self._workspace, self._damping if self._damped else None)
+            rows: RowsOf = NoRows(self.nv)
+            if points and self._plane is not None:
+                frames, belt = [self._frames[i] for i in points], self._terrain.belt() if self._moving else None
+                rows = PlaneRows(motion, frames, self._basis, self._plane[1], self._radius[list(points)], belt)
+            elif points:
+                rows = partial(self._rows, points)
+            if limits:
+                rows = WithLimits(rows, self.nv, [limit.v for limit in limits], [limit.sign for limit in limits])
+            self._prepared[contacts] = Equations(motion, rows) if contacts else motion
+        return self._prepared[contacts]
 
-    def _layout(self, contacts: tuple[int, ...]) -> tuple[Array, list[int], bool]:
-        """The constant matrix from stacked Jacobians of the centres to the rows on a plane, and whether any is round.
-
-        Velocity of the contact point of a sphere: v_c + w x (-r n) = v_c + r n x w, and likewise for accelerations,
-        since -r n does not turn with the sphere.
-        """
-        if contacts not in self._laid_out:
-            assert self._plane is not None
-            chosen = list(contacts)
-            round_ = bool(np.any(self._radius[chosen] > 0.0))
-            width = 6 if round_ else 3
-            dim = len(self._basis)
-            matrix = np.zeros((dim * len(chosen), width * len(chosen)))
-            for k, i in enumerate(chosen):
-                block = matrix[dim * k : dim * (k + 1), width * k : width * (k + 1)]
-                block[:, :3] = self._basis
-                if round_:
-                    block[:, 3:] = self._radius[i] * self._basis @ skew(self._plane[1][None])[0]
-            self._laid_out[contacts] = (matrix, [self._frames[i] for i in chosen], round_)
-        return self._laid_out[contacts]
-
-    def _plane_rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
-        """Rows on a plane: a constant combination of the Jacobians and drift accelerations of the centres."""
-        layout, frames, round_ = self._layout(contacts)
-        model, data, width = self._model, self._data, 6 if round_ else 3
-        jacobians = [pin.getFrameJacobian(model, data, frame, WORLD_AXES)[:width] for frame in frames]
-        drifts = [pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES) for frame in frames]
-        accelerations = [drift.vector for drift in drifts] if round_ else [drift.linear for drift in drifts]
-        rows = layout @ np.concatenate(jacobians).reshape(-1, self.nv)  # of a single joint, pinocchio returns vectors
-        rates = rows @ v
-        if self._moving:
-            belt = self._terrain.belt()
-            rates = rates - np.tile(self._basis @ belt, len(frames))
-        return rows, rates, layout @ np.concatenate(accelerations)
-
-    def _rows(self, t: float, v: Array, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    def _rows(self, contacts: tuple[int, ...], t: float, v: Array) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, from the ground's distance function: see `curved`."""
-        pin.updateFramePlacements(self._model, self._data)
+        pin.updateFramePlacements(self._model, self._workspace.data)
         chosen = list(contacts)
         jacobians = np.array([self._jacobian(i) for i in contacts])
         drifts = np.array([self._drift(i).vector for i in contacts])
@@ -343,7 +309,7 @@ class BoundRobot(ContactMechanism):
             return force @ self._basis
         if not np.any(force):  # of an open contact, which may be too far away for a frame
             return np.zeros(3)
-        pin.framesForwardKinematics(self._model, self._data, q)
+        pin.framesForwardKinematics(self._model, self._workspace.data, q)
         here = slice(contact, contact + 1)
         normal = self._terrain.near(t, self._positions()[here], self._radius[here]).normal[0]
         return force @ axes(normal, self._tangents)
@@ -351,8 +317,8 @@ class BoundRobot(ContactMechanism):
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J]."""
         return float(
-            pin.computeKineticEnergy(self._model, self._data, q, v)
-            + pin.computePotentialEnergy(self._model, self._data, q)
+            pin.computeKineticEnergy(self._model, self._workspace.data, q, v)
+            + pin.computePotentialEnergy(self._model, self._workspace.data, q)
         )
 
     def working_power(self, t: float, q: Array, v: Array) -> float:
@@ -368,9 +334,10 @@ class BoundRobot(ContactMechanism):
         """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
         index = self._robot.frame_id(frame)
         parent = self._model.frames[index].parentJoint
-        pin.computeJointJacobians(self._model, self._data, q)
-        where = self._data.oMi[parent].act(self._model.frames[index].placement.act(point))
-        jacobian = pin.getJointJacobian(self._model, self._data, parent, pin.ReferenceFrame.WORLD).reshape(6, self.nv)
+        data = self._workspace.data
+        pin.computeJointJacobians(self._model, data, q)
+        where = data.oMi[parent].act(self._model.frames[index].placement.act(point))
+        jacobian = pin.getJointJacobian(self._model, data, parent, pin.ReferenceFrame.WORLD).reshape(6, self.nv)
         return (jacobian[:3] - skew(where[None])[0] @ jacobian[3:]).T @ force
 
     def validate(self, q: Array) -> None:
@@ -392,45 +359,24 @@ class BoundRobot(ContactMechanism):
         if not closed:
             return self._free_dynamics()
         sticking = all(mode.contacts[i].mode is Mode.STICK for i in closed)
-        plain = self._plane is not None and len(self._basis) == 3 and not self._terrain.belt().any()
-        points = all(i < len(self.names) and self._radius[i] == 0.0 and self.static_friction[i] > 0.0 for i in closed)
+        plain = self._plane is not None and len(self._basis) == 3 and not self._moving
+        points = all(i < len(self.names) and self.static_friction[i] > 0.0 for i in closed)
         if not (sticking and plain and points):
             return None
-        return self._constrained_dynamics(closed)
+        if closed not in self._sticking:
+            self._sticking[closed] = self._sticking_dynamics(list(closed))
+        return self._sticking[closed]
 
     def _free_dynamics(self) -> Shortcut:
-        nothing, none = np.zeros(self.nv), np.zeros(0)
+        return FreeDynamics(self._model, self._workspace, self._damping if self._damped else None)
 
-        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
-            tau = nothing if applied is None else applied
-            if self._damped:
-                tau = tau - self._damping * v
-            return pin.aba(self._model, self._data, q, v, tau), lambda: none
-
-        return solve
-
-    def _constrained_dynamics(self, closed: tuple[int, ...]) -> Shortcut:
-        model, data, basis = self._model, self._model.createData(), self._basis
-        constraints, states = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-        for i in closed:
-            placement = pin.SE3(np.eye(3), self._centres[i])
-            constraint = pin.RigidConstraintModel(
-                pin.ContactType.CONTACT_3D, model, self._joints[i], placement, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-            )
-            constraints.append(constraint)
-            states.append(constraint.createData())
-        pin.initConstraintDynamics(model, data, constraints, states)
-        nothing = np.zeros(self.nv)
-
-        def solve(q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
-            tau = nothing if applied is None else applied
-            if self._damped:
-                tau = tau - self._damping * v
-            acceleration = pin.constraintDynamics(model, data, q, v, tau, constraints, states)
-            multipliers = data.lambda_c.copy()
-            return acceleration, lambda: (multipliers.reshape(-1, 3) @ basis.T).reshape(-1)
-
-        return solve
+    def _sticking_dynamics(self, closed: list[int]) -> Shortcut:
+        points, radius = [(self._joints[i], self._centres[i]) for i in closed], self._radius[closed]
+        damping = self._damping if self._damped else None
+        if not radius.any():
+            return ConstrainedDynamics(self._model, points, self._basis, damping)
+        frames = [self._frames[i] for i in closed]
+        return RollingDynamics(self._model, points, frames, radius, self._basis, damping)
 
 
 def turning_velocities(model: pin.Model) -> Array:

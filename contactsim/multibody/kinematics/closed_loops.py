@@ -13,8 +13,9 @@ Kalaba 1992 for the redundant case).
 from __future__ import annotations
 
 import copy
+import threading
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dsyev
@@ -55,6 +56,22 @@ class Hold(NamedTuple):
         return force - self.rows.T @ (self.lift.T @ force)
 
 
+class Found(threading.local):
+    """What a thread has found of the loops.
+
+    Attributes:
+        rank: of their rows where a run has started: trial steps must not change it.
+        key, last: the configuration that was asked last, and the loops there.
+    """
+
+    def __init__(self, rank: int | None = None) -> None:
+        self.rank, self.key = rank, b""
+        self.last: Hold | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.rank,)
+
+
 class ClosedMechanism(ContactMechanism):
     """A mechanism whose loops are closed.
 
@@ -76,42 +93,40 @@ class ClosedMechanism(ContactMechanism):
         self.restitution = mechanism.restitution
         self.bounded_steps, self.autonomous = mechanism.bounded_steps, mechanism.autonomous
         self._still = np.zeros(self.nv)
-        self._rank: int | None = None  # of the loops where a run has started: trial steps must not change it
-        self._key = b""
-        self._last: Hold | None = None
+        self._found = Found()
 
     def with_rank_of(self, other: ContactMechanism) -> ClosedMechanism:
         """Itself, with the rank of the loops that another one has found where its run started."""
         if isinstance(other, ClosedMechanism):
-            self._rank = other._rank
+            self._found.rank = other._found.rank
         return self
 
     # --- the loops at one configuration -----------------------------------------------------------------------
 
     def _hold(self, q: Array, mass: Array, rows: Array) -> Hold:
         key = q.tobytes()
-        if self._last is None or key != self._key:
+        if self._found.last is None or key != self._found.key:
             solved = solve_mass(mass, rows.T)
             values, vectors = _eigen(rows @ solved)
-            rank = self._rank if self._rank is not None else _rank(values)
+            rank = self._found.rank if self._found.rank is not None else _rank(values)
             kept = vectors[:, len(values) - rank :]
             inverse = (kept / values[len(values) - rank :]) @ kept.T
-            self._last, self._key = Hold(rows, inverse, solved @ inverse), key
-        return self._last
+            self._found.last, self._found.key = Hold(rows, inverse, solved @ inverse), key
+        return self._found.last
 
     def hold(self, q: Array) -> Hold:
         """The loops at a configuration."""
-        if self._last is None or q.tobytes() != self._key:
+        if self._found.last is None or q.tobytes() != self._found.key:
             self._hold(q, self._open.terms(0.0, q, self._still, ()).mass, self.loops.rows(q))
-        assert self._last is not None
-        return self._last
+        assert self._found.last is not None
+        return self._found.last
 
     # --- equations of motion ----------------------------------------------------------------------------------
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, P^T f - C^T Q C' v, J P, and the rates and the bias that belong to them."""
-        if self._rank is None and np.abs(self.loops.errors(q)).max() <= OPEN:  # of a run that another one began
-            self._rank = self._rank_at(q)
+        if self._found.rank is None and np.abs(self.loops.errors(q)).max() <= OPEN:  # of a run that another one began
+            self._found.rank = self._rank_at(q)
         mass, force, rows, rates, bias = self._open.terms(t, q, v, contacts)
         loops, drift = self.loops.motion(q, v)
         hold = self._hold(q, mass, loops)
@@ -273,7 +288,7 @@ class ClosedMechanism(ContactMechanism):
         if speeds[row] > OPEN:
             name = next(name for name, part in zip(self.loops.names, self.loops.parts, strict=True) if row < part.stop)
             raise InputError(f"the loop '{name}' opens with {speeds[row]:.3g} m/s at the start; {remedy}")
-        self._rank = None
+        self._found.rank = None
         q, _ = self.close(q, v)
         rank = self._rank_at(q)
         asides = self._aside(q)
@@ -283,7 +298,7 @@ class ClosedMechanism(ContactMechanism):
                 f"the loop '{name}' starts in a singular position, from which it may go on in more than one way or not"
                 " at all; turn it a little, and close it with system.close(q, v)"
             )
-        self._rank, self._last = rank, None
+        self._found.rank, self._found.last = rank, None
 
     def _rank_at(self, q: Array) -> int:
         mass, rows = self._open.terms(0.0, q, self._still, ()).mass, self.loops.rows(q)
@@ -388,7 +403,7 @@ class ClosedMechanism(ContactMechanism):
         if inner is self._open:
             return self
         held = copy.copy(self)
-        held._open, held._last = inner, None
+        held._open, held._found = inner, Found(self._found.rank)
         return held
 
     def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:

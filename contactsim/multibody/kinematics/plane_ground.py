@@ -25,6 +25,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..workspace import Workspace
 
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
 EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
@@ -102,8 +103,7 @@ class PlaneDerivatives:
         ]
         self._weightless = pin.Model(self._model)
         self._weightless.gravity = pin.Motion.Zero()
-        self._data = self._model.createData()
-        self._placements = self._data.oMf
+        self._workspace = Workspace(self._model)
         self._radius, self._basis = radius, basis
         self._rolling = skew(normal[None])[0]  # n x .
         self._still = np.zeros(self.nv)
@@ -147,6 +147,11 @@ class PlaneDerivatives:
 
     # --- what is asked for ------------------------------------------------------------------------------------
 
+    @property
+    def _data(self) -> Any:
+        """Pinocchio's data, for the thread that asks."""
+        return self._workspace.data
+
     def inertial(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Derivatives (n, n) of M a + h by q and by v; views that the next call overwrites."""
         by_q, by_v, _ = pin.computeRNEADerivatives(self._model, self._data, q, v, a)
@@ -160,7 +165,7 @@ class PlaneDerivatives:
         """Centres (k, 3) of the contacts, where the joints are up to date."""
         pin.updateFramePlacements(self._model, self._data)
         frames = self._choose(contacts).frames
-        return np.concatenate([self._placements[frame].translation for frame in frames]).reshape(-1, 3)
+        return np.concatenate([self._workspace.placements[frame].translation for frame in frames]).reshape(-1, 3)
 
     def contact_forces(self, contacts: tuple[int, ...], centres: Array, forces: Array, t: float = 0.0) -> Array:
         """Derivative (n, n) of J^T lam by q at fixed `forces` (m,), where the joint Jacobian is up to date.
