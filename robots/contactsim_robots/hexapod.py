@@ -64,8 +64,9 @@ def inverse_kinematics(p: Vector, dp: Vector) -> tuple[Vector, Vector]:
     rho = hypot(x, y)
     out, d_out = rho - COXA, (x * dx + y * dy) / rho
     knee = acos((out * out + z * z - FEMUR * FEMUR - TIBIA * TIBIA) / (2.0 * FEMUR * TIBIA))
-    pitch = atan2(-z, out) - atan2(TIBIA * sin(knee), FEMUR + TIBIA * cos(knee))
-    d_knee = -(out * d_out + z * dz) / (FEMUR * TIBIA * sin(knee))
+    shin, along = TIBIA * sin(knee), FEMUR + TIBIA * cos(knee)
+    pitch = atan2(-z, out) - atan2(shin, along)
+    d_knee = -(out * d_out + z * dz) / (FEMUR * shin)
     d_pitch = (-dz - TIBIA * cos(pitch + knee) * d_knee) / out
     return (atan2(y, x), pitch, knee), ((x * dy - y * dx) / (rho * rho), d_pitch, d_knee)
 
@@ -75,6 +76,9 @@ def leg_posture(leg: Leg, shift: Vector, rate: Vector) -> tuple[Vector, Vector]:
     c, s = cos(leg.heading), sin(leg.heading)
     place = (REACH + c * shift[0] + s * shift[1], c * shift[1] - s * shift[0], shift[2] - DROP)
     return inverse_kinematics(place, (c * rate[0] + s * rate[1], c * rate[1] - s * rate[0], rate[2]))
+
+
+TURNS = tuple((cos(leg.heading), sin(leg.heading)) for leg in LEGS)  # from the axes of the body to those of each hip
 
 
 @dataclass(frozen=True)
@@ -130,12 +134,16 @@ class TripodGait:
 
     def posture(self, count: float, pace: float) -> tuple[Array, Array]:
         """Angles and rates of all joints, each (6, 3), after `count` cycles at `pace` cycles a second."""
-        moves = []
-        for offset in self.offsets():
-            x, z, dx, dz = self.step(count + offset)
-            moves.append(((x, 0.0, z), (pace * dx, 0.0, pace * dz)))
-        joints = np.array([leg_posture(leg, *moves[leg.tripod]) for leg in LEGS])
-        return joints[:, 0], joints[:, 1]
+        moves = [self.step(count + offset) for offset in self.offsets()]
+        angles, rates = [], []
+        for leg, (c, s) in zip(LEGS, TURNS, strict=True):
+            x, z, dx, dz = moves[leg.tripod]
+            speed = pace * dx
+            place, rate = (REACH + c * x, -s * x, z - DROP), (c * speed, -s * speed, pace * dz)
+            angle, turning = inverse_kinematics(place, rate)
+            angles.append(angle)
+            rates.append(turning)
+        return np.array(angles), np.array(rates)
 
     def offsets(self) -> tuple[float, float]:
         """Phases of the two tripods at rest: both on the ground, the first one about to lift."""
