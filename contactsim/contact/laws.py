@@ -12,7 +12,7 @@ from ..common.arrays import Array
 
 if TYPE_CHECKING:
     from .impact import ImpactSolution
-    from .stick_slip_choice import ContactProblem, ContactSolution
+    from .problem import ContactProblem, ContactSolution
 
 
 class LawParameters(BaseModel):

@@ -14,21 +14,44 @@ Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve friction
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import hypot
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.arrays import Array
+from ..problem import ContactProblem, ContactSolution
+from ..zero import STILL
+from .contract import ContactSolver, Start
 
-if TYPE_CHECKING:
-    from ..problem import ContactProblem
-
-FEW_ROUNDS = 12  # over all contacts: mostly the modes are clear then
-ROUNDS = (50, 600, 600)  # those that follow where they are not
-STILL = 1e-13  # change of forces in a round, relative to the largest, that is rounding
 RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
+
+
+@dataclass(frozen=True)
+class GaussSeidel(ContactSolver):
+    """Sweeps over the contacts, and those who go on from the modes of their forces.
+
+    Attributes:
+        rounds: numbers of sweeps, one after the other, behind each of which the modes are looked at.
+        then: who is asked for the solution in these modes, in turn.
+        after: sweeps before the first of them.
+    """
+
+    rounds: tuple[int, ...]
+    then: tuple[ContactSolver, ...]
+    after: int = 0
+
+    def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
+        """The first solution that one of `then` finds."""
+        forces = swept(problem, self.after) if self.after else None
+        for rounds in self.rounds:
+            forces = swept(problem, rounds, forces)
+            modes = Start.of_forces(problem, forces)
+            for solver in self.then:
+                if (solution := solver.solve(problem, modes)) is not None:
+                    return solution
+        return None
 
 
 def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> Array:
