@@ -53,7 +53,7 @@ class RigidLaw(ContactLaw):
         """Solve an impact, in one or several stages that are linear once their modes are known.
 
         `problem.free` holds the velocities before it, `restitution` (n,) the coefficient of each contact. The stages
-        are made by `newton`, `compression` and `expansion` of `contactsim.multibody.impacts`, or by hand. The engine
+        are made by `newton`, `compression` and `expansion` of `contactsim.contact.impact`, or by hand. The engine
         applies the sum of their impulses, and differentiates each stage with its modes held.
         """
 

@@ -68,7 +68,7 @@ class ContactProblem:
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Index of the normal row of each contact."""
-        return tuple(accumulate((0, *self.dims[:-1])))
+        return tuple(accumulate((0, *self.dims)))[:-1]
 
     @cached_property
     def rows(self) -> tuple[tuple[int, slice], ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import NoAdmissibleModeError
 from .modes import Mode
-from .problem import ContactProblem, ContactSolution, Direction
+from .problem import ContactProblem, ContactSolution
 from .redundant_forces import least_margin
 from .solvers.conic import Conic
 from .solvers.contract import ContactSolver, Start
@@ -21,8 +21,6 @@ from .solvers.enumerate import Enumerate
 from .solvers.gauss_seidel import GaussSeidel
 from .solvers.pivot import Pivot, solve_modes, violations
 from .zero import CLEAR, CREEP
-
-__all__ = ["ORDER", "ContactProblem", "ContactSolution", "Direction", "slips_without_motion", "solve"]
 
 QUICK, THOROUGH = Pivot(quick=True), Pivot()
 # Mostly the guess is right, or nearly so. Where its corrections run in circles, few sweeps tell the modes, then convex

@@ -17,13 +17,13 @@ STILL = 1e-13  # change of forces in a sweep that is rounding
 ACROSS = 1e-14  # motion across a slip direction that is rounding, and share of a Newton step that is
 VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of TOLERANCE, and what rounding adds
 
-# --- of matrices, relative to the largest of their kind --------------------------------------------------------------
+# --- of matrices, relative to the largest of their kind -------------------------------------------------------------
 RANK = 1e-10  # singular values that are zero
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
 SYMMETRIC = 1e-3  # entries by which a given Delassus matrix may differ from its transpose: files round them
 DEFINITE = 1e-6  # eigenvalues by which a given one may be indefinite, for the same reason
 
-# --- absolute --------------------------------------------------------------------------------------------------------
+# --- absolute -------------------------------------------------------------------------------------------------------
 TURNED = 1e-15  # rad: turns of a slip direction below it are rounding
 NOTHING = 1e-300  # stands for the largest of values that are all zero, where one divides by it
 SMALLEST_FORCE = 1e-12  # N or N s: scale of a cone program whose forces are all zero

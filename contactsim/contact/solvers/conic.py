@@ -55,6 +55,8 @@ def _cone_program(problem: ContactProblem, linear: Array) -> Array:
     """Minimiser of lam^T G lam / 2 + linear^T lam over cones |lam_t| <= mu lam_n; half-lines where contacts slide."""
     size = max(float(np.abs(linear).max()), NOTHING)
     weight = float(np.trace(problem.delassus)) / len(linear)
+    if weight == 0.0:
+        return np.zeros(len(linear))  # no force moves anything
     unit = np.eye(len(linear))
     rows, cones, right = [], [], []
     for i, slip in enumerate(problem.sliding):

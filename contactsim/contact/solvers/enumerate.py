@@ -19,9 +19,10 @@ EXHAUSTIVE = 16384  # combinations that are tried before giving up: in some seco
 
 @dataclass(frozen=True)
 class Enumerate(ContactSolver):
-    """Every combination of modes, where there are at most `most` of them."""
+    """Every combination of modes, where there are at most `most` of them; `quick` as for `Pivot`."""
 
     most: int = EXHAUSTIVE
+    quick: bool = False
 
     def reaches(self, problem: ContactProblem) -> bool:
         """Whether the combinations of a problem are few enough."""
@@ -38,7 +39,8 @@ class Enumerate(ContactSolver):
         for chosen in itertools.product(*(_choices(problem, i) for i in range(len(problem.dims)))):
             lifted = frozenset(i for i, (_, parts, _) in enumerate(chosen) if parts)
             tried = replace(problem, lifted=lifted) if lifted else problem
-            solution = solve_modes(tried, tuple(mode for mode, _, _ in chosen), tuple(slip for _, _, slip in chosen))
+            modes, slips = tuple(mode for mode, _, _ in chosen), tuple(slip for _, _, slip in chosen)
+            solution = solve_modes(tried, modes, slips, self.quick)
             if not violations(solution):
                 yield solution
 

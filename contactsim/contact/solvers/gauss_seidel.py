@@ -25,6 +25,7 @@ from ..zero import STILL
 from .contract import ContactSolver, Start
 
 RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
+SMALLEST = float(np.finfo(float).tiny)  # a row of G is divided by that is nothing
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
 
 
@@ -59,7 +60,7 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     matrix = problem.delassus
     forces = np.zeros(len(problem.free)) if forces is None else forces.copy()
     motion = matrix @ forces + problem.free
-    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), np.finfo(float).tiny)
+    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), SMALLEST)
     parts = [problem.part(i) for i in range(len(problem.dims))]
     for _ in range(rounds):
         before = forces.copy()
@@ -80,6 +81,8 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
 def _alone(problem: ContactProblem, i: int, block: Array, rest: Array, now: Array) -> Array:
     """Forces of contact `i` that solve its own problem; those it has, `now`, where there are none."""
     mu, slip, least = float(problem.friction[i]), problem.sliding[i], problem.least(i)
+    if not block.any():
+        return now  # no force moves it
     if len(rest) == 1:
         return np.array([max(least, -rest[0] / block[0, 0])])
     if slip is not None:

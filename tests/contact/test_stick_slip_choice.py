@@ -13,7 +13,8 @@ from builders import random_tree
 from contact_oracle import Found, enumerate_modes, law_violation, rows
 
 from contactsim.contact.modes import Mode
-from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
+from contactsim.contact.problem import ContactProblem, ContactSolution
+from contactsim.contact.stick_slip_choice import solve
 from contactsim.errors import ContactSimError
 
 Array = np.ndarray
