@@ -55,7 +55,7 @@ class ImpactStage:
         return 0.5 * float((self.before + self.after) @ self.solution.forces)
 
     def ends_at_rest(self, i: int) -> bool:
-        """Whether contact `i` ends without normal velocity, by this stage's equations."""
+        """True where contact `i` ends without normal velocity, by this stage's equations."""
         closed = self.solution.modes[i] is not Mode.OPEN and i not in self.solution.lifted
         return closed and self.rebound[i] == 0.0
 

@@ -1,4 +1,4 @@
-"""What a plugin must supply. Each contract is at most three methods."""
+"""The contracts of contact laws, at most three methods each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RigidLaw(ContactLaw):
 
 
 class CompliantPoint(NamedTuple):
-    """What a compliant law may look at: one contact and its state.
+    """One contact and its state, as a compliant law may look at it.
 
     Attributes:
         gap: distance to the ground [m], negative in touch.

@@ -86,7 +86,7 @@ def jammed(problem: ContactProblem) -> ImpactSolution | None:
 
 
 def sentence(paradoxes: tuple[Paradox, ...], names: tuple[str, ...], friction: Mapping[int, float]) -> str:
-    """What is to be told of an indeterminate choice."""
+    """The note on an indeterminate choice."""
     parts = [
         f"contact '{names[k]}' may leave with {one.motion:.4g} m/s^2 or slide under {one.force:.4g} N"
         f" (mobility {one.mobility:.4g}/kg, friction {friction[k]:.4g})"

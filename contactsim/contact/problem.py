@@ -111,7 +111,7 @@ class ContactProblem:
 
     def at(self, delassus: Array, free: Array, sliding: tuple[Direction, ...]) -> ContactProblem:
         """The same contacts in another state: a copy in a microsecond, for those who ask at every step."""
-        other = object.__new__(ContactProblem)
+        other, _ = object.__new__(ContactProblem), self.rows
         other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
         other.__dict__.pop("speed", None)
         return other

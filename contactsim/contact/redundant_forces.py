@@ -21,7 +21,7 @@ def least_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
 
 
 def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array) -> list[float]:
-    """How far the force of each closed contact lies inside its cone [N]."""
+    """Distance of the force of each closed contact from the edge of its cone, negative outside [N]."""
     margins = []
     for i, mode in enumerate(modes):
         if mode is Mode.OPEN:

@@ -78,7 +78,7 @@ def solve_contacts(
 
 
 def _is_the_only_one(solution: ContactSolution) -> bool:
-    """Whether no other solution is found: none for little friction, else by trying other modes."""
+    """True where there is no other solution for little friction, or none in other modes that are tried."""
     problem, modes = solution.problem.shifted, solution.modes
     if not problem.dims or _monotone(problem):
         return True
@@ -93,7 +93,7 @@ def _is_the_only_one(solution: ContactSolution) -> bool:
 
 
 def _monotone(problem: ContactProblem) -> bool:
-    """Whether friction is so little that there is one solution at most: |D (G^-1)_nn D| |G_tt| < 1, D = diag(mu).
+    """True where friction is so little that there is one solution at most: |D (G^-1)_nn D| |G_tt| < 1, D = diag(mu).
 
     The laws bound d^T G d of the difference d of two solutions by the sum of mu |d_n| |G_t d|, so by itself times the
     root of that product.

@@ -108,6 +108,6 @@ def _sticking(solution: ContactSolution, group: list[int]) -> ContactSolution | 
 
 
 def _has_margin(solution: ContactSolution) -> bool:
-    """Whether a contact is clearly inside its cone, so that it is said to stick though it may slip."""
+    """True where contacts are clearly inside their cones, so that they are said to stick though they may slip."""
     margin = least_margin(solution.problem, solution.modes, solution.forces)
     return margin > CLEAR * float(np.abs(solution.forces).max())

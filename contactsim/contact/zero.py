@@ -1,4 +1,4 @@
-"""What counts as zero in a contact problem: each threshold once, with its unit and its reason."""
+"""Zero tests of the contact problem: each threshold once, with its unit and its reason."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ SMALLEST_FORCE = 1e-12  # N or N s: scale of a cone program whose forces are all
 
 
 def rounding(values: Array) -> float:
-    """What counts as zero beside `values`."""
+    """The rounding of `values`, which counts as zero beside them."""
     return TOLERANCE * max(float(np.abs(values).max(initial=0.0)), NOTHING)

@@ -15,7 +15,7 @@ from ..zero import BARELY, INSIDE, NOTHING
 
 
 class Start(NamedTuple):
-    """Where a search for modes begins.
+    """The begin of a search for modes.
 
     Attributes:
         modes: OPEN, STICK or SLIP of each contact.

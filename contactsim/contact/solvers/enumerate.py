@@ -25,7 +25,7 @@ class Enumerate(ContactSolver):
     quick: bool = False
 
     def reaches(self, problem: ContactProblem) -> bool:
-        """Whether the combinations of a problem are few enough."""
+        """True where the combinations of a problem are few enough."""
         return prod(len(_choices(problem, i)) for i in range(len(problem.dims))) <= self.most
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import hypot
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ class Pivot(ContactSolver):
 
 
 class Violation(NamedTuple):
-    """How far a contact is from its law, relative to the problem, and what to try instead."""
+    """The distance of a contact from its law, relative to the problem, and the mode to try instead."""
 
     size: float
     mode: Mode
@@ -95,7 +96,7 @@ def violations(solution: ContactSolution) -> dict[int, Violation]:
 
 
 def _corrected(solution: ContactSolution, chosen: dict[int, Violation]) -> Start:
-    """Where to go on, with other modes for the chosen contacts."""
+    """The next start, with other modes for the chosen contacts."""
     problem, modes, directions = solution.problem, list(solution.modes), list(solution.directions)
     for i, better in chosen.items():
         begins = better.mode is Mode.SLIP and modes[i] is not Mode.SLIP
@@ -134,6 +135,14 @@ class GivenModes:
 
     problem: ContactProblem
     modes: tuple[Mode, ...]
+
+    def at(self, delassus: Array, free: Array, sliding: tuple[Direction, ...]) -> GivenModes:
+        """The same modes in another state: for a field that asks at every evaluation, without preparing them anew."""
+        other = object.__new__(GivenModes)
+        other.__dict__.update(
+            problem=self.problem.at(delassus, free, sliding), modes=self.modes, _pattern=self._pattern
+        )
+        return other
 
     def solve(
         self, directions: Sequence[Direction] | None = None, quick: bool = False
@@ -186,24 +195,33 @@ class GivenModes:
 
     def _basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:
         """The matrix E (m, k), and the k rows of the motion that must vanish."""
+        problem, (pattern, rows, slipping) = self.problem, self._pattern
+        if not slipping:
+            return pattern, rows
+        basis = pattern.copy()
+        for i, column in slipping:
+            basis[problem.tangent(i), column] = -problem.friction[i] * slips[i]  # type: ignore[operator]
+        return basis, rows
+
+    @cached_property
+    def _pattern(self) -> tuple[Array, list[int], list[tuple[int, int]]]:
+        """E without friction, the rows that vanish, and (contact, column of its normal force) of those that slip."""
         problem = self.problem
         rows: list[int] = []
-        sliding: list[tuple[int, int]] = []  # contact, column of its normal force
+        slipping: list[tuple[int, int]] = []
         for i, mode in enumerate(self.modes):
             if mode is Mode.OPEN:
                 continue
             start = problem.starts[i]
             if i not in problem.lifted:
-                if slips[i] is not None:
-                    sliding.append((i, len(rows)))
+                if mode is Mode.SLIP and problem.dims[i] > 1:
+                    slipping.append((i, len(rows)))
                 rows.append(start)
             if mode is Mode.STICK:
                 rows.extend(range(start + 1, start + problem.dims[i]))
-        basis = np.zeros((len(problem.free), len(rows)))
-        basis[rows, range(len(rows))] = 1.0
-        for i, column in sliding:
-            basis[problem.tangent(i), column] = -problem.friction[i] * slips[i]  # type: ignore[operator]
-        return basis, rows
+        pattern = np.zeros((len(problem.free), len(rows)))
+        pattern[rows, range(len(rows))] = 1.0
+        return pattern, rows, slipping
 
     def _known(self, slips: Sequence[Direction]) -> Array:
         """Forces lam_0 (m,) of contacts that part under their given normal force; friction only of those that slip."""

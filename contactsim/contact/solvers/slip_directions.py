@@ -133,7 +133,7 @@ def _nonzero(value: float) -> float:
 
 
 def _slips_forward(problem: ContactProblem, slips: list[Direction], spatial: list[int], forces: Array) -> bool:
-    """Whether no contact slips against its direction."""
+    """True where no contact slips against its direction."""
     motion = problem.delassus @ forces + problem.free
     return all(float(motion[problem.tangent(i)] @ slips[i]) >= -rounding(motion) for i in spatial)  # type: ignore[operator]
 
