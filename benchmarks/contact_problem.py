@@ -15,7 +15,8 @@ from common import fastest, line
 from contactsim_plugins.laws.poisson import Poisson
 
 from contactsim.contact.impact import newton
-from contactsim.contact.stick_slip_choice import ContactProblem, solve
+from contactsim.contact.problem import ContactProblem
+from contactsim.contact.stick_slip_choice import solve
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 PROBLEMS = 6

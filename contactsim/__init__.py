@@ -55,6 +55,9 @@ _HOMES = {
     "GroundTable": "io.ground_table",
     "LawParameters": "contact.laws",
     "RigidLaw": "contact.laws",
+    "ContactProblem": "contact.problem",
+    "ContactSolution": "contact.problem",
+    "solve_contacts": "contact.solve_contacts",
     "Linearization": "derivatives.linearize",
     "linearize": "derivatives.linearize",
     "PeriodicOrbit": "analysis.periodic_orbit",
@@ -94,6 +97,8 @@ if TYPE_CHECKING:
     from .analysis.tracking import Tracking
     from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
     from .contact.modes import Mode
+    from .contact.problem import ContactProblem, ContactSolution
+    from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
     from .derivatives.contract import EventDerivative
     from .derivatives.linearize import Linearization, linearize

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contactsim.contact.modes import Mode
-from contactsim.contact.stick_slip_choice import ContactProblem
+from contactsim.contact.problem import ContactProblem
 
 Array = np.ndarray
 EPS = 1e-9  # relative: what counts as zero when a candidate is judged

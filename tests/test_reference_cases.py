@@ -22,7 +22,8 @@ from builders import (
 
 import contactsim as cs
 from contactsim.contact.modes import Mode
-from contactsim.contact.stick_slip_choice import ContactProblem, solve
+from contactsim.contact.problem import ContactProblem
+from contactsim.contact.stick_slip_choice import solve
 
 DATA = Path(__file__).parent / "data"
 

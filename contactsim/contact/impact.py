@@ -20,7 +20,8 @@ import numpy as np
 
 from ..common.arrays import Array
 from .modes import Mode
-from .stick_slip_choice import ContactProblem, ContactSolution, Direction, solve
+from .problem import ContactProblem, ContactSolution, Direction
+from .stick_slip_choice import solve
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ImpactStage:
     """One stage of an impact, solved.
 
     Attributes:
-        solution: modes and impulses; its motion is that of the problem that was solved, shifted by any rebound.
+        solution: modes and impulses, and the problem that they solve.
         before, after: velocities w (m,) of the contacts on both sides.
         rebound: r (n,), a normal velocity that is held ends at -r w_n(before).
         share: s (n,), the normal impulse of each contact that acts in any case is s times that of the stage before.
@@ -51,10 +52,10 @@ class ImpactStage:
     @property
     def work(self) -> float:
         """Work that the contacts do: (w(before) + w(after))^T lam / 2 [J]."""
-        return 0.5 * float((self.before + self.after) @ self.impulses)
+        return 0.5 * float((self.before + self.after) @ self.solution.forces)
 
     def ends_at_rest(self, i: int) -> bool:
-        """Whether contact `i` ends without normal velocity, by this stage's equations."""
+        """True where contact `i` ends without normal velocity, by this stage's equations."""
         closed = self.solution.modes[i] is not Mode.OPEN and i not in self.solution.lifted
         return closed and self.rebound[i] == 0.0
 
@@ -74,7 +75,7 @@ class ImpactSolution:
     @cached_property
     def impulses(self) -> Array:
         """Sum (m,) of the impulses of all stages."""
-        return np.sum([stage.impulses for stage in self.stages], axis=0)
+        return np.sum([stage.solution.forces for stage in self.stages], axis=0)
 
     @property
     def motion(self) -> Array:
@@ -94,13 +95,16 @@ class ImpactSolution:
     @property
     def turnover(self) -> float:
         """Sum of the absolute work of all rows in all stages [J], the scale of rounding in `work`."""
-        return 0.5 * sum(float(np.abs((s.before + s.after) * s.impulses).sum()) for s in self.stages)
+        return 0.5 * sum([float(np.abs((s.before + s.after) * s.solution.forces).sum()) for s in self.stages])
 
     @property
     def residuals(self) -> Mapping[str, float]:
         """{law: largest violation} over the stages."""
-        laws = self.stages[0].solution.residuals
-        return {law: max(stage.solution.residuals[law] for stage in self.stages) for law in laws}
+        worst = dict(self.stages[0].solution.residuals)
+        for stage in self.stages[1:]:
+            for law, value in stage.solution.residuals.items():
+                worst[law] = max(worst[law], value)
+        return worst
 
 
 def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
@@ -110,13 +114,11 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
 
     Source: Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
     """
-    normals = list(problem.starts)
-    rebound = np.where(problem.free[normals] < 0.0, restitution, 0.0)
-    free = problem.free.copy()
-    free[normals] += rebound * problem.free[normals]
-    solution = solve(replace(problem, free=free, static_friction=problem.friction))
-    after = problem.free + problem.delassus @ solution.forces
-    return ImpactStage(solution, problem.free, after, rebound, np.zeros(len(problem.dims)))
+    before = problem.free[list(problem.starts)]
+    e = np.where(before < 0.0, restitution, 0.0)
+    rebound = tuple((-e * before).tolist()) if np.any(e) else ()
+    solution = solve(replace(problem, static_friction=problem.friction, rebound=rebound))
+    return ImpactStage(solution, problem.free, solution.motion, e, np.zeros(len(problem.dims)))
 
 
 def compression(problem: ContactProblem) -> ImpactStage:
@@ -146,8 +148,7 @@ def expansion(problem: ContactProblem, compressed: ImpactStage, share: Array) ->
         lifted=lifted,
     )
     solution = solve(stage)
-    after = compressed.after + problem.delassus @ solution.forces
-    return ImpactStage(solution, compressed.after, after, np.zeros(len(share)), share)
+    return ImpactStage(solution, compressed.after, solution.motion, np.zeros(len(share)), share)
 
 
 def _under_way(

@@ -1,4 +1,4 @@
-"""What a plugin must supply. Each contract is at most three methods."""
+"""The contracts of contact laws, at most three methods each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..common.arrays import Array
 
 if TYPE_CHECKING:
     from .impact import ImpactSolution
-    from .stick_slip_choice import ContactProblem, ContactSolution
+    from .problem import ContactProblem, ContactSolution
 
 
 class LawParameters(BaseModel):
@@ -53,7 +53,7 @@ class RigidLaw(ContactLaw):
         """Solve an impact, in one or several stages that are linear once their modes are known.
 
         `problem.free` holds the velocities before it, `restitution` (n,) the coefficient of each contact. The stages
-        are made by `newton`, `compression` and `expansion` of `contactsim.multibody.impacts`, or by hand. The engine
+        are made by `newton`, `compression` and `expansion` of `contactsim.contact.impact`, or by hand. The engine
         applies the sum of their impulses, and differentiates each stage with its modes held.
         """
 
@@ -67,7 +67,7 @@ class RigidLaw(ContactLaw):
 
 
 class CompliantPoint(NamedTuple):
-    """What a compliant law may look at: one contact and its state.
+    """One contact and its state, as a compliant law may look at it.
 
     Attributes:
         gap: distance to the ground [m], negative in touch.

@@ -7,8 +7,7 @@ from scipy.linalg.lapack import dposv
 
 from ..common.arrays import Array
 from ..errors import SingularError
-
-RANK = 1e-10  # singular values below this fraction of the largest are zero
+from .zero import RANK
 
 
 def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:

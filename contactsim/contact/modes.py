@@ -22,7 +22,7 @@ class Mode(Enum):
 
 
 class Phase(Enum):
-    """How the slip direction of a sliding contact is found.
+    """The way in which the slip direction of a sliding contact is found.
 
     FREE: it is the direction of the slip velocity. DIRECTED: it is held (always so in the plane, and in space while a
     contact comes to rest). INCIPIENT: it is the direction of the slip acceleration, the limit of the slip direction
@@ -61,7 +61,7 @@ class ContactState:
 
     @property
     def closed(self) -> bool:
-        """Whether the contact carries a force."""
+        """True where the contact carries a force."""
         return self.mode is not Mode.OPEN
 
     @property

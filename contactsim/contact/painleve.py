@@ -18,10 +18,10 @@ import numpy as np
 
 from .impact import ImpactSolution, ImpactStage
 from .modes import Mode
-from .solvers.pivot import solve_modes
-from .stick_slip_choice import ContactProblem, broken, solve
-
-CLEAR = 1e-6  # share of the largest force or motion above which either mode of a paradox is no matter of rounding
+from .problem import ContactProblem
+from .solvers.pivot import solve_modes, violations
+from .stick_slip_choice import solve
+from .zero import CLEAR
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Par
             continue
         other = Mode.SLIP if mode is Mode.OPEN else Mode.OPEN
         turned = solve_modes(problem, (*modes[:i], other, *modes[i + 1 :]))
-        if broken(problem, turned):
+        if violations(turned):
             continue
         chosen = solve_modes(problem, modes)
         open_, closed = (chosen, turned) if mode is Mode.OPEN else (turned, chosen)
@@ -86,7 +86,7 @@ def jammed(problem: ContactProblem) -> ImpactSolution | None:
 
 
 def sentence(paradoxes: tuple[Paradox, ...], names: tuple[str, ...], friction: Mapping[int, float]) -> str:
-    """What is to be told of an indeterminate choice."""
+    """The note on an indeterminate choice."""
     parts = [
         f"contact '{names[k]}' may leave with {one.motion:.4g} m/s^2 or slide under {one.force:.4g} N"
         f" (mobility {one.mobility:.4g}/kg, friction {friction[k]:.4g})"

@@ -4,34 +4,30 @@ Rows come contact by contact, each with its normal row first and then d_t = 0, 1
 matrix G and the free motion w0, forces (or impulses) lam and accelerations (or velocities) w obey
 
     w = G lam + w0
-    0 <= w_n  _|_  lam_n >= 0
+    0 <= w_n - r  _|_  lam_n - l >= 0
     STICK: w_t = 0 and |lam_t| <= mu_s lam_n
     SLIP:  lam_t = -mu_k lam_n s, with s given where the contact slides already, else w_t = kappa s, kappa >= 0
 
-(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). Where a normal force is
-given that acts in any case, as in the expansion of an impact, Signorini's law holds for what comes on top of it.
+(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). Rebounds r and given normal
+forces l are zero but in the stages of an impact: r is Newton's, l what Poisson's expansion gives back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
+from math import hypot, inf
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..errors import CheckError
 from .modes import Mode
+from .zero import NOTHING, VERIFIED
 
 Direction = Array | None
-
-TOLERANCE = 1e-9  # forces and motions are zero below this fraction of the largest of their kind
-NOTHING = 1e-300  # stands for the largest of values that are all zero, where one divides by it
-
-
-def rounding(values: Array) -> float:
-    """What counts as zero beside `values`."""
-    return TOLERANCE * max(float(np.abs(values).max(initial=0.0)), NOTHING)
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,10 @@ class ContactProblem:
         directions: unit slip directions to start from, for contacts that begin to slip.
         names: names of the contacts, for messages.
         slack: what counts as zero of each open contact's normal motion, for one whose force has just fallen to zero
-            as closely as the time of an event can be met; empty: nothing.
-        given: normal force of each contact that acts in any case: 0 <= w_n  _|_  lam_n - given >= 0, with the friction
-            of the whole lam_n; empty: none.
+            as closely as the time of an event can be met; infinite for one that takes no part; empty: nothing.
+        given: normal force l of each contact that acts in any case, with the friction of the whole lam_n; empty: none.
         lifted: contacts that stick or slip under their given normal force while they part, to be tried first.
+        rebound: normal motion r with which each contact ends that is held; empty: none.
     """
 
     delassus: Array
@@ -67,11 +63,17 @@ class ContactProblem:
     slack: tuple[float, ...] = ()
     given: tuple[float, ...] = ()
     lifted: frozenset[int] = frozenset()
+    rebound: tuple[float, ...] = ()
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Index of the normal row of each contact."""
-        return tuple(int(k) for k in np.cumsum((0, *self.dims[:-1])))
+        return tuple(accumulate((0, *self.dims)))[:-1]
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, slice], ...]:
+        """Normal row and tangential rows of each contact."""
+        return tuple([(n, slice(n + 1, n + dim)) for n, dim in zip(self.starts, self.dims, strict=True)])
 
     def normal(self, i: int) -> int:
         """Row of the normal of contact `i`."""
@@ -79,7 +81,7 @@ class ContactProblem:
 
     def tangent(self, i: int) -> slice:
         """Tangential rows of contact `i`."""
-        return slice(self.starts[i] + 1, self.starts[i] + self.dims[i])
+        return self.rows[i][1]
 
     def part(self, i: int) -> slice:
         """All rows of contact `i`."""
@@ -98,25 +100,93 @@ class ContactProblem:
         """Normal force of contact `i` that acts in any case."""
         return self.given[i] if self.given else 0.0
 
+    @property
+    def shifted(self) -> ContactProblem:
+        """The problem without rebounds that has the same forces: its motion is counted from them."""
+        if not self.rebound:
+            return self
+        free = self.free.copy()
+        free[list(self.starts)] -= self.rebound
+        return replace(self, free=free, rebound=())
+
+    def at(self, delassus: Array, free: Array, sliding: tuple[Direction, ...]) -> ContactProblem:
+        """The same contacts in another state: a copy in a microsecond, for those who ask at every step."""
+        other, _ = object.__new__(ContactProblem), self.rows
+        other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
+        other.__dict__.pop("speed", None)
+        return other
+
 
 @dataclass(frozen=True)
 class ContactSolution:
-    """Modes, forces and motion that satisfy a contact problem.
+    """Modes and forces found for a contact problem; it holds the problem, and verifies itself by it.
 
     Attributes:
+        problem: what was solved.
         modes: OPEN, STICK or SLIP of each contact.
         forces: lam (m,).
-        motion: w (m,).
         directions: unit slip direction of each slipping contact, else None.
         unique: whether the forces are the only ones; the motion always is, unless contacts slip redundantly.
-        residuals: {law: largest violation}, in the unit of w or lam.
-        lifted: contacts that stick or slip under their given normal force while they part.
     """
 
+    problem: ContactProblem
     modes: tuple[Mode, ...]
     forces: Array
-    motion: Array
     directions: tuple[Direction, ...]
     unique: bool
-    residuals: Mapping[str, float]
-    lifted: frozenset[int] = frozenset()
+
+    @cached_property
+    def motion(self) -> Array:
+        """w = G lam + w0 (m,)."""
+        return self.problem.delassus @ self.forces + self.problem.free
+
+    @property
+    def lifted(self) -> frozenset[int]:
+        """Contacts that stick or slip under their given normal force while they part."""
+        return self.problem.lifted
+
+    @cached_property
+    def residuals(self) -> Mapping[str, float]:
+        """{law: largest violation}, in the unit of w or lam, from the definitions and not from what was solved.
+
+        signorini: of w_n - r >= 0, lam_n - l >= 0, and that one of them vanishes. cone: of |lam_t| <= mu lam_n.
+        friction: of w_t = 0 where a contact sticks, of lam_t = -mu lam_n s and w_t = |w_t| s where it slips along s.
+        """
+        problem, forces, motion = self.problem, self.forces, self.motion
+        signorini = cone = friction = 0.0
+        none = (0.0,) * len(self.modes)
+        slack, given, rebound = problem.slack or none, problem.given or none, problem.rebound or none
+        for i, (mode, (n, t)) in enumerate(zip(self.modes, problem.rows, strict=True)):
+            if slack[i] == inf:
+                continue
+            force, leaves = forces[n] - given[i], motion[n] - rebound[i]
+            signorini = max(signorini, -leaves, -force, min(abs(leaves), abs(force)))
+            if problem.dims[i] == 1:
+                continue
+            mu = problem.static_friction[i] if mode is Mode.STICK else problem.friction[i]
+            cone = max(cone, hypot(*forces[t]) - mu * forces[n])
+            if mode is Mode.STICK:
+                friction = max(friction, hypot(*motion[t]))
+            elif mode is Mode.SLIP:
+                slip = np.asarray(self.directions[i])
+                friction = max(friction, hypot(*(forces[t] + mu * forces[n] * slip)))
+                if problem.sliding[i] is None:
+                    friction = max(friction, hypot(*(motion[t] - hypot(*motion[t]) * slip)))
+        return {"signorini": float(signorini), "cone": float(cone), "friction": float(friction)}
+
+    @property
+    def residual(self) -> float:
+        """The largest of the residuals."""
+        return max(self.residuals.values())
+
+    def verify(self, tolerance: float = VERIFIED) -> Mapping[str, float]:
+        """The residuals, none of which is above `tolerance`, relative to the largest force or motion.
+
+        Raises:
+            CheckError: one of them is.
+        """
+        limit = tolerance * max(self.problem.speed, float(np.abs(self.forces).max(initial=0.0)))
+        wrong = [f"{law} {value:.3g} > {limit:.3g}" for law, value in self.residuals.items() if not value <= limit]
+        if wrong:
+            raise CheckError(f"the solution violates {'; '.join(wrong)}", report=self.residuals)
+        return self.residuals

@@ -7,12 +7,11 @@ from math import hypot
 import numpy as np
 
 from ..common.arrays import Array
-from .linear_algebra import RANK
+from .cone_program import minimiser
 from .modes import Mode
-from .problem import ContactProblem, rounding
-from .solvers.conic import minimiser
+from .problem import ContactProblem
+from .zero import RANK, SMALLEST_FORCE, rounding
 
-SMALLEST_FORCE = 1e-12  # scale of a program whose forces are all zero
 CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative
 
 
@@ -22,7 +21,7 @@ def least_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
 
 
 def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array) -> list[float]:
-    """How far the force of each closed contact lies inside its cone [N]."""
+    """Distance of the force of each closed contact from the edge of its cone, negative outside [N]."""
     margins = []
     for i, mode in enumerate(modes):
         if mode is Mode.OPEN:

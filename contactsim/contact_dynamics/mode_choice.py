@@ -13,8 +13,8 @@ from ..contact.laws import RigidLaw
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..contact.painleve import indeterminate, sentence
 from ..contact.problem import ContactProblem, ContactSolution
-from ..contact.solvers.pivot import solve_modes
-from ..contact.stick_slip_choice import broken, slips_without_motion
+from ..contact.solvers.pivot import solve_modes, violations
+from ..contact.stick_slip_choice import slips_without_motion
 from ..errors import NoAdmissibleModeError
 from .contact_rows import closed_forces, closed_terms
 from .rigid_flow import LEAST_FORCE, OF_FORCE, contact_problem
@@ -79,13 +79,13 @@ class ModeChoice:
         At the edge of its cone a contact slips without acceleration. That leads on where it slips forward as soon as
         there is a little less friction; where it would slip back, only a solution remains that slips at once.
         """
-        still = [k for k in slips_without_motion(problem, solution) if k in leaving]
+        still = [k for k in slips_without_motion(solution) if k in leaving]
         if not still:
             return solution
         share = np.ones(len(problem.friction))
         share[still] = LESS
         less = replace(problem, friction=share * problem.friction, static_friction=share * problem.static_friction)
-        if not broken(less, solve_modes(less, solution.modes, solution.directions, quick=True)):
+        if not violations(solve_modes(less, solution.modes, solution.directions, quick=True)):
             return solution
         try:
             other = self._law.select(less)

@@ -12,7 +12,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..contact.modes import Mode
-from ..contact.stick_slip_choice import ContactProblem
+from ..contact.problem import ContactProblem
 from ..errors import NoAdmissibleModeError
 from .domain import SEED, Domain, Property
 from .probe import ANGLES, ANYTHING, heading, spelled

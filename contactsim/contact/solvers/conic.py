@@ -1,44 +1,80 @@
-"""Convex programs over second-order cones, by Clarabel."""
+"""Modes proposed by a sequence of convex programs over the friction cones."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
 from ...common.arrays import Array
+from ..cone_program import minimiser
+from ..problem import ContactProblem, ContactSolution
+from ..zero import NOTHING, STEADY
+from .contract import ContactSolver, Start
 
-if TYPE_CHECKING:
-    from scipy.sparse import csc_matrix
-
-ACCURACY = 1e-12  # of the optimum, in problems scaled to about one
+PROPOSALS = 100  # programs of a sequence, at most
 
 
-def minimiser(
-    quadratic: Array | None, linear: Array, matrix: Array, right: Array, cones: list[tuple[bool, int]]
-) -> Array | None:
-    """Minimiser of x^T P x / 2 + c^T x, right - matrix x in the cones: second-order (True) or non-negative (False).
+@dataclass(frozen=True)
+class Conic(ContactSolver):
+    """A sequence of convex programs, and `then` what goes on from the modes of their forces."""
 
-    None where there is none, since x may grow for ever.
+    then: ContactSolver
+
+    def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
+        """The solution that `then` finds from the modes proposed."""
+        return self.then.solve(problem, Start.of_forces(problem, proposed(problem)))
+
+
+def proposed(problem: ContactProblem) -> Array:
+    """Forces (m,) of moderate accuracy, by a sequence of convex programs.
+
+    With De Saxce's change of variables, Coulomb's law of a contact reads w + mu |w_t| n in K*, lam in K, orthogonal.
+    For given sizes mu |w_t| that is a quadratic program over the friction cones; the sizes are then renewed (Acary and
+    others 2011). What sliding contacts add to the others' motion, which is not symmetric, is renewed with them.
     """
-    import clarabel
-    from scipy.sparse import csc_matrix
+    forces, offset = np.zeros(len(problem.free)), np.zeros(len(problem.free))
+    pushed = np.zeros(len(problem.free))
+    for _ in range(PROPOSALS):
+        previous = forces
+        forces = _cone_program(problem, problem.free + problem.delassus @ pushed + offset)
+        for i, slip in enumerate(problem.sliding):
+            if slip is not None:
+                pushed[problem.tangent(i)] = -problem.friction[i] * forces[problem.normal(i)] * slip
+        motion = problem.delassus @ (forces + pushed) + problem.free
+        for i, slip in enumerate(problem.sliding):
+            if slip is None:
+                offset[problem.normal(i)] = problem.friction[i] * hypot(*motion[problem.tangent(i)])
+        if np.abs(forces - previous).max() <= STEADY * np.abs(forces).max(initial=NOTHING):
+            break
+    return forces + pushed
 
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ACCURACY
-    kinds = [clarabel.SecondOrderConeT(n) if second else clarabel.NonnegativeConeT(n) for second, n in cones]
-    upper = _nothing(len(linear)) if quadratic is None else csc_matrix(np.triu(quadratic))
-    solver = clarabel.DefaultSolver(upper, linear, csc_matrix(matrix), right, kinds, settings)
-    found = solver.solve()
-    endless = found.status in (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
-    return None if endless or not np.isfinite(found.x).all() else np.asarray(found.x)
 
-
-@cache
-def _nothing(n: int) -> csc_matrix:
-    """The empty sparse matrix (n, n)."""
-    from scipy.sparse import csc_matrix
-
-    return csc_matrix((n, n))
+def _cone_program(problem: ContactProblem, linear: Array) -> Array:
+    """Minimiser of lam^T G lam / 2 + linear^T lam over cones |lam_t| <= mu lam_n; half-lines where contacts slide."""
+    size = max(float(np.abs(linear).max()), NOTHING)
+    weight = float(np.trace(problem.delassus)) / len(linear)
+    if weight == 0.0:
+        return np.zeros(len(linear))  # no force moves anything
+    unit = np.eye(len(linear))
+    rows, cones, right = [], [], []
+    for i, slip in enumerate(problem.sliding):
+        n, t = problem.normal(i), problem.tangent(i)
+        cone = slip is None and problem.dims[i] > 1
+        if cone:
+            scaled = unit[problem.part(i)].copy()
+            scaled[0] *= problem.friction[i]
+            rows.append(scaled)
+            cones.append((True, problem.dims[i]))
+            right += [0.0] * problem.dims[i]
+        if not cone or problem.least(i) > 0.0:
+            rows.append(unit[n : n + 1])
+            cones.append((False, 1))
+            right.append(-problem.least(i) * weight / size)
+        if not cone and problem.dims[i] > 1:
+            rows += [unit[t], -unit[t]]
+            cones.append((False, 2 * (problem.dims[i] - 1)))
+            right += [0.0] * (2 * (problem.dims[i] - 1))
+    found = minimiser(problem.delassus / weight, linear / size, -np.vstack(rows), np.array(right), cones)
+    return np.zeros(len(linear)) if found is None else found * (size / weight)

@@ -14,21 +14,45 @@ Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve friction
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import hypot
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.arrays import Array
+from ..problem import ContactProblem, ContactSolution
+from ..zero import STILL
+from .contract import ContactSolver, Start
 
-if TYPE_CHECKING:
-    from ..problem import ContactProblem
-
-FEW_ROUNDS = 12  # over all contacts: mostly the modes are clear then
-ROUNDS = (50, 600, 600)  # those that follow where they are not
-STILL = 1e-13  # change of forces in a round, relative to the largest, that is rounding
 RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
+SMALLEST = float(np.finfo(float).tiny)  # a row of G is divided by that is nothing
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
+
+
+@dataclass(frozen=True)
+class GaussSeidel(ContactSolver):
+    """Sweeps over the contacts, and those who go on from the modes of their forces.
+
+    Attributes:
+        rounds: numbers of sweeps, one after the other, behind each of which the modes are looked at.
+        then: who is asked for the solution in these modes, in turn.
+        after: sweeps before the first of them.
+    """
+
+    rounds: tuple[int, ...]
+    then: tuple[ContactSolver, ...]
+    after: int = 0
+
+    def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
+        """The first solution that one of `then` finds."""
+        forces = swept(problem, self.after) if self.after else None
+        for rounds in self.rounds:
+            forces = swept(problem, rounds, forces)
+            modes = Start.of_forces(problem, forces)
+            for solver in self.then:
+                if (solution := solver.solve(problem, modes)) is not None:
+                    return solution
+        return None
 
 
 def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> Array:
@@ -36,7 +60,7 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     matrix = problem.delassus
     forces = np.zeros(len(problem.free)) if forces is None else forces.copy()
     motion = matrix @ forces + problem.free
-    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), np.finfo(float).tiny)
+    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), SMALLEST)
     parts = [problem.part(i) for i in range(len(problem.dims))]
     for _ in range(rounds):
         before = forces.copy()
@@ -57,6 +81,8 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
 def _alone(problem: ContactProblem, i: int, block: Array, rest: Array, now: Array) -> Array:
     """Forces of contact `i` that solve its own problem; those it has, `now`, where there are none."""
     mu, slip, least = float(problem.friction[i]), problem.sliding[i], problem.least(i)
+    if not block.any():
+        return now  # no force moves it
     if len(rest) == 1:
         return np.array([max(least, -rest[0] / block[0, 0])])
     if slip is not None:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from contactsim.contact.impact import ImpactSolution, newton
 from contactsim.contact.laws import LawParameters, RigidLaw
-from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
+from contactsim.contact.problem import ContactProblem, ContactSolution
+from contactsim.contact.stick_slip_choice import solve
 
 
 class CoulombParameters(LawParameters):

@@ -6,7 +6,8 @@ import numpy as np
 
 from contactsim.contact.impact import ImpactSolution, newton
 from contactsim.contact.laws import RigidLaw
-from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
+from contactsim.contact.problem import ContactProblem, ContactSolution
+from contactsim.contact.stick_slip_choice import solve
 
 
 class Frictionless(RigidLaw):

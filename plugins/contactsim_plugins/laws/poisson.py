@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from contactsim.contact.impact import ImpactSolution, ImpactStage, compression, expansion
-from contactsim.contact.stick_slip_choice import ContactProblem
+from contactsim.contact.problem import ContactProblem
 from contactsim_plugins.laws.coulomb import Coulomb
 
 ROUNDING = 1e-13  # work that counts as none, relative to the work of all rows of an impact

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from contactsim.contact.impact import ImpactSolution, ImpactStage, compression
 from contactsim.contact.modes import Mode
-from contactsim.contact.stick_slip_choice import ContactProblem
+from contactsim.contact.problem import ContactProblem
 from contactsim_plugins.laws.coulomb import CoulombParameters
 from contactsim_plugins.laws.poisson import Energetic
 
@@ -86,19 +86,24 @@ def _part(problem: ContactProblem, chosen: list[int]) -> ContactProblem:
 
 def _whole(problem: ContactProblem, stage: ImpactStage, chosen: list[int]) -> ImpactStage:
     """A stage of some contacts as one of all, in which the others are open."""
-    rows, own = _rows(problem, chosen), stage.solution
-    impulses = np.zeros(len(problem.free))
-    impulses[rows] = own.forces
+    rows, own, count = _rows(problem, chosen), stage.solution, len(problem.dims)
+    impulses, (rebound, share, given), slack = np.zeros(len(problem.free)), np.zeros((3, count)), np.full(count, np.inf)
+    impulses[rows], slack[chosen] = own.forces, 0.0
+    rebound[chosen], share[chosen], given[chosen] = stage.rebound, stage.share, own.problem.given or 0.0
     place = dict(zip(chosen, range(len(chosen)), strict=True))
     solution = replace(
         own,
-        modes=tuple(own.modes[place[i]] if i in place else Mode.OPEN for i in range(len(problem.dims))),
+        problem=replace(
+            problem,
+            static_friction=problem.friction,
+            slack=tuple(slack.tolist()),
+            given=tuple(given.tolist()),
+            lifted=frozenset(chosen[k] for k in own.lifted),
+        ),
+        modes=tuple(own.modes[place[i]] if i in place else Mode.OPEN for i in range(count)),
         forces=impulses,
-        directions=tuple(own.directions[place[i]] if i in place else None for i in range(len(problem.dims))),
-        lifted=frozenset(chosen[k] for k in own.lifted),
+        directions=tuple(own.directions[place[i]] if i in place else None for i in range(count)),
     )
-    rebound, share = np.zeros(len(problem.dims)), np.zeros(len(problem.dims))
-    rebound[chosen], share[chosen] = stage.rebound, stage.share
     return replace(stage, solution=solution, rebound=rebound, share=share)
 
 
@@ -106,8 +111,8 @@ def _joined(problem: ContactProblem, stages: list[ImpactStage], last: int) -> li
     """The stages with the velocities of all contacts before and after the last ones."""
     motion = problem.free
     for k in range(len(stages) - last, len(stages)):
-        after = motion + problem.delassus @ stages[k].impulses
-        solution = replace(stages[k].solution, motion=after)
-        stages[k] = replace(stages[k], solution=solution, before=motion, after=after)
-        motion = after
+        own = stages[k].solution
+        solution = replace(own, problem=replace(own.problem, free=motion))
+        stages[k] = replace(stages[k], solution=solution, before=motion, after=solution.motion)
+        motion = solution.motion
     return stages

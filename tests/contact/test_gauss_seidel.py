@@ -11,8 +11,9 @@ import tolerances as tol
 from contact_oracle import law_violation
 
 from contactsim.contact.modes import Mode
+from contactsim.contact.problem import ContactProblem
 from contactsim.contact.solvers.gauss_seidel import swept
-from contactsim.contact.stick_slip_choice import ContactProblem, solve
+from contactsim.contact.stick_slip_choice import solve
 from contactsim.errors import NoAdmissibleModeError
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "hard_impacts.json").read_text())

@@ -13,7 +13,9 @@ from builders import random_tree
 from contact_oracle import Found, enumerate_modes, law_violation, rows
 
 from contactsim.contact.modes import Mode
-from contactsim.contact.stick_slip_choice import ContactProblem, ContactSolution, solve
+from contactsim.contact.problem import ContactProblem, ContactSolution
+from contactsim.contact.solvers.pivot import GivenModes, solve_modes
+from contactsim.contact.stick_slip_choice import solve
 from contactsim.errors import ContactSimError
 
 Array = np.ndarray
@@ -318,6 +320,22 @@ def test_any_guess_leads_to_the_unique_solution(seed: int) -> None:
         other = solve(problem, guess)
         assert other.modes == first.modes
         np.testing.assert_allclose(other.motion, first.motion, rtol=0, atol=1e-7 * motion_scale(problem))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_modes_prepared_once_give_the_same_forces_elsewhere(seed: int) -> None:
+    rng = np.random.default_rng([8, seed])
+    problem = robot_problem(rng)
+    modes = solve(problem).modes
+    other = replace(
+        problem, delassus=1.1 * problem.delassus, free=problem.free + 0.1 * rng.normal(size=len(problem.free))
+    )
+    forces, slips, unique = GivenModes(problem, modes).at(other.delassus, other.free, other.sliding).solve()
+    expected = solve_modes(other, modes)
+    np.testing.assert_array_equal(forces, expected.forces)
+    assert unique == expected.unique
+    for slip, same in zip(slips, expected.directions, strict=True):
+        np.testing.assert_array_equal(slip, same)
 
 
 @pytest.mark.parametrize("pull", [0.35, 0.45])

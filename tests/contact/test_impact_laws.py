@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import contactsim as cs
 from contactsim.contact.impact import ImpactSolution
 from contactsim.contact.modes import Mode
-from contactsim.contact.stick_slip_choice import ContactProblem
+from contactsim.contact.problem import ContactProblem
 from contactsim.contact_dynamics.contact_rows import Impact, closed_terms
 from contactsim.contact_dynamics.outcome_sensitivity import OutcomeSensitivity
 

@@ -16,8 +16,9 @@ from scipy.optimize import linprog, minimize
 
 import contactsim as cs
 from contactsim.contact.modes import Mode
+from contactsim.contact.problem import ContactProblem
 from contactsim.contact.redundant_forces import cone_margins
-from contactsim.contact.stick_slip_choice import ContactProblem, solve
+from contactsim.contact.stick_slip_choice import solve
 
 Array = np.ndarray
 FACES = 48  # of the pyramids that stand for a round cone in a linear program

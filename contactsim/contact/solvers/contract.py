@@ -1,0 +1,60 @@
+"""The contract of what solves contact problems, and what it may start from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import hypot
+from typing import NamedTuple
+
+import numpy as np
+
+from ...common.arrays import Array
+from ..modes import Mode
+from ..problem import ContactProblem, ContactSolution, Direction
+from ..zero import BARELY, INSIDE, NOTHING
+
+
+class Start(NamedTuple):
+    """The begin of a search for modes.
+
+    Attributes:
+        modes: OPEN, STICK or SLIP of each contact.
+        directions: unit slip directions of contacts that begin to slip, None where unknown.
+        lifted: contacts that stick or slip under their given normal force while they part.
+    """
+
+    modes: tuple[Mode, ...]
+    directions: tuple[Direction, ...] | None = None
+    lifted: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_forces(cls, problem: ContactProblem, forces: Array) -> Start:
+        """Modes that forces (m,) of moderate accuracy belong to: zero, inside the cone, or on its boundary."""
+        modes, directions, lifted = [], [], set()
+        largest = float(np.abs(forces).max(initial=NOTHING))
+        for i, slip in enumerate(problem.sliding):
+            normal, tangential = forces[problem.normal(i)], forces[problem.tangent(i)]
+            size, least = hypot(*tangential), problem.least(i)
+            inside = size < problem.friction[i] * normal * (1.0 - INSIDE)
+            barely = normal - least <= BARELY * largest
+            if barely and least > 0.0:
+                lifted.add(i)
+            mode = Mode.OPEN if barely and not least > 0.0 else Mode.STICK if slip is None and inside else Mode.SLIP
+            modes.append(Mode.STICK if mode is Mode.SLIP and problem.dims[i] == 1 else mode)
+            directions.append(-tangential / size if mode is Mode.SLIP and size > 0.0 else None)
+        return cls(tuple(modes), tuple(directions), frozenset(lifted))
+
+
+class ContactSolver(ABC):
+    """One way to solve contact problems.
+
+    A problem holds all there is to know: redundant or singular G, contacts that slide already, and the rebounds and
+    given forces of the stages of an impact (the choice of solvers takes rebounds away before it asks).
+    """
+
+    @abstractmethod
+    def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
+        """An admissible solution, from `start` if that helps; None where this way leads to none.
+
+        The solution was solved directly in its modes, to rounding, and says whether its forces are unique.
+        """

@@ -1,0 +1,59 @@
+"""All combinations of modes, one after the other: the last resort, and the proof that there is no solution."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ..modes import Mode
+from ..problem import ContactProblem, ContactSolution, Direction
+from .contract import ContactSolver, Start
+from .pivot import solve_modes, violations
+
+EXHAUSTIVE = 16384  # combinations that are tried before giving up: in some seconds
+
+
+@dataclass(frozen=True)
+class Enumerate(ContactSolver):
+    """Every combination of modes, where there are at most `most` of them; `quick` as for `Pivot`."""
+
+    most: int = EXHAUSTIVE
+    quick: bool = False
+
+    def reaches(self, problem: ContactProblem) -> bool:
+        """True where the combinations of a problem are few enough."""
+        return prod(len(_choices(problem, i)) for i in range(len(problem.dims))) <= self.most
+
+    def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
+        """The first admissible combination, in the order STICK, SLIP, OPEN."""
+        return next(self.all(problem), None)
+
+    def all(self, problem: ContactProblem) -> Iterator[ContactSolution]:
+        """Every admissible combination, in the plane with both directions of each slip; none where they are many."""
+        if not self.reaches(problem):
+            return
+        for chosen in itertools.product(*(_choices(problem, i) for i in range(len(problem.dims)))):
+            lifted = frozenset(i for i, (_, parts, _) in enumerate(chosen) if parts)
+            tried = replace(problem, lifted=lifted) if lifted else problem
+            modes, slips = tuple(mode for mode, _, _ in chosen), tuple(slip for _, _, slip in chosen)
+            solution = solve_modes(tried, modes, slips, self.quick)
+            if not violations(solution):
+                yield solution
+
+
+def _choices(problem: ContactProblem, i: int) -> list[tuple[Mode, bool, Direction]]:
+    """(mode, whether it is lifted, direction to start from) that contact `i` may have."""
+    dim, given = problem.dims[i], problem.sliding[i] is not None
+    ways: list[tuple[Mode, Direction]] = [] if given else [(Mode.STICK, None)]
+    if given or dim == 3:
+        ways.append((Mode.SLIP, None))
+    elif dim == 2:
+        ways += [(Mode.SLIP, np.ones(1)), (Mode.SLIP, -np.ones(1))]
+    closed = [(mode, False, slip) for mode, slip in ways]
+    if problem.least(i) > 0.0:
+        return closed + [(mode, True, slip) for mode, slip in ways]
+    return [*closed, (Mode.OPEN, False, None)]

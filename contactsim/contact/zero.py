@@ -1,0 +1,34 @@
+"""Zero tests of the contact problem: each threshold once, with its unit and its reason."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..common.arrays import Array
+
+# --- of forces and motions, relative to the largest of their kind ---------------------------------------------------
+TOLERANCE = 1e-9  # a solution may break a law by this
+CREEP = 10.0 * TOLERANCE  # motion of a held contact that a singular system leaves
+CLEAR = 1e-6  # margin, force or motion above which a choice between two modes is no matter of rounding
+BARELY = 1e-7  # force, of moderate accuracy, below which a contact is open
+INSIDE = 1e-6  # how far inside its cone a force of moderate accuracy sticks, relative to the force
+STEADY = 1e-8  # change of proposed forces at which their modes are clear
+STILL = 1e-13  # change of forces in a sweep that is rounding
+ACROSS = 1e-14  # motion across a slip direction that is rounding, and share of a Newton step that is
+VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of TOLERANCE, and what rounding adds
+
+# --- of matrices, relative to the largest of their kind -------------------------------------------------------------
+RANK = 1e-10  # singular values that are zero
+REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
+SYMMETRIC = 1e-3  # entries by which a given Delassus matrix may differ from its transpose: files round them
+DEFINITE = 1e-6  # eigenvalues by which a given one may be indefinite, for the same reason
+
+# --- absolute -------------------------------------------------------------------------------------------------------
+TURNED = 1e-15  # rad: turns of a slip direction below it are rounding
+NOTHING = 1e-300  # stands for the largest of values that are all zero, where one divides by it
+SMALLEST_FORCE = 1e-12  # N or N s: scale of a cone program whose forces are all zero
+
+
+def rounding(values: Array) -> float:
+    """The rounding of `values`, which counts as zero beside them."""
+    return TOLERANCE * max(float(np.abs(values).max(initial=0.0)), NOTHING)
