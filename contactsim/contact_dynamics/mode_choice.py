@@ -49,7 +49,7 @@ class ModeChoice:
         force = terms.force if applied is None else terms.force + applied
         jumped = any(law.startswith("impact") for law in residuals)
         sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
-        problem, _ = contact_problem(self._world, terms, force, staying, sliding)
+        problem = contact_problem(self._world, terms, force, staying, sliding)
         before = closed_forces(self._world, t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
         if "forces" in kinds.values():
             kinds = self._without_margin(mode, before) | dict(kinds)

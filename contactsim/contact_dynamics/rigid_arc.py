@@ -24,8 +24,8 @@ from ..common.arrays import Array
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..contact.problem import ContactProblem
-from ..contact.redundant_forces import cone_margins
-from ..contact.solvers.pivot import solve_modes
+from ..contact.redundant_forces import least_margin
+from ..contact.solvers.pivot import GivenModes
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .world import World
@@ -87,6 +87,8 @@ class RigidArc:
     general: bool
     friction: list[float]
     resting: Array  # (m,) zeros: contact velocities of a mode in which nothing slips
+    kept: list[int]  # rows that take part in contact problems
+    given: GivenModes | None  # the contact problem of a general mode
 
     @property
     def all_held(self) -> bool:
@@ -134,6 +136,8 @@ def prepare(world: World, mode: SystemMode) -> RigidArc:
         general=general,
         friction=world.friction.tolist(),
         resting=np.zeros(start),
+        kept=world.kept_rows(closed),
+        given=_given_modes(world, mode) if general else None,
     )
 
 
@@ -224,18 +228,27 @@ def combine_with(arc: RigidArc, directions: list[tuple[float, ...]]) -> Array:
 
 def _general(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
     """Where forces are not unique or a slip direction is that of the slip acceleration."""
-    problem, solved = contact_problem(arc.world, terms, force, arc.closed, sliding(arc, terms, references))
-    slides = (Mode.SLIP, Mode.CLOSED)
-    modes = tuple(Mode.SLIP if arc.mode.contacts[i].mode in slides else Mode.STICK for i in arc.closed)
-    starts = tuple(references.incipient.get(i) for i in arc.closed)
-    solution = solve_modes(problem, modes, starts)
-    pairs = zip(arc.closed, solution.directions, strict=True)
+    assert arc.given is not None
+    rows, bias = terms.rows[arc.kept], terms.bias[arc.kept]
+    solved = solve_mass(terms.mass, np.vstack([force, rows]).T)
+    matrix = rows @ solved
+    given = arc.given.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references))
+    chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed])
+    pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
     forces = np.zeros(arc.size)
-    forces[arc.world.kept_rows(arc.closed)] = solution.forces
-    acceleration = solved[:, 0] + solved[:, 1:] @ solution.forces
-    margin = min(cone_margins(problem, modes, solution.forces), default=np.inf)
-    return Accelerations(acceleration, terms.rates, lambda: forces, float(margin), found)
+    forces[arc.kept] = chosen
+    acceleration = solved[:, 0] + solved[:, 1:] @ chosen
+    margin = float(least_margin(given.problem, given.modes, chosen)) if arc.mode.redundant else float("nan")
+    return Accelerations(acceleration, terms.rates, lambda: forces, margin, found)
+
+
+def _given_modes(world: World, mode: SystemMode) -> GivenModes:
+    """The contact problem of a mode, to be solved at many states."""
+    slides, closed = (Mode.SLIP, Mode.CLOSED), mode.closed
+    count = len(world.kept_rows(closed))
+    problem = problem_of(world, closed, np.zeros((count, count)), np.zeros(count), (None,) * len(closed))
+    return GivenModes(problem, tuple(Mode.SLIP if mode.contacts[i].mode in slides else Mode.STICK for i in closed))
 
 
 def sliding(arc: RigidArc, terms: Terms, references: References) -> tuple[Array | None, ...]:
@@ -267,19 +280,25 @@ def contact_problem(
     force: Array,
     contacts: tuple[int, ...],
     sliding: tuple[Array | None, ...],
-) -> tuple[ContactProblem, Array]:
-    """The problem of accelerations of `contacts`, and M^-1 [f, J^T] (nv, 1 + m) with which it was made."""
+) -> ContactProblem:
+    """The problem of accelerations of `contacts`."""
     kept = world.kept_rows(contacts)
-    rows, bias = terms.rows[kept], terms.bias[kept]
-    solved = solve_mass(terms.mass, np.column_stack([force, rows.T]))
+    rows = terms.rows[kept]
+    motion = rows @ solve_mass(terms.mass, np.vstack([force, rows]).T)
+    return problem_of(world, contacts, motion[:, 1:], motion[:, 0] + terms.bias[kept], sliding)
+
+
+def problem_of(
+    world: World, contacts: tuple[int, ...], delassus: Array, free: Array, sliding: tuple[Array | None, ...]
+) -> ContactProblem:
+    """A contact problem with the coefficients and names of `contacts`."""
     chosen = list(contacts)
-    problem = ContactProblem(
-        delassus=rows @ solved[:, 1:],
-        free=rows @ solved[:, 0] + bias,
-        dims=tuple(1 + world.tangent_rows[i] for i in contacts),
+    return ContactProblem(
+        delassus=delassus,
+        free=free,
+        dims=tuple([1 + world.tangent_rows[i] for i in contacts]),
         friction=world.friction[chosen],
         static_friction=world.static_friction[chosen],
         sliding=sliding,
-        names=tuple(world.mechanism.all_names[i] for i in contacts),
+        names=tuple([world.mechanism.all_names[i] for i in contacts]),
     )
-    return problem, solved

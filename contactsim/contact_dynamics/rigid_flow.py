@@ -302,7 +302,7 @@ class RigidFlow(Flow):
         names = ", ".join(arc.mechanism.all_names[i] for i, _ in arc.slips)
         applied = world.applied_force(t, world.q(x), world.v(x), world.z(x))
         force = terms.force if applied is None else terms.force + applied
-        problem, _ = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references))
+        problem = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references))
         return NoAdmissibleModeError(
             f"friction makes the forces of the sliding contacts {names} singular at t = {t:.12g} s (dynamic jam,"
             " Painleve, for any law.painleve); lower the friction or give the contact compliance",

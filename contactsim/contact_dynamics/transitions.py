@@ -16,7 +16,6 @@ from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import pseudo_inverse, smallest_change, solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..contact.painleve import jammed
-from ..contact.problem import ContactProblem
 from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, Transition
@@ -25,7 +24,7 @@ from ..multibody.mechanism import Terms
 from .contact_rows import Impact, closed_forces, closed_terms, resting_rows
 from .mode_choice import ModeChoice
 from .outcome_sensitivity import OutcomeSensitivity
-from .rigid_arc import prepare
+from .rigid_arc import prepare, problem_of
 from .rigid_flow import LEAVE, SIDE, RigidFlow
 from .world import World
 from .zeno import time_to_rest
@@ -409,20 +408,13 @@ class RigidContacts:
     ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
         """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
         world = self._world
-        chosen, kept = list(touching), self._world.kept_rows(touching)
+        kept = world.kept_rows(touching)
         rows = terms.rows[kept]
         solved = solve_mass(terms.mass, rows.T)
-        problem = ContactProblem(
-            delassus=rows @ solved,
-            free=terms.rates[kept],
-            dims=tuple(1 + world.tangent_rows[i] for i in touching),
-            friction=world.friction[chosen],
-            static_friction=world.friction[chosen],
-            sliding=(None,) * len(touching),
-            names=tuple(world.mechanism.all_names[i] for i in touching),
-        )
+        problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
+        problem = replace(problem, static_friction=problem.friction)
         with Asking("the contact law", type(self._law).__name__, t):
-            solution = jammed(problem) if jam else self._law.impact(problem, world.restitution[chosen])
+            solution = jammed(problem) if jam else self._law.impact(problem, world.restitution[list(touching)])
         if solution is None:
             raise NoAdmissibleModeError(
                 "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
