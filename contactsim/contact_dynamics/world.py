@@ -240,6 +240,18 @@ class World:
         q_closed, v_closed = self.mechanism.on_loops(q, v, self.tolerances.drift)
         return x if q_closed is q and v_closed is v else self.moved(x, q_closed, v_closed)
 
+    def of_the_user(self) -> list[tuple[str, Any]]:
+        """What is the user's own code, each with what it is called: it may be of a kind that cannot be pickled."""
+        found: list[tuple[str, Any]] = [("the contact law", self.law), ("the ground", self.terrain)]
+        if self.controller is not None:
+            found.append((f"the controller {self.controller!r}", self.controller))
+        names = self.mechanism.all_names
+        margins = zip(names, self.mechanism.enabled, strict=True)
+        found += [(f"the function 'enabled' of contact '{name}'", own) for name, own in margins if own is not None]
+        if not hasattr(self.robot, "bodies"):
+            found.append((f"a function of the {type(self.robot).__name__}", self.robot))
+        return found
+
     # --- copies -----------------------------------------------------------------------------------------------
 
     def changed(self, **parts: Any) -> World:
