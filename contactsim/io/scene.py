@@ -24,7 +24,7 @@ from ..multibody.catalogue import load_robot, robot_entries
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
-from ..multibody.merge import JointControllers
+from ..multibody.part_controllers import JointControllers
 from ..multibody.robot import Robot
 from ..multibody.terrain import Flat, Plane, Slope, Terrain
 from .scene_bodies import Member, lifting, shifted, start_of, world_of

@@ -26,7 +26,7 @@ from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows
 from .reach import Sway, reach_of
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ..robot_model import RobotModel
 
 TURN = 1.0  # rotation within one step [rad]
 UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
@@ -41,7 +41,7 @@ class BoundRobot(ContactMechanism):
     move along the normal has none.
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
+    def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self._robot = robot
         self._model = pin.Model(robot.model)
         self._model.gravity = pin.Motion(gravity, np.zeros(3))

@@ -25,14 +25,14 @@ from ...contact.linear_algebra import RANK, solve_mass
 from ...errors import InputError, SingularError
 from ...hybrid.flow import Look
 from ...hybrid.system import LOOP
-from ..loops import LoopRows
 from ..mechanism import ContactMechanism, GapBounds, JointPath, TermDerivatives, Terms
+from .loop_rows import LoopRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..loops import LoopClosure
-    from ..robot import Robot
+    from ..robot_model import RobotModel
 
 OPEN = 1e-6  # a loop may start open by this much [m, m/s]; it is closed then
 EXACT = 1e-15  # errors below this are zero, relative to the size of the configuration [m]
@@ -84,7 +84,7 @@ class ClosedMechanism(ContactMechanism):
         closures: what closes its loops.
     """
 
-    def __init__(self, mechanism: ContactMechanism, robot: Robot, closures: Sequence[LoopClosure]) -> None:
+    def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[LoopClosure]) -> None:
         self._open, self.loops = mechanism, LoopRows(robot, closures)
         self.nq, self.nv, self.space = mechanism.nq, mechanism.nv, mechanism.space
         self.names, self.constraint_names = mechanism.names, mechanism.constraint_names
