@@ -1,4 +1,4 @@
-"""What can be run by a name or a file: robots, models, scenes and initialization files."""
+"""Runs by a name or a file: of robots, models, scenes and initialization files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def load_scene(source: str | PathLike[str], settings: Iterable[str] = ()) -> Sce
 
 
 def is_model(source: str) -> bool:
-    """Whether a model is named, or a file with the symbols of one."""
+    """True for the name of a model, or a file with the symbols of one."""
     suffix = Path(source).suffix.lower()
     if suffix not in ("", ".rc", ".toml"):
         return False

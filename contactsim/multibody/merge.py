@@ -70,7 +70,7 @@ class MergedGeometry:
 
 
 class Merged(NamedTuple):
-    """What a merged robot is made of."""
+    """The model of a merged robot, and the places of its parts in it."""
 
     model: Any
     parts: tuple[Part[Any], ...]

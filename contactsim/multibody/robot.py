@@ -188,7 +188,7 @@ class Robot(RobotModel):
         return {name: (state.q[part.q], state.v[part.v]) for name, part in self.parts.items()}
 
     def mark_positions(self, q: Array) -> Array:
-        """Where contacts touch, or would (nc + pairs, 3), world frame [m]: those of the ground, then pairs."""
+        """Points (nc + pairs, 3) at which contacts touch, or would, in the world [m]: on the ground, then pairs."""
         own = self.contact_positions(q) if self.contacts else np.zeros((0, 3))
         return np.concatenate([own, self._paired.touch_points(np.asarray(q, dtype=float))]) if self.pairs else own
 

@@ -154,7 +154,7 @@ class RobotModel:
         return found
 
     def point_position(self, frame: str, q: Array, point: Any = (0.0, 0.0, 0.0)) -> Array:
-        """Where a `point` (3,) [m] of a frame is, (3,) in the world [m].
+        """World position (3,) [m] of a `point` (3,) [m] of a frame.
 
         Raises:
             InputError: there is no such frame.

@@ -45,5 +45,5 @@ def _solid(model: Any, item: Any, kind: str) -> Solid:
 
 
 def placement_of(solid: Solid) -> Any:
-    """Where a solid is on its frame (pin.SE3)."""
+    """Placement of a solid on its frame (pin.SE3)."""
     return pin.XYZQUATToSE3(np.array([*solid.position, *solid.quaternion]))

@@ -31,7 +31,7 @@ DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that 
 
 
 class Tip(NamedTuple):
-    """What touches solids: a contact point, or a spherical solid of a body without contact points."""
+    """A point or sphere that touches solids: a contact point, or a spherical solid of a body without any."""
 
     name: str
     frame: str
@@ -150,7 +150,7 @@ def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
 
 
 def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
-    """Whether a contact point of the same body lies in a sphere."""
+    """True if a contact point of the same body lies in the solid, and it is a sphere."""
     if solid.kind != "sphere":
         return False
     centre, reach = np.array(solid.position), solid.size[0] + SAME

@@ -97,11 +97,11 @@ class LoopRows:
 
     @property
     def analytic(self) -> bool:
-        """Whether the derivatives below exist: not for a joint that pinocchio cannot derive."""
+        """True if the derivatives below exist: not for a joint that pinocchio cannot derive."""
         return self._derivatives is not None
 
     def derivatives(self, q: Array, v: Array, a: Array, forces: Array) -> LoopDerivatives:
-        """What changes along the tangent directions of q, and along v, with v, a and `forces` (m,) held."""
+        """First derivatives along the tangent directions of q, and along v, with v, a and `forces` (m,) held."""
         derivatives = self._derivatives
         assert derivatives is not None
         derivatives.inertial(q, v, a)

@@ -71,7 +71,7 @@ class Hills(Terrain):
     PLACES = ((0.3, 0.11, -0.23), (0.0, -0.37, 0.41), (1.7, 0.05, 0.02))  # (t, x, y) where grounds are looked at
 
     def stays_within(self, across: Array) -> bool:
-        """Whether slopes and velocities across the plane are zero at a few places."""
+        """True if slopes and velocities across the plane are zero at a few places."""
         slopes = [self.jet(t, np.array([[x, y]]), 1)[1][0, 1:] for t, x, y in self._places()]
         return bool(np.abs(np.array([*slopes, self._drift[1:]]) @ across[:2]).max() <= ASIDE)
 
@@ -174,7 +174,7 @@ class Hills(Terrain):
     # --- the nearest point ------------------------------------------------------------------------------------
 
     def _standing(self, t: float, centres: Array, radii: Array) -> tuple[Array, Array, Array]:
-        """Where spheres let down vertically would touch: places (k, 2), vertical clearances (k,), normals (k, 3)."""
+        """Touch of spheres let down vertically: places (k, 2), vertical clearances (k,), normals (k, 3)."""
         places = centres[:, :2].copy()
         round_ = radii > 0.0
         if round_.any():

@@ -21,7 +21,7 @@ INSTANTS = (0.0, 0.37, 1.9)  # when they are compared [s]
 
 
 class Motion(ABC):
-    """Where a ground is: its displacement with three derivatives."""
+    """The displacement of a ground with three derivatives."""
 
     @abstractmethod
     def at(self, t: float) -> Array:
