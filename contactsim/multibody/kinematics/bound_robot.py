@@ -19,7 +19,7 @@ from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
 from ..terrain import Terrain, tangents
-from .curved_ground import CurvedDerivatives, Motion, axes, rows, tangents_of
+from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
 from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
 from .plane_ground import PlaneDerivatives, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
@@ -230,7 +230,7 @@ class BoundRobot(ContactMechanism):
         jacobians = np.array([self._jacobian(i) for i in contacts])
         drifts = np.array([self._drift(i).vector for i in contacts])
         centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
-        motion = Motion(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
+        motion = PointKinematics(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
         with Asking("the ground", type(self._terrain).__name__, t):
             ground = self._terrain.near(t, centres, radius)
         return rows(ground, self._tangents, radius, jacobians, motion)

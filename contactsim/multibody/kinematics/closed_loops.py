@@ -44,7 +44,7 @@ SHAKES = (0.01, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0)  # random moves from which closing
 ASIDE = 1e-2  # how far aside a singular position is told from a regular one [rad, m]
 
 
-class Hold(NamedTuple):
+class LoopProjector(NamedTuple):
     """The loops at one configuration: C (m, n), Q (m, m) and H (n, m)."""
 
     rows: Array
@@ -66,7 +66,7 @@ class Found(threading.local):
 
     def __init__(self, rank: int | None = None) -> None:
         self.rank, self.key = rank, b""
-        self.last: Hold | None = None
+        self.last: LoopProjector | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.rank,)
@@ -103,7 +103,7 @@ class ClosedMechanism(ContactMechanism):
 
     # --- the loops at one configuration -----------------------------------------------------------------------
 
-    def _hold(self, q: Array, mass: Array, rows: Array) -> Hold:
+    def _hold(self, q: Array, mass: Array, rows: Array) -> LoopProjector:
         key = q.tobytes()
         if self._found.last is None or key != self._found.key:
             solved = solve_mass(mass, rows.T)
@@ -111,10 +111,10 @@ class ClosedMechanism(ContactMechanism):
             rank = self._found.rank if self._found.rank is not None else _rank(values)
             kept = vectors[:, len(values) - rank :]
             inverse = (kept / values[len(values) - rank :]) @ kept.T
-            self._found.last, self._found.key = Hold(rows, inverse, solved @ inverse), key
+            self._found.last, self._found.key = LoopProjector(rows, inverse, solved @ inverse), key
         return self._found.last
 
-    def hold(self, q: Array) -> Hold:
+    def hold(self, q: Array) -> LoopProjector:
         """The loops at a configuration."""
         if self._found.last is None or q.tobytes() != self._found.key:
             self._hold(q, self._open.terms(0.0, q, self._still, ()).mass, self.loops.rows(q))
@@ -195,7 +195,7 @@ class ClosedMechanism(ContactMechanism):
         loops = self.loops.derivatives(q, v, self._still, np.zeros(self.loops.size))
         return self._open.rate_derivatives(t, q, v, contacts) - terms.rows @ (hold.lift @ loops.rates_q)
 
-    def _reduced(self, hold: Hold, residual: Array, motion: Array) -> Array:
+    def _reduced(self, hold: LoopProjector, residual: Array, motion: Array) -> Array:
         """P^T dr + C^T Q d(C a + C' v)."""
         return hold.transmitted(residual) + hold.rows.T @ (hold.inverse @ motion)
 
