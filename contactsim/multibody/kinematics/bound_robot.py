@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.user_calls import Asking, answer, margin
+from ...common.user_calls import UserCall, answer, margin
 from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
@@ -147,7 +147,7 @@ class BoundRobot(ContactMechanism):
         pin.framesForwardKinematics(self._model, self._workspace.data, q)
         centres = self._positions()
         ground = type(self._terrain).__name__
-        with Asking("the ground", ground, t):
+        with UserCall("the ground", ground, t):
             gaps = self._terrain.gaps(t, centres, self._radius)
         gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
         return np.concatenate([gaps, self.constraint_gaps(t, q)]) if self._limits else gaps
@@ -231,7 +231,7 @@ class BoundRobot(ContactMechanism):
         drifts = np.array([self._drift(i).vector for i in contacts])
         centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
         motion = PointKinematics(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
-        with Asking("the ground", type(self._terrain).__name__, t):
+        with UserCall("the ground", type(self._terrain).__name__, t):
             ground = self._terrain.near(t, centres, radius)
         return rows(ground, self._tangents, radius, jacobians, motion)
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
-from ...common.user_calls import Asking, real
+from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError, SingularError
 from ...hybrid.differences import derivative
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
@@ -521,7 +521,7 @@ class Function(Hills):
     def _at(self, order: int, place: tuple[float, ...], level: int = 0) -> Array:
         """Derivatives of one order at (t, x, y): given, or differences of those of one order less."""
         if order < len(self._given) and (function := self._given[order]) is not None:
-            with Asking("the function", NAMES[order], place[0]):
+            with UserCall("the function", NAMES[order], place[0]):
                 values = function(*place)
             return self._full(values, order, place[0])
         columns = []
@@ -543,7 +543,7 @@ class Function(Hills):
     def _full(self, values: Any, order: int, t: float) -> Array:
         """Derivatives by (t, x, y) of what was given by (x, y) or by (t, x, y)."""
         name = NAMES[order]
-        with Asking("the function", name, t):
+        with UserCall("the function", name, t):
             array = real(values)
         if array.shape == (2,) * order and order and not self.moving:
             full = np.zeros((3,) * order)
