@@ -28,7 +28,5 @@ def load_robot(name: str) -> Robot:
         robot = Robot.from_urdf(path, entry.root, entry.package_dirs or None, contacts)
     else:
         robot = Robot.from_mjcf(path, contacts)
-    robot.name = name
     robot = robot.with_armature(entry.armature) if entry.armature else robot
-    robot._nominal = entry.nominal(robot.model)
-    return robot
+    return robot._with(name=name, _nominal=entry.nominal(robot.model))

@@ -101,12 +101,12 @@ def merge(
         name="+".join(part.name for part in parts),
         loops=[_moved(loop, part) for part in parts for loop in part.robot.loops],
     )
-    world.parts = {part.name: part for part in parts}
-    world._solids = tuple(
+    solids = tuple(
         replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}")
         for part in parts
         for solid in part.robot.solids
     )
+    world = world._with(parts={part.name: part for part in parts}, _solids=solids)
     own = [
         replace(pair, first=f"{part.name}/{pair.first}", second=f"{part.name}/{pair.second}")
         for part in parts
@@ -117,8 +117,7 @@ def merge(
             raise InputError(f"pairs is '{pairs}'; give 'auto' or a list of ContactPair")
         warn_of_other_shapes(robots, [part.name for part in parts])
         pairs = automatic(world)
-    world.pairs = expanded(world, [*own, *pairs])
-    return world
+    return world._with(pairs=expanded(world, [*own, *pairs]))
 
 
 def _renamed_point(point: ContactPoint, part: Part[Any]) -> ContactPoint:

@@ -95,5 +95,4 @@ def _body(
         return kind(model, contacts, visual=geometry, collision=geometry, name=name)
     fixed = kind(model, [], visual=geometry, collision=geometry, name=name)  # it cannot meet the ground
     given = {name: getattr(contacts[0], name) for name in COEFFICIENTS}
-    fixed._solids = tuple(replace(solid, **given) for solid in fixed.solids)
-    return fixed
+    return fixed._with(_solids=tuple(replace(solid, **given) for solid in fixed.solids))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -204,10 +203,7 @@ class Robot(RobotModel):
         Raises:
             InputError: a pair names nothing that can touch.
         """
-        changed = copy.copy(self)
-        changed.__dict__.pop("_paired", None)
-        changed.pairs = expanded(self, pairs)
-        return changed
+        return self._with(pairs=expanded(self, pairs))
 
     def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
         """A copy with other contact points.
@@ -215,11 +211,7 @@ class Robot(RobotModel):
         Raises:
             InputError: these are no ContactPoints, two have one name, or a frame is not there.
         """
-        changed = copy.copy(self)
-        for cached in ("_paired", "nominal"):
-            changed.__dict__.pop(cached, None)
-        changed.contacts = self._checked_points(contacts)
-        return changed
+        return self._with(contacts=self._checked_points(contacts))
 
     def with_armature(self, armature: float) -> Robot:
         """A copy whose actuated joints carry a rotor inertia, reflected through the gear [kg m^2, kg]."""
@@ -227,16 +219,9 @@ class Robot(RobotModel):
             raise InputError(
                 f"the armature of robot '{self.name}' is {armature}; give a number that is zero or positive"
             )
-        changed = self._remodelled(pin.Model(self.model))
-        changed.model.armature = np.where(self.actuated, armature, self.model.armature)
-        return changed
-
-    def _remodelled(self, model: Any) -> Robot:
-        """A copy with another model of the same joints and frames."""
-        changed = copy.copy(self)
-        changed.__dict__.pop("_paired", None)
-        changed.model = model
-        return changed
+        model = pin.Model(self.model)
+        model.armature = np.where(self.actuated, armature, self.model.armature)
+        return self._with(model=model)
 
     def with_body_parameter(self, body: str, kind: str, value: float) -> Robot:
         """A copy with another "mass" [kg] or "inertia_scale" of a body.
@@ -253,10 +238,8 @@ class Robot(RobotModel):
             raise InputError(f"body.{body}.{kind} is {value!r}; give a positive number")
         if not before > 0.0:
             raise InputError(f"body '{body}' has no mass that could be changed; give it one in the robot's file")
-        changed = self._remodelled(pin.Model(self.model))
-        own, factor = self.model.inertias[joint], value / before
+        model, own, factor = pin.Model(self.model), self.model.inertias[joint], value / before
         mass = value if kind == "mass" else own.mass
-        changed.model.inertias[joint] = pin.Inertia(mass, own.lever, factor * own.inertia)
-        if kind == "inertia_scale":
-            changed._inertia_scales = self._inertia_scales | {body: value}
-        return changed
+        model.inertias[joint] = pin.Inertia(mass, own.lever, factor * own.inertia)
+        scales = {body: value} if kind == "inertia_scale" else {}
+        return self._with(model=model, _inertia_scales=self._inertia_scales | scales)

@@ -5,10 +5,11 @@ Kinematics and the geometry of pairs know a robot by these data alone; `Robot` a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -39,7 +40,7 @@ R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
 
 class RobotModel:
-    """A pinocchio model with its contact points.
+    """A pinocchio model with its contact points. Its data stay as they are: `Robot` changes them in copies.
 
     Args:
         model: pinocchio's model; it is copied, never changed.
@@ -88,6 +89,14 @@ class RobotModel:
             contacts = automatic_contacts(self.model, collision)
         self.contacts, self.loops = self._checked_points(contacts), checked(loops)
         self._nominal = nominal
+
+    def _with(self, **data: Any) -> Self:
+        """A copy with other data, as they are given; what was read off the old ones is forgotten."""
+        changed = copy.copy(self)
+        for derived in ("nominal", "_paired"):
+            changed.__dict__.pop(derived, None)
+        changed.__dict__.update(data)
+        return changed
 
     @cached_property
     def visual_model(self) -> Any:
