@@ -21,7 +21,6 @@ import numpy as np
 import contactsim as cs
 from contactsim.cli import command as cli
 from contactsim.cli import job
-from contactsim.io.load_scene import is_model
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "gallery"
@@ -96,8 +95,7 @@ class Exhibit:
 
     def run(self) -> cs.Trajectory:
         """The run of the command."""
-        make = cli.model_job if is_model(self.target) else cli.robot_job
-        work = make(self.target, [], self.options)
+        work = cli.job_of(self.target, [], self.options)
         return job.simulate(work.simulation, work.end, work.title)
 
     def shown(self) -> Shown:

@@ -73,10 +73,7 @@ def run(
     start_with_one()
     given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
     options = {key: value for key, value in given.items() if value is not None}
-    from ..io.load_scene import is_model
-
-    make = model_job if is_model(target) else robot_job
-    work = make(target, settings or [], options)
+    work = job_of(target, settings or [], options)
 
     from . import job
 
@@ -185,6 +182,13 @@ def new_plugin(
 
     scaffold.announce(scaffold.write(name, kind, Path.cwd()))
     return Code.OK
+
+
+def job_of(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
+    """The run of what was named on the command line."""
+    from ..io.load_scene import is_model
+
+    return (model_job if is_model(target) else robot_job)(target, settings, options)
 
 
 def robot_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
