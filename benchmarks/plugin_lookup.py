@@ -14,7 +14,7 @@ from common import line
 ROUNDS = 15
 ASK = """
 import time
-from contactsim import registry
+from contactsim.common import registry
 start = time.perf_counter()
 registry.names("contact_laws")
 first = time.perf_counter()
@@ -25,7 +25,7 @@ print(first - start, time.perf_counter() - start)
 LOAD = """
 import time
 import contactsim as cs
-from contactsim import registry
+from contactsim.common import registry
 cs.ContactSystem, cs.load_model
 start = time.perf_counter()
 registry.load("contact_laws", "coulomb")

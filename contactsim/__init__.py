@@ -53,6 +53,7 @@ _HOMES = {
     "ContactLaw": "contact.laws",
     "EventDerivative": "derivatives.contract",
     "GroundTable": "io.ground_table",
+    "load_scene": "io.load_scene",
     "LawParameters": "contact.laws",
     "RigidLaw": "contact.laws",
     "ContactProblem": "contact.problem",
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
     from .hybrid.tolerances import Tolerances
     from .hybrid.trajectory import Arc, Event, Trajectory
     from .io.ground_table import GroundTable
+    from .io.load_scene import load_scene
     from .multibody import terrain
     from .multibody.catalogue import load_robot
     from .multibody.contact_point import ContactPoint

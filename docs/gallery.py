@@ -95,8 +95,7 @@ class Exhibit:
 
     def run(self) -> cs.Trajectory:
         """The run of the command."""
-        make = cli.model_job if cli.is_model(self.target) else cli.robot_job
-        work = make(self.target, [], self.options)
+        work = cli.job_of(self.target, [], self.options)
         return job.simulate(work.simulation, work.end, work.title)
 
     def shown(self) -> Shown:

@@ -16,7 +16,6 @@ from ..common.threads import start_with_one
 from ..errors import ContactSimError, InputError
 
 if TYPE_CHECKING:
-    from ..io.scene_tables import Scene
     from .job import Job
 
 app = typer.Typer(
@@ -74,8 +73,7 @@ def run(
     start_with_one()
     given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
     options = {key: value for key, value in given.items() if value is not None}
-    make = model_job if is_model(target) else robot_job
-    work = make(target, settings or [], options)
+    work = job_of(target, settings or [], options)
 
     from . import job
 
@@ -186,25 +184,25 @@ def new_plugin(
     return Code.OK
 
 
-def is_model(target: str) -> bool:
-    """Whether a model is named, or a file with the symbols of one."""
-    suffix = Path(target).suffix.lower()
-    if suffix not in ("", ".rc", ".toml"):
-        return False
-    from ..io import initfile
+def job_of(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
+    """The run of what was named on the command line."""
+    from ..io.load_scene import is_model
 
-    return initfile.known(target) if not suffix else initfile.is_initfile(target)
+    return (model_job if is_model(target) else robot_job)(target, settings, options)
 
 
 def robot_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
     """The run of a robot or a scene."""
-    keys = {"time": "run.time", "law": "law.name", "integrator": "run.integrator", "rtol": "run.rtol"}
-    scene = scene_of(target, [*settings, *(f"{keys[key]}={value}" for key, value in options.items())])
+    from ..io.load_scene import read_scene
 
+    keys = {"time": "run.time", "law": "law.name", "integrator": "run.integrator", "rtol": "run.rtol"}
+    scene = read_scene(target, [*settings, *(f"{keys[key]}={value}" for key, value in options.items())])
+
+    from ..io.scene import build
     from . import job
 
-    simulation, end = job.prepare(scene)
-    return job.Job(scene.title, simulation, end, scene.text())
+    prepared = build(scene)
+    return job.Job(prepared.title, prepared.begin(), prepared.span[1], scene.text())
 
 
 def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
@@ -213,51 +211,28 @@ def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) 
     Raises:
         InputError: there is no such file, a symbol is unknown or has a bad value, or a law was asked for.
     """
-    from ..io import initfile
+    from ..io.initfile import write
+    from ..io.load_scene import read_model
     from . import job
 
     if "law" in options:
         raise InputError(f"{target} is a model with laws of its own; leave --law out, or run a robot")
     keys = {"time": "finalTime", "integrator": "integrator", "rtol": "tolerance"}
     changes = [*settings, *(f"{keys[key]}={value}" for key, value in options.items())]
-    file = initfile.read(target, changes=changes) if Path(target).suffix else initfile.named(target, changes)
+    file = read_model(target, changes)
     for note in file.notes:
         _note(note)
-    simulation = initfile.begin(file)
+    prepared = file.prepared()
     return job.Job(
-        file.title,
-        simulation,
-        file.settings.finalTime,
+        prepared.title,
+        prepared.begin(),
+        prepared.span[1],
         "",
-        partial(initfile.write, file),
+        partial(write, file),
         file.settings.useGeomview,
         {"fps": file.framerate},
         file.frame,
     )
-
-
-def scene_of(target: str, settings: Sequence[str]) -> Scene:
-    """The scene of what was named on the command line.
-
-    Raises:
-        InputError: there is no such robot or file, or it cannot be read.
-    """
-    suffix = Path(target).suffix.lower()
-    if suffix in (".urdf", ".xml", ".mjcf", ".toml") and not Path(target).expanduser().is_file():
-        raise InputError(f"there is no file {target}; check the path")
-    if not suffix and "/" not in target:
-        from .listings import demand_robot
-
-        demand_robot(target)
-    elif suffix not in (".urdf", ".xml", ".mjcf", ".toml"):
-        raise InputError(f"{target} is of no known kind; give the name of a robot, .urdf, .xml (MJCF), .toml or .rc")
-
-    from ..io import scene
-
-    if suffix == ".toml":
-        return scene.read(target, settings)
-    robot = {"file": str(Path(target).expanduser().resolve())} if suffix else {"name": target}
-    return scene.assemble({"robot": robot}, settings, where="the options" if settings else target)
 
 
 @app.callback(invoke_without_command=True)

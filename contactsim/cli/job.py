@@ -24,7 +24,7 @@ from ..common.progress import bar
 from ..contact.modes import Mode
 from ..derivatives.linearize import EventLinearization, Linearization
 from ..derivatives.linearize import linearize as derivative_of
-from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
+from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
@@ -32,8 +32,6 @@ from ..hybrid.stiffness import stiffness_note
 from ..hybrid.trajectory import Event, Trajectory
 from ..io.netcdf import EventSummary, save_linearization, summary
 from ..io.netcdf import save as save_run
-from ..io.scene import build
-from ..io.scene_tables import Scene
 from ..viewing import viewers as look
 from ..viewing.session import Session, interruptible
 from .listings import terminal
@@ -67,19 +65,6 @@ class Job:
     view: bool = False
     animation: Mapping[str, Any] = field(default_factory=dict)
     frame: Mapping[str, Any] = field(default_factory=dict)
-
-
-def prepare(scene: Scene) -> tuple[Simulation, float]:
-    """The simulation of a scene at its start, and when it ends [s].
-
-    Raises:
-        InputError: the scene cannot be built or started.
-    """
-    built = build(scene)
-    try:
-        return Simulation(built.system, built.state, built.span[0], **built.options), built.span[1]
-    except SimulationError as error:
-        raise InputError(f"the run cannot start: {error}") from error
 
 
 def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:

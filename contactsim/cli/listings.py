@@ -42,15 +42,6 @@ def entries() -> tuple[dict[str, Any], list[str]]:
     return found, faults
 
 
-def demand_robot(name: str) -> None:
-    """Raise InputError where no catalogue knows the robot; similar names are told."""
-    found, _ = entries()
-    if name not in found:
-        from ..common.schemas import unknown_robot
-
-        raise unknown_robot(name, found)
-
-
 def robots() -> int:
     """Print the robots."""
     from rich.markup import escape

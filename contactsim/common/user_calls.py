@@ -18,7 +18,7 @@ Array = np.ndarray
 FAR = 1e75  # no state of a run, but of a trial step; powers of it overflow
 
 
-class Asking:
+class UserCall:
     """Around a call of a user's function: what it raises becomes a CallbackError that names it and the time.
 
     Errors of the engine are let through: they say already what is wrong and what to do.
@@ -74,7 +74,7 @@ def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...
     Raises:
         CallbackError: it is something else.
     """
-    with Asking(kind, whom, t):
+    with UserCall(kind, whom, t):
         values = real(given)
     if values.shape != shape:
         if [n for n in values.shape if n != 1] != [n for n in shape if n != 1]:
@@ -102,7 +102,7 @@ class Margin:
     def __call__(self, t: float, q: Array, v: Array) -> float:
         """The margin."""
         kind = "the function 'enabled' of contact"
-        with Asking(kind, self.contact, t):
+        with UserCall(kind, self.contact, t):
             given = self.function(t, q, v)
         return float(answer(kind, self.contact, "a margin", given, (), t, q))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import Asking, answer
+from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, CompliantPoint
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
@@ -285,7 +285,7 @@ class CompliantFlow(Flow):
 def _ask(law: CompliantLaw, point: CompliantPoint, t: float) -> tuple[Array, Array]:
     """Force and memory rate of one contact by its law, checked."""
     kind, name, at = "the contact law", type(law).__name__, np.append(point.velocity, point.gap)
-    with Asking(kind, name, t):
+    with UserCall(kind, name, t):
         force, rate = law.force(point)
     force = answer(kind, name, "a force", force, point.velocity.shape, t, at)
     return force, answer(kind, name, "a rate", rate, point.memory.shape, t, at)

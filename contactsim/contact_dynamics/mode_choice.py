@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import Asking
+from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
 from ..contact.painleve import indeterminate, sentence
@@ -56,7 +56,7 @@ class ModeChoice:
         kinds = self._at_apex(kinds, before)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         slack = self._slack(staying, kinds, problem, before)
-        with Asking("the contact law", type(self._law).__name__, t):
+        with UserCall("the contact law", type(self._law).__name__, t):
             asked = replace(problem, guess=guess, directions=directions, slack=slack)
             leaving = [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
             solution = self._leading_on(asked, self._law.select(asked), leaving)

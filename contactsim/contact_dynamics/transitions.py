@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import Asking
+from ..common.user_calls import UserCall
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import pseudo_inverse, smallest_change, solve_mass
@@ -413,7 +413,7 @@ class RigidContacts:
         solved = solve_mass(terms.mass, rows.T)
         problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
-        with Asking("the contact law", type(self._law).__name__, t):
+        with UserCall("the contact law", type(self._law).__name__, t):
             solution = jammed(problem) if jam else self._law.impact(problem, world.restitution[list(touching)])
         if solution is None:
             raise NoAdmissibleModeError(

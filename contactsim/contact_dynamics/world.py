@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import Asking, answer
+from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
@@ -159,7 +159,7 @@ class World:
             try:
                 total = controller.torque(t, q, v, z[: self.controller_memory])
             except Exception:
-                with Asking("the controller", controller, t):
+                with UserCall("the controller", controller, t):
                     raise
             plain = type(total) is np.ndarray and total.shape == (self.nv,) and total.dtype.char == "d"
             if not (plain and isfinite(total.dot(total))):
@@ -173,7 +173,7 @@ class World:
         """Rate (memory,) of the controller's memory, with the law's at rest."""
         rate, own = np.zeros(self.memory), self.controller_memory
         if self.controller is not None and own:
-            with Asking("the controller", self.controller, t):
+            with UserCall("the controller", self.controller, t):
                 given = self.controller.rate(t, self.q(x), self.v(x), self.z(x)[:own])
             rate[:own] = answer("the controller", self.controller, "a rate", given, (own,), t, x)
         return rate
@@ -225,7 +225,7 @@ class World:
             return x
         q, v, z = self.q(x), self.v(x), self.z(x)
         own = self.controller_memory
-        with Asking("the controller", self.controller, t):
+        with UserCall("the controller", self.controller, t):
             given = self.controller.sample(t, q, v, z[:own])
         new = answer("the controller", self.controller, "a sample", given, (own,), t, x[: self.nq + self.nv])
         return np.concatenate([q, v, new, z[own:]])

@@ -24,10 +24,11 @@ from ..multibody.geometry.pairs import ContactPair
 from ..multibody.geometry.solids import Solid
 from ..multibody.loops import LoopClosure
 from ..multibody.mechanism import COEFFICIENTS
-from ..multibody.merge import MergedGeometry, Part
+from ..multibody.merge import MergedGeometry
 from ..multibody.primitives import PrimitiveGeometry
 from ..multibody.robot import Robot
 from ..multibody.robot_files.reading import GeometryFile
+from ..multibody.robot_model import Part
 from ..multibody.terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 from ..multibody.terrain.moving import Given
 
@@ -188,7 +189,7 @@ def _rebuild_robot(data: Description) -> Robot:
     return robot
 
 
-def _rebuild_parts(given: Iterable[Description]) -> tuple[Part, ...]:
+def _rebuild_parts(given: Iterable[Description]) -> tuple[Part[Robot], ...]:
     parts, q, v = [], 0, 0
     for data in given:
         robot = _rebuild_robot(data["robot"])

@@ -22,12 +22,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..common.arrays import Array
 from ..common.registry import names
 from ..common.schemas import PLAIN
-from ..errors import InputError, SimulationError
+from ..errors import InputError
 from ..hybrid.charts import Model, model_class
-from ..hybrid.simulate import Progress, Simulation
+from ..hybrid.simulate import Progress
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from .examples import located
+from .scene_run import SceneRun
 
 Value = float | str
 ALIASES = {"maxStopIter": "maxStopIterations", "power": "rkPower"}  # the manual's text has these, its figure 1 those
@@ -148,6 +149,10 @@ class InitFile:
         """State where the run starts, as `Model.start` leaves it."""
         x = self.model.start(0.0, self.model.pack(self.state)).x
         return x if len(x) == len(self.state) else self.state
+
+    def prepared(self) -> SceneRun:
+        """The run that it describes."""
+        return SceneRun(self.title, self.model, self.begun, (0.0, self.settings.finalTime), self.settings.options())
 
 
 @dataclass(frozen=True)
@@ -383,7 +388,7 @@ def run_initfile(
         out: folder of the results; it is made where it is missing.
         progress: is given the time after each step [s].
         say: is given a sentence each `measurePeriod`, and those of `InitFile.notes` at first. No viewer is opened here,
-            `useGeomview` or not: `contactsim.look.view` shows the trajectory.
+            `useGeomview` or not: `contactsim.view` shows the trajectory.
 
     Returns:
         The run, and the files `write` wrote of it.
@@ -398,23 +403,11 @@ def run_initfile(
 
 def run(file: InitFile, progress: Progress | None = None, say: Callable[[str], None] | None = None) -> Trajectory:
     """The run of an initialization file; one that has to stop early keeps what it has computed, and says why."""
-    simulation = begin(file)
+    simulation = file.prepared().begin()
     for note in file.notes if say else ():
         say(note)  # type: ignore[misc]
     simulation.advance_to(file.settings.finalTime, _told(file.settings.measurePeriod, progress, say))
     return simulation.trajectory
-
-
-def begin(file: InitFile) -> Simulation:
-    """The simulation of an initialization file at its start.
-
-    Raises:
-        InputError: the run cannot start there.
-    """
-    try:
-        return Simulation(file.model, file.begun, 0.0, **file.settings.options())
-    except SimulationError as error:
-        raise InputError(f"the run cannot start: {error}") from error
 
 
 def _told(period: float, progress: Progress | None, say: Callable[[str], None] | None) -> Progress | None:

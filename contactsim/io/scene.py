@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,14 +20,16 @@ from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
-from ..multibody.catalogue import load_robot, robot_entries
+from ..multibody.catalogue import load_robot
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
-from ..multibody.merge import JointControllers
+from ..multibody.part_controllers import JointControllers
 from ..multibody.robot import Robot
+from ..multibody.robot_names import robot_entries
 from ..multibody.terrain import Flat, Plane, Slope, Terrain
 from .scene_bodies import Member, lifting, shifted, start_of, world_of
+from .scene_run import SceneRun
 from .scene_tables import (
     CONTROLLERS,
     BodyTable,
@@ -42,15 +44,6 @@ from .scene_tables import (
 DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
 PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 TIME = 2.0  # duration of a run without a demonstration [s]
-
-
-class Built(NamedTuple):
-    """What `simulate` needs: simulate(system, state, span, **options)."""
-
-    system: ContactSystem
-    state: State
-    span: tuple[float, float]
-    options: dict[str, Any]
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -132,7 +125,7 @@ def _value(text: str) -> Any:
 # --- building ---------------------------------------------------------------------------------------------------
 
 
-def build(scene: Scene) -> Built:
+def build(scene: Scene) -> SceneRun:
     """The system, its start, the time span and the options of a run.
 
     What the scene leaves open is taken from the demonstration of a robot of the catalogue. A robot without one starts
@@ -175,7 +168,7 @@ def build(scene: Scene) -> Built:
         "max_events": run.max_events,
         "accumulation": run.accumulation,
     }
-    return Built(system, start, (0.0, time), options)
+    return SceneRun(scene.title, system, start, (0.0, time), options)
 
 
 def _world(

@@ -1,4 +1,4 @@
-"""What a scene file says: its tables, and a scene as TOML again."""
+"""The tables of a scene file, and a scene as TOML again."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Scene(Table):
 
     @property
     def is_world(self) -> bool:
-        """Whether there is more than one robot."""
+        """True if there is more than one robot, or a free body."""
         return self.robot is None or bool(self.robots or self.bodies)
 
     @property

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
-from typing import Any
 
-from ..common import registry
 from ..common.schemas import unknown_robot
 from ..errors import InputError
 from .contact_point import ContactPoint
 from .robot import Robot
+from .robot_names import robot_entries
 
 
 def load_robot(name: str) -> Robot:
@@ -30,19 +28,5 @@ def load_robot(name: str) -> Robot:
         robot = Robot.from_urdf(path, entry.root, entry.package_dirs or None, contacts)
     else:
         robot = Robot.from_mjcf(path, contacts)
-    robot.name = name
     robot = robot.with_armature(entry.armature) if entry.armature else robot
-    robot._nominal = entry.nominal(robot.model)
-    return robot
-
-
-def robot_entries() -> dict[str, Any]:
-    """Entries of all registered catalogues by name."""
-    entries: dict[str, Any] = {}
-    for name, catalogue in registry.load_all("robots"):
-        try:
-            entries.update(catalogue())
-        except Exception as error:  # a broken catalogue does not stop the others
-            reason = f"{type(error).__name__}: {error}"
-            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
-    return entries
+    return robot._with(name=name, _nominal=entry.nominal(robot.model))

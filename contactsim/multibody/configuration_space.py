@@ -77,7 +77,7 @@ class ConfigurationSpace(Manifold):
         return out
 
     def within_chart(self, dx: Array) -> bool:
-        """Whether all rotations are smaller than CHART_RADIUS."""
+        """True if all rotations are smaller than CHART_RADIUS."""
         return self._flat or float(np.abs(dx[self._rotations]).max()) < CHART_RADIUS
 
     def bracket(self, rate: Array) -> Array | None:

@@ -88,7 +88,7 @@ def no_parameter(controller: Controller, name: str) -> InputError:
 
 
 def name_of(function: Any) -> str:
-    """How a person calls a function or an object: no addresses in it."""
+    """A readable name of a function or an object, without addresses."""
     text = repr(function)
     return getattr(function, "__qualname__", type(function).__qualname__) if " at 0x" in text else text
 
@@ -149,7 +149,7 @@ class PD(Controller):
             raise InputError(f"the sampling period of the PD controller is {period}; give a positive number of seconds")
 
     def as_data(self) -> dict[str, Any] | None:
-        """What `from_data` makes the controller of, for JSON; None where its reference is a function."""
+        """Data for JSON from which `from_data` makes the controller again; None where its reference is a function."""
         if self._held is None:
             return None
         gains = {"kp": self._kp.tolist(), "kd": self._kd.tolist()}

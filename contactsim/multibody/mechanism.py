@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import Asking, answer, margin
+from ..common.user_calls import UserCall, answer, margin
 from ..contact.modes import SystemMode
 from ..errors import InputError
 from ..hybrid.differences import derivative, tangent_derivative
@@ -374,7 +374,7 @@ class Mechanism(ContactMechanism):
         self, whom: str, function: Callable[..., Any], arguments: tuple, shape: tuple[int, ...], t: float
     ) -> Array:
         """Value of one of the given functions, checked; `arguments` end with the state it is asked at."""
-        with Asking("the mechanism's function", whom, t):
+        with UserCall("the mechanism's function", whom, t):
             given = function(*arguments)
         return answer("the mechanism's function", whom, "an array", given, shape, t, arguments[-1])
 

@@ -4,182 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
 from ..errors import InputError
-from ..hybrid.manifold import Manifold
 from ..hybrid.system import LIMIT, LOOP
-from .controllers import Controller, as_controller, name_of, no_parameter
-from .geometry.pairs import ContactPair, automatic, warn_of_other_shapes
-from .loops import WORLD
+from .contact_point import ContactPoint
+from .controllers import name_of
+from .geometry.pairing import automatic, expanded, warn_of_other_shapes
+from .geometry.pairs import ContactPair
+from .loops import WORLD, LoopClosure
 from .model_checks import link_frame
+from .robot_model import Part, RobotModel
 
-if TYPE_CHECKING:
-    from .loops import LoopClosure
-    from .robot import Robot
+R = TypeVar("R", bound=RobotModel)
 
 FORBIDDEN = "/+."  # these join names
-
-
-@dataclass(frozen=True)
-class Part:
-    """A robot that was merged into a world.
-
-    Attributes:
-        name: its name there; its joints, frames and contacts are called NAME/...
-        robot: the robot as it was merged.
-        placement: where its own world stands in that of all (pin.SE3).
-        q, v: its places in a configuration and in a velocity of the world.
-    """
-
-    name: str
-    robot: Robot
-    placement: Any
-    q: slice
-    v: slice
-
-    def drive(self, controller: Any) -> Controller:
-        """A controller of the whole world from one of this part, or from a function (t, q, v) -> tau of its own."""
-        return PartController(self, as_controller(controller))
-
-
-class PartController(Controller):
-    """A controller that sees and drives one part of a world; nothing drives the others."""
-
-    def __init__(self, part: Part, own: Controller | None) -> None:
-        if own is None:
-            raise InputError(f"the controller of part '{part.name}' is None; leave it out")
-        self._part, self._own = part, own
-        self.memory, self.period = own.memory, own.period
-
-    def __repr__(self) -> str:
-        return f"{self._own!r} of {self._part.name}"
-
-    def parameters(self) -> dict[str, float]:
-        """Those of the part's controller."""
-        return self._own.parameters()
-
-    def with_parameter(self, name: str, value: float) -> PartController:
-        """A copy with one parameter of the part's controller changed."""
-        return PartController(self._part, self._own.with_parameter(name, value))
-
-    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """That of the part; zero for the others."""
-        total = np.zeros(len(v))
-        total[self._part.v] = self._own.torque(t, q[self._part.q], v[self._part.v], z)
-        return total
-
-    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Rate of the part's memory."""
-        return self._own.rate(t, q[self._part.q], v[self._part.v], z)
-
-    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """The part's sample, of as many numbers as its controller keeps."""
-        return self._own.sample(t, q[self._part.q], v[self._part.v], z)
-
-    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the part in its rows and columns."""
-        result = np.zeros((len(v), 2 * len(v) + len(z)))
-        result[self._part.v] = self._spread(self._own.torque_jacobian, t, q, v, z)
-        return result
-
-    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the part in its columns."""
-        return self._spread(self._own.rate_jacobian, t, q, v, z)
-
-    def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the part in its columns."""
-        return self._spread(self._own.sample_jacobian, t, q, v, z)
-
-    def _spread(self, function: Callable[..., Array], t: float, q: Array, v: Array, z: Array) -> Array:
-        """A Jacobian of the part (rows, 2 nv_part + memory) in the columns of the world."""
-        part, nv = self._part, len(v)
-        own = function(t, q[part.q], v[part.v], z, part.robot.space)
-        size = part.v.stop - part.v.start
-        result = np.zeros((len(own), 2 * nv + len(z)))
-        result[:, part.v] = own[:, :size]
-        result[:, nv + part.v.start : nv + part.v.stop] = own[:, size : 2 * size]
-        result[:, 2 * nv :] = own[:, 2 * size :]
-        return result
-
-
-class JointControllers(Controller):
-    """Several controllers at once: their forces add up. Those that are sampled share one period.
-
-    Raises:
-        InputError: two have different periods.
-    """
-
-    def __init__(self, parts: Mapping[str, Controller]) -> None:
-        self._parts = dict(parts)
-        periods = {own.period for own in parts.values() if own.period is not None}
-        if len(periods) > 1:
-            raise InputError(f"controllers are sampled at periods of {sorted(periods)} s; give them one period")
-        self.period = next(iter(periods), None)
-        ends = np.cumsum([0, *(own.memory for own in parts.values())])
-        self.memory = int(ends[-1])
-        self._places = [slice(int(a), int(b)) for a, b in pairwise(ends)]
-
-    def __repr__(self) -> str:
-        return " and ".join(map(repr, self._parts.values()))
-
-    def parameters(self) -> dict[str, float]:
-        """Those of each part, as PART.NAME."""
-        return {f"{part}.{name}": x for part, own in self._parts.items() for name, x in own.parameters().items()}
-
-    def with_parameter(self, name: str, value: float) -> JointControllers:
-        """A copy with one parameter changed."""
-        part, _, rest = name.partition(".")
-        if part not in self._parts:
-            raise no_parameter(self, name)
-        return JointControllers(self._parts | {part: self._parts[part].with_parameter(rest, value)})
-
-    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """The sum of all forces."""
-        return np.sum([own.torque(t, q, v, z[at]) for own, at in self._each()], axis=0)
-
-    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Rates of all memories."""
-        return np.concatenate([own.rate(t, q, v, z[at]) for own, at in self._each()])
-
-    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """The samples of those that are sampled; the memory of the others stays."""
-        return np.concatenate([z[at] if own.period is None else own.sample(t, q, v, z[at]) for own, at in self._each()])
-
-    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """The sum of theirs, each in the columns of its own memory."""
-        total = np.zeros((len(v), 2 * len(v) + len(z)))
-        for own, at in self._each():
-            total += self._wide(own.torque_jacobian(t, q, v, z[at], space), at, len(v))
-        return total
-
-    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """Theirs below each other."""
-        return np.vstack([self._wide(o.rate_jacobian(t, q, v, z[at], space), at, len(v)) for o, at in self._each()])
-
-    def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """Theirs below each other; the identity for memory that stays."""
-        rows = []
-        for own, at in self._each():
-            still = np.hstack([np.zeros((own.memory, 2 * len(v))), np.eye(own.memory)])
-            sampled = still if own.period is None else own.sample_jacobian(t, q, v, z[at], space)
-            rows.append(self._wide(sampled, at, len(v)))
-        return np.vstack(rows)
-
-    def _each(self) -> list[tuple[Controller, slice]]:
-        return list(zip(self._parts.values(), self._places, strict=True))
-
-    def _wide(self, own: Array, at: slice, nv: int) -> Array:
-        """Columns (2 nv + own memory) in those of all."""
-        result = np.zeros((len(own), 2 * nv + self.memory))
-        result[:, : 2 * nv] = own[:, : 2 * nv]
-        result[:, 2 * nv + at.start : 2 * nv + at.stop] = own[:, 2 * nv :]
-        return result
 
 
 @dataclass(frozen=True)
@@ -202,7 +45,7 @@ class PartMargin:
 class MergedGeometry:
     """The geometry of all parts, on the joints and frames of the merged model."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Part[Any], ...]
     visual: bool = False
 
     def __call__(self, model: Any) -> Any:
@@ -214,7 +57,7 @@ class MergedGeometry:
                 merged.addGeometryObject(self._moved(model, part, item))
         return merged
 
-    def _moved(self, model: Any, part: Part, item: Any) -> Any:
+    def _moved(self, model: Any, part: Part[Any], item: Any) -> Any:
         moved = pin.GeometryObject(item)
         moved.name = f"{part.name}/{item.name}"
         if item.parentJoint > 0:
@@ -227,50 +70,43 @@ class MergedGeometry:
 
 
 class Merged(NamedTuple):
-    """What a merged robot is made of."""
+    """The model of a merged robot, and the places of its parts in it."""
 
     model: Any
-    parts: tuple[Part, ...]
+    parts: tuple[Part[Any], ...]
 
 
 # --- merging ----------------------------------------------------------------------------------------------------
 
 
 def merge(
-    robots: Sequence[Robot],
+    kind: type[R],
+    robots: Sequence[R],
     names: Sequence[str] | None,
     pairs: str | Sequence[ContactPair],
     placements: Sequence[Any] | None,
-) -> Robot:
-    """See `Robot.merge`."""
-    from .robot import Robot
-
+) -> R:
+    """See `Robot.merge`; `kind` is the class of the robots."""
     robots = list(robots)
     for robot in robots:
-        if not isinstance(robot, Robot):
+        if not isinstance(robot, kind):
             raise InputError(f"Robot.merge got a {type(robot).__name__}; give a list of robots")
     model, parts = _joined(robots, part_names(robots, names), _placements(placements, len(robots)))
-    contacts = [
-        replace(
-            point,
-            frame=f"{part.name}/{point.frame}",
-            name=f"{part.name}/{point.name}",
-            enabled=point.enabled and PartMargin(point.enabled, part.q, part.v),
-        )
-        for part in parts
-        for point in part.robot.contacts
-    ]
-    nominal = np.concatenate([part.robot.nominal for part in parts])
-    visual, collision = MergedGeometry(parts, visual=True), MergedGeometry(parts)
-    title = "+".join(part.name for part in parts)
-    loops = [_moved(loop, part) for part in parts for loop in part.robot.loops]
-    world = Robot(model, contacts, nominal=nominal, visual=visual, collision=collision, name=title, loops=loops)
-    world.parts = {part.name: part for part in parts}
-    world._solids = tuple(
+    world = kind(
+        model,
+        [_renamed_point(point, part) for part in parts for point in part.robot.contacts],
+        nominal=np.concatenate([part.robot.nominal for part in parts]),
+        visual=MergedGeometry(parts, visual=True),
+        collision=MergedGeometry(parts),
+        name="+".join(part.name for part in parts),
+        loops=[_moved(loop, part) for part in parts for loop in part.robot.loops],
+    )
+    solids = tuple(
         replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}")
         for part in parts
         for solid in part.robot.solids
     )
+    world = world._with(parts={part.name: part for part in parts}, _solids=solids)
     own = [
         replace(pair, first=f"{part.name}/{pair.first}", second=f"{part.name}/{pair.second}")
         for part in parts
@@ -281,10 +117,16 @@ def merge(
             raise InputError(f"pairs is '{pairs}'; give 'auto' or a list of ContactPair")
         warn_of_other_shapes(robots, [part.name for part in parts])
         pairs = automatic(world)
-    return world.with_pairs([*own, *pairs])
+    return world._with(pairs=expanded(world, [*own, *pairs]))
 
 
-def part_names(robots: Sequence[Robot], names: Sequence[str] | None) -> list[str]:
+def _renamed_point(point: ContactPoint, part: Part[Any]) -> ContactPoint:
+    """A contact point of a part as one of the world."""
+    enabled = point.enabled and PartMargin(point.enabled, part.q, part.v)
+    return replace(point, frame=f"{part.name}/{point.frame}", name=f"{part.name}/{point.name}", enabled=enabled)
+
+
+def part_names(robots: Sequence[RobotModel], names: Sequence[str] | None) -> list[str]:
     """The names of the parts.
 
     Raises:
@@ -304,7 +146,7 @@ def part_names(robots: Sequence[Robot], names: Sequence[str] | None) -> list[str
     return chosen
 
 
-def _moved(loop: LoopClosure, part: Part) -> LoopClosure:
+def _moved(loop: LoopClosure, part: Part[Any]) -> LoopClosure:
     """A loop of a part as one of the world; what was fixed to the part's own world moves with that."""
     changes: dict[str, Any] = {"name": f"{part.name}/{loop.name}"}
     for side in ("a", "b"):
@@ -338,7 +180,7 @@ def placed(position: Sequence[float], quaternion: Sequence[float]) -> Any:
     return pin.XYZQUATToSE3(np.array([*position, *quaternion], dtype=float))
 
 
-def _joined(robots: Sequence[Robot], names: Sequence[str], placements: Sequence[Any]) -> Merged:
+def _joined(robots: Sequence[RobotModel], names: Sequence[str], placements: Sequence[Any]) -> Merged:
     """One model of all, and where each part is in it."""
     model, parts = pin.Model(), []
     model.name = "+".join(names)
@@ -363,7 +205,7 @@ def _prefixed(model: Any, name: str) -> Any:
 # --- states -----------------------------------------------------------------------------------------------------
 
 
-def pack(world: Robot, states: Mapping[str, Any]) -> tuple[Array, Array]:
+def pack(world: RobotModel, states: Mapping[str, Any]) -> tuple[Array, Array]:
     """(q, v) of a world from {part: (q, v), or anything with .q and .v}; parts left out rest in their nominal pose.
 
     Raises:
@@ -382,7 +224,7 @@ def pack(world: Robot, states: Mapping[str, Any]) -> tuple[Array, Array]:
     return q, v
 
 
-def part_of(world: Robot, name: str) -> Part:
+def part_of(world: RobotModel, name: str) -> Part[Any]:
     """A part by name.
 
     Raises:

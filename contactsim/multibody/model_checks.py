@@ -1,4 +1,4 @@
-"""What a pinocchio model must be to be simulated, and what in it is left out."""
+"""Checks of a pinocchio model before it is simulated, and warnings of what in it is left out."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _largest(values: Array, joint: Any) -> float:
 
 
 def unbounded(model: Any, index: int) -> bool:
-    """Whether a coordinate of the configuration has no limit, as those have that only say where the robot is."""
+    """True for a coordinate of the configuration without limits, as those that only say where the robot is."""
     if model.joints[1].shortname() == "JointModelFreeFlyer" and index < FREE:  # an MJCF file gives it limits of one
         return True
     return bool(model.upperPositionLimit[index] > FAR and model.lowerPositionLimit[index] < -FAR)

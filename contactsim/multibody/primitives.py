@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import coal
 import numpy as np
@@ -16,9 +16,9 @@ from ..errors import InputError
 from .contact_point import ContactPoint
 from .mechanism import COEFFICIENTS
 from .robot_files.reading import root_joint
+from .robot_model import RobotModel
 
-if TYPE_CHECKING:
-    from .robot import Robot
+R = TypeVar("R", bound=RobotModel)
 
 COLOUR = (0.85, 0.45, 0.2, 1.0)  # red, green, blue, opacity
 
@@ -43,17 +43,19 @@ class PrimitiveGeometry:
         return geometry
 
 
-def sphere(mass: float, radius: float, name: str, root: Any, inertia: float, coefficients: dict[str, Any]) -> Robot:
-    """See `Robot.sphere`."""
+def sphere(
+    kind: type[R], mass: float, radius: float, name: str, root: Any, inertia: float, coefficients: dict[str, Any]
+) -> R:
+    """See `Robot.sphere`; `kind` is the class of the robot."""
     for what, value in (("mass", mass), ("radius", radius), ("inertia", inertia)):
         _demand_positive(name, what, value)
     moment = inertia * mass * radius**2
     contacts = [ContactPoint(name, radius=radius, name=name, **coefficients)]
-    return _body(name, root, mass, np.full(3, moment), (radius,), contacts)
+    return _body(kind, name, root, mass, np.full(3, moment), (radius,), contacts)
 
 
-def box(mass: float, size: Sequence[float], name: str, root: Any, coefficients: dict[str, Any]) -> Robot:
-    """See `Robot.box`."""
+def box(kind: type[R], mass: float, size: Sequence[float], name: str, root: Any, coefficients: dict[str, Any]) -> R:
+    """See `Robot.box`; `kind` is the class of the robot."""
     _demand_positive(name, "mass", mass)
     if len(size) != 3:
         raise InputError(f"the size of '{name}' is {tuple(size)}; give three sides in metres")
@@ -63,7 +65,7 @@ def box(mass: float, size: Sequence[float], name: str, root: Any, coefficients: 
     moments = mass / 12.0 * np.array([y * y + z * z, z * z + x * x, x * x + y * y])
     corners = [(0.5 * a * x, 0.5 * b * y, 0.5 * c * z) for c, a, b in product((-1, 1), repeat=3)]
     contacts = [ContactPoint(name, offset=at, name=f"{name}/{k}", **coefficients) for k, at in enumerate(corners)]
-    return _body(name, root, mass, moments, (x, y, z), contacts)
+    return _body(kind, name, root, mass, moments, (x, y, z), contacts)
 
 
 def _demand_positive(name: str, what: str, value: float) -> None:
@@ -72,15 +74,14 @@ def _demand_positive(name: str, what: str, value: float) -> None:
 
 
 def _body(
+    kind: type[R],
     name: str,
     root: Any,
     mass: float,
     moments: Array,
     size: tuple[float, ...],
     contacts: list[ContactPoint],
-) -> Robot:
-    from .robot import Robot
-
+) -> R:
     model = pin.Model()
     model.name = name
     joint = root_joint(root)
@@ -91,8 +92,7 @@ def _body(
     model.addFrame(pin.Frame(name, index, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     geometry = PrimitiveGeometry(size)
     if joint is not None:
-        return Robot(model, contacts, visual=geometry, collision=geometry, name=name)
-    fixed = Robot(model, [], visual=geometry, collision=geometry, name=name)  # it cannot meet the ground
-    given = {kind: getattr(contacts[0], kind) for kind in COEFFICIENTS}
-    fixed._solids = tuple(replace(solid, **given) for solid in fixed.solids)
-    return fixed
+        return kind(model, contacts, visual=geometry, collision=geometry, name=name)
+    fixed = kind(model, [], visual=geometry, collision=geometry, name=name)  # it cannot meet the ground
+    given = {name: getattr(contacts[0], name) for name in COEFFICIENTS}
+    return fixed._with(_solids=tuple(replace(solid, **given) for solid in fixed.solids))

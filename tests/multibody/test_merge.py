@@ -11,7 +11,7 @@ import pytest
 from test_derivatives import ANALYTIC, check_impulses, check_terms, random_state
 
 import contactsim as cs
-from contactsim.multibody.merge import JointControllers
+from contactsim.multibody.part_controllers import JointControllers
 
 Array = np.ndarray
 DEEP = cs.terrain.Flat(-100.0)

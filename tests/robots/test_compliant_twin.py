@@ -259,7 +259,7 @@ def test_small_motions_have_the_same_frequencies(robot: cs.Robot) -> None:
     assert np.abs(np.sort_complex(found) - np.sort_complex(expected)).max() < EIGENVALUES
 
 
-def demonstration(run: str = "") -> scene.Built:
+def demonstration(run: str = "") -> scene.SceneRun:
     return scene.build(scene.parse(f'robot = {{name = "compliant-hexapod-twin"}}\nrun = {{{run}}}'))
 
 

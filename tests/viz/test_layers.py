@@ -42,12 +42,12 @@ def run() -> cs.Trajectory:
 
 
 @pytest.fixture(scope="module")
-def sampled(run: cs.Trajectory) -> motion.Motion:
+def sampled(run: cs.Trajectory) -> motion.SampledPoses:
     return motion.sample(run, 1 / 60)
 
 
 @pytest.fixture(scope="module")
-def frame(run: cs.Trajectory, sampled: motion.Motion) -> Any:
+def frame(run: cs.Trajectory, sampled: motion.SampledPoses) -> Any:
     return Frame(SIZE, np.zeros((len(sampled.time), 3)), run.system.terrain.plane())
 
 
@@ -261,7 +261,7 @@ def test_pictures_differ_with_the_mode_and_with_what_is_shown(run: cs.Trajectory
 
 # --- spreads ----------------------------------------------------------------------------------------------------------
 def test_an_ellipsoid_has_the_axes_of_its_covariance_and_jumps_at_the_event(
-    run: cs.Trajectory, sampled: motion.Motion, frame: Any
+    run: cs.Trajectory, sampled: motion.SampledPoses, frame: Any
 ) -> None:
     lin = cs.linearize(run)
     P0 = np.diag([1e-2, 4e-2, 9e-2, 0, 0, 0, 0, 0, 0, 0, 0, 1e-2])
@@ -294,7 +294,7 @@ def test_axes_of_ellipsoids_neither_swap_nor_flip() -> None:
     assert rebuilt == pytest.approx(np.array(turned), abs=1e-12)
 
 
-def test_a_cloud_has_one_surface_at_a_time(run: cs.Trajectory, sampled: motion.Motion, frame: Any) -> None:
+def test_a_cloud_has_one_surface_at_a_time(run: cs.Trajectory, sampled: motion.SampledPoses, frame: Any) -> None:
     found = cs.linearize(run).spread("ball", cs.ball(np.eye(12)[:3], 40), name="cloud")
     (draw,) = viz_spread.spread_layers([found])
     layer = draw(run, sampled, frame)

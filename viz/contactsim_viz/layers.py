@@ -28,7 +28,7 @@ from .commands import (
     turn_from_z,
 )
 from .ground import ground_ways, touch_points
-from .motion import MODES, Motion
+from .motion import MODES, SampledPoses
 from .planes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .reads import Array, RobotLike, marks
 from .stage import Frame, round_number
@@ -69,10 +69,10 @@ class Layer:
     legend: Mapping[str, str] | None = None
 
 
-Draw = Callable[[Any, Motion, Frame], Layer | None]
+Draw = Callable[[Any, SampledPoses, Frame], Layer | None]
 
 
-def friction_cones(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
+def friction_cones(traj: Any, motion: SampledPoses, frame: Frame) -> Layer | None:
     """The cone of forces that each closed contact may take, its axis along the normal of the ground.
 
     The half angle is arctan of the static coefficient while the contact sticks, of the kinetic one while it slips.
@@ -120,7 +120,7 @@ def shadowless(path: str) -> Command:
     return set_property(f"{path}/<object>", "castShadow", False)
 
 
-def _coefficients(traj: Any, motion: Motion) -> Array | None:
+def _coefficients(traj: Any, motion: SampledPoses) -> Array | None:
     """Static and kinetic coefficients (m, nc, 2) that hold from each time of `mode_time`; None: nobody knows them."""
     if not hasattr(traj, "arc_at") or not hasattr(traj.system, "friction"):
         return None
@@ -141,7 +141,7 @@ def turning(time: Array, normals: Array) -> Json:
 # --- impulses -------------------------------------------------------------------------------------
 
 
-def impulses(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
+def impulses(traj: Any, motion: SampledPoses, frame: Frame) -> Layer | None:
     """An arrow that flashes where a contact took an impulse, and a ring that widens on the ground."""
     found = _hits(traj, motion)
     strongest = max((float(np.linalg.norm(hit.impulse)) for hits in found.values() for hit in hits), default=0.0)
@@ -194,7 +194,7 @@ def hits_of(event: Any, robot: RobotLike) -> dict[str, Hit]:
     }
 
 
-def _hits(traj: Any, motion: Motion) -> dict[str, list[Hit]]:
+def _hits(traj: Any, motion: SampledPoses) -> dict[str, list[Hit]]:
     """{contact: what it took in the order of time, counted from the start}."""
     out: dict[str, list[Hit]] = {}
     for event in traj.events:
@@ -235,7 +235,7 @@ def _raised(height: float) -> Array:
     return matrix
 
 
-def _flashing(path: str, hits: Sequence[Hit], motion: Motion, scale: float) -> dict[str, Any]:
+def _flashing(path: str, hits: Sequence[Hit], motion: SampledPoses, scale: float) -> dict[str, Any]:
     """Tracks of one contact's arrow and ring: still through each flash, moved where they are not seen."""
     starts = np.array([hit.time for hit in hits])
     ends = np.minimum(starts + FLASH * motion.speed, np.append(starts[1:], np.inf))
@@ -263,7 +263,7 @@ def _flashing(path: str, hits: Sequence[Hit], motion: Motion, scale: float) -> d
 # --- traces ---------------------------------------------------------------------------------------
 
 
-def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
+def slip_traces(traj: Any, motion: SampledPoses, frame: Frame) -> Layer | None:
     """A ribbon along the way that each contact slipped; it grows as the contact moves, and goes with the ground."""
     ways = ground_ways(traj.system.terrain, motion.time + motion.start)
     on_ground, count = replace(motion, points=motion.points - ways[:, None]), len(traj.system.robot.contacts)
@@ -287,7 +287,7 @@ def slip_traces(traj: Any, motion: Motion, frame: Frame) -> Layer | None:
 Slip = tuple[int, Array, Array, Array]  # contact, times (k,), points (k, 3), normals (k, 3)
 
 
-def _slips(motion: Motion, index: int, size: float) -> list[Slip]:
+def _slips(motion: SampledPoses, index: int, size: float) -> list[Slip]:
     """The ways of one contact while it slips: the frames inside, and the ends in between by interpolation."""
     on = motion.modes[:, index] == MODES.index("SLIP")
     edges = np.flatnonzero(np.diff(np.concatenate([[0], on.astype(int), [0]])))

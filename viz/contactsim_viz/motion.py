@@ -15,7 +15,7 @@ SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
 
 
 @dataclass(frozen=True)
-class Motion:
+class SampledPoses:
     """A sampled trajectory of n frames, nj joints and nc contacts; positions in metres, world frame.
 
     Attributes:
@@ -53,7 +53,7 @@ class Motion:
         return float(self.time[-1])
 
 
-def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> Motion:
+def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> SampledPoses:
     """Sample `traj` from its first to its last time with a frame at least every `step` seconds."""
     robot = traj.system.robot
     start, end = float(traj.t[0]), float(traj.t[-1])
@@ -63,7 +63,7 @@ def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> Motion:
     touched = [touch_points(robot, q, traj.system.terrain, float(t)) for q, t in zip(states, frames, strict=True)]
     events = np.array([event.time for event in traj.events], dtype=np.float64)
     mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
-    return Motion(
+    return SampledPoses(
         start=start,
         time=frames - start,
         joints=_joints(robot, states),

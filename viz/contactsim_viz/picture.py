@@ -14,7 +14,7 @@ from contactsim.errors import ContactSimError, InputError
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
 from .figure import Figure
 from .ground import ground_way
-from .motion import MODES, Motion
+from .motion import MODES, SampledPoses
 from .overlays import Glance, Overlay, overlays
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
 from .planes import paint
@@ -113,7 +113,7 @@ class RobotPainter(Painter):
         self._hills = bool(hills(_Still(system, (moment.time,)), self._frame))
         self._way = ground_way(moment.arc.system.terrain, moment.time)
 
-    def _scene(self, moment: MomentLike, motion: Motion) -> Scene:
+    def _scene(self, moment: MomentLike, motion: SampledPoses) -> Scene:
         """What is drawn before the first picture; its nodes are noted."""
         system = moment.arc.system
         built = build_robot(_Still(system, (moment.time,)), motion)
@@ -194,13 +194,13 @@ class RobotPainter(Painter):
         frame = Frame(self.size, focus[None], self._frame.ground)
         return [*ground_plane(frame), *hills(_Still(moment.arc.system, (moment.time,)), frame)]
 
-    def _still(self, moment: MomentLike) -> Motion:
+    def _still(self, moment: MomentLike) -> SampledPoses:
         """A motion that stays where the session starts; its modes and forces are in the pictures."""
         q = self._figure.configuration(moment.arc.system, moment.x)
         joints = self._figure.joints(q)
         points, normals = self._figure.touch(q, moment.arc.system.terrain, moment.time)
         time, frames = np.array([0.0, 1e-3]), (2, 1, 1)
-        return Motion(
+        return SampledPoses(
             start=0.0,
             time=time,
             joints=np.tile(joints, frames),

@@ -33,7 +33,7 @@ from .commands import (
 )
 from .ground import ground_ways
 from .layers import Draw, turning
-from .motion import MODES, Motion
+from .motion import MODES, SampledPoses
 from .planes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
 from .reads import Array, ContactLike, RobotLike, marks
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
@@ -85,7 +85,11 @@ def switched(
 
 
 def build(
-    traj: Any, motion: Motion, layers: Sequence[Draw] = (), sight: Sequence[float] | None = None, zoom: float = 1.0
+    traj: Any,
+    motion: SampledPoses,
+    layers: Sequence[Draw] = (),
+    sight: Sequence[float] | None = None,
+    zoom: float = 1.0,
 ) -> Scene:
     """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`.
 
@@ -133,7 +137,7 @@ def hills(traj: Any, frame: Frame) -> list[Command]:
     return [ground_surface(frame, partial(heights, start))]
 
 
-def _ground_tracks(terrain: Any, motion: Motion) -> dict[str, list[Json]]:
+def _ground_tracks(terrain: Any, motion: SampledPoses) -> dict[str, list[Json]]:
     """The way of a ground that moves as a whole."""
     ways = ground_ways(terrain, motion.time + motion.start)
     if not np.ptp(ways, axis=0).any():
@@ -144,7 +148,7 @@ def _ground_tracks(terrain: Any, motion: Motion) -> dict[str, list[Json]]:
 # --- measures -------------------------------------------------------------------------------------
 
 
-def measure(robot: RobotLike, terrain: Any, motion: Motion) -> Frame:
+def measure(robot: RobotLike, terrain: Any, motion: SampledPoses) -> Frame:
     """Size, ground and way of a robot."""
     plane = terrain.plane()
     ground: Plane | None = None
@@ -176,7 +180,7 @@ def _boxes(robot: RobotLike) -> list[tuple[int, Array]]:
     return found
 
 
-def _corners(boxes: Sequence[tuple[int, Array]], motion: Motion, k: int) -> Array:
+def _corners(boxes: Sequence[tuple[int, Array]], motion: SampledPoses, k: int) -> Array:
     """Points (m, 3) of a frame around all that is drawn of a robot: contacts, joints, and the corners of `boxes`."""
     import pinocchio as pin
 
@@ -186,7 +190,7 @@ def _corners(boxes: Sequence[tuple[int, Array]], motion: Motion, k: int) -> Arra
     return found if len(found) else np.array([[-0.5] * 3, [0.5] * 3])
 
 
-def _force_scale(motion: Motion, size: float) -> float:
+def _force_scale(motion: SampledPoses, size: float) -> float:
     """Newton per metre of arrow, a round number, such that a typical force is a quarter of the robot long."""
     strength = np.linalg.norm(motion.forces, axis=2)
     active = strength[strength > 1e-9]
@@ -242,7 +246,7 @@ def joint_path(robot: RobotLike, index: int) -> str:
     return f"/world/robot/{node_name(robot.model.names[index])}"
 
 
-def _robot_tracks(robot: RobotLike, motion: Motion) -> dict[str, list[Json]]:
+def _robot_tracks(robot: RobotLike, motion: SampledPoses) -> dict[str, list[Json]]:
     return {
         joint_path(robot, index): [
             track("position", "vector3", motion.time, motion.joints[:, index, :3]),
@@ -277,7 +281,7 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
     ]
 
 
-def _contact_tracks(name: str, index: int, motion: Motion) -> dict[str, list[Json]]:
+def _contact_tracks(name: str, index: int, motion: SampledPoses) -> dict[str, list[Json]]:
     """Where a contact is, how it lies on the ground, and in which mode it is."""
     path, time = f"/world/contacts/{name}", motion.time
     way = track("position", "vector3", time, motion.points[:, index])
@@ -288,7 +292,7 @@ def _contact_tracks(name: str, index: int, motion: Motion) -> dict[str, list[Jso
     return tracks
 
 
-def _force_tracks(name: str, index: int, motion: Motion, scale: float, size: float) -> dict[str, list[Json]]:
+def _force_tracks(name: str, index: int, motion: SampledPoses, scale: float, size: float) -> dict[str, list[Json]]:
     time, force = motion.time, motion.forces[:, index]
     length = np.linalg.norm(force, axis=1) / scale
     path = f"/world/forces/{name}"

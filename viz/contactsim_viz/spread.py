@@ -14,7 +14,7 @@ import numpy as np
 
 from .commands import glowing, node_name, place, placed, put, rgba, switch, track
 from .layers import Draw, Layer, shadowless
-from .motion import Motion
+from .motion import SampledPoses
 from .planes import Json, colour_code, mesh, paint, sphere, triangles
 from .reads import Array
 from .sketch import quaternions
@@ -33,7 +33,7 @@ def spread_layers(spreads: Sequence[Any]) -> tuple[Draw, ...]:
     return tuple(partial(_draw, spread) for spread in spreads)
 
 
-def _draw(spread: Any, traj: Any, motion: Motion, frame: Frame) -> Layer:
+def _draw(spread: Any, traj: Any, motion: SampledPoses, frame: Frame) -> Layer:
     path = f"/world/spreads/{node_name(spread.name)}"
     keys = _keys(spread.t - motion.start)
     offsets = spread.scale * spread.offsets

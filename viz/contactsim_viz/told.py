@@ -9,13 +9,13 @@ import numpy as np
 
 from contactsim.errors import ContactSimError, InputError
 
-from .motion import MODES, Motion
+from .motion import MODES, SampledPoses
 from .reads import Array, TrajectoryLike
 
 _DIGITS = 6  # of the numbers in a page
 
 
-def modes_in_words(names: Sequence[str], motion: Motion) -> list[tuple[float, str]]:
+def modes_in_words(names: Sequence[str], motion: SampledPoses) -> list[tuple[float, str]]:
     """(seconds after the start, mode of all contacts from there) wherever it changes: "stick: lf, lr; slip: rm"."""
     keep = np.append(True, (motion.modes[1:] != motion.modes[:-1]).any(axis=1)) if names else np.zeros(0, dtype=bool)
     return [(float(motion.mode_time[k]), _mode(names, motion.modes[k])) for k in np.flatnonzero(keep)]

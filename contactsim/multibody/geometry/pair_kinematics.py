@@ -192,7 +192,7 @@ class PairKinematics:
 
     @property
     def derivable(self) -> bool:
-        """Whether pinocchio can derive the motion of all joints."""
+        """True if pinocchio can derive the motion of all joints."""
         return self._simple is not None
 
     @property
@@ -236,7 +236,7 @@ class PairKinematics:
         return pair.shape.region(p, solid.actInv(data.oMi[pair.joint_a].act(pair.inner)))
 
     def margin(self, q: Array, k: int, region: Region, side: int) -> tuple[float, Array]:
-        """How far pair `k` is from leaving a region on a side [m], and the gradient (nv,) by q."""
+        """Distance of pair `k` from leaving a region on a side [m], and the gradient (nv,) by q."""
         pair = self.pairs[k]
         jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv)
         c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))

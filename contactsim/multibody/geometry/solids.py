@@ -65,7 +65,7 @@ class Shape(ABC):
     """A distance function in axes of its own."""
 
     def region(self, p: Array, inner: Array | None = None) -> Region:
-        """Where the point (3,) is, among the regions in which the distance is smooth; () where there is one only.
+        """The region of the point (3,), among those in which the distance is smooth; () where there is one only.
 
         Of a point without radius `inner` (3,) is the centre of its body.
         """
@@ -88,7 +88,7 @@ class Shape(ABC):
         """Bound of the second derivative of phi where a sphere of that radius is outside, in one `piece` [1/m]."""
 
     def piece(self, region: Region, radius: float) -> Region | None:
-        """What tells the pieces on which phi has this bound apart; None: in this region it has none."""
+        """Key of the piece on which phi has this bound; None: in this region it has none."""
         return ()
 
     def sides(self, region: Region) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class Shape(ABC):
         return ()
 
     def margin(self, p: Array, region: Region, side: int, rim: float) -> tuple[float, Array]:
-        """How far p (3,) is from `rim` beyond the end of its region on a side, and the gradient (3,)."""
+        """Distance of p (3,) from `rim` beyond the end of its region on a side, and the gradient (3,)."""
         raise NotImplementedError
 
     def beyond(self, region: Region, side: int) -> Region:

@@ -12,21 +12,21 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.user_calls import Asking, answer, margin
+from ...common.user_calls import UserCall, answer, margin
 from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
 from ..terrain import Terrain, tangents
-from .curved_ground import CurvedDerivatives, Motion, axes, rows, tangents_of
+from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
 from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
 from .plane_ground import PlaneDerivatives, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ..robot_model import RobotModel
 
 TURN = 1.0  # rotation within one step [rad]
 UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
@@ -41,7 +41,7 @@ class BoundRobot(ContactMechanism):
     move along the normal has none.
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
+    def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self._robot = robot
         self._model = pin.Model(robot.model)
         self._model.gravity = pin.Motion(gravity, np.zeros(3))
@@ -147,7 +147,7 @@ class BoundRobot(ContactMechanism):
         pin.framesForwardKinematics(self._model, self._workspace.data, q)
         centres = self._positions()
         ground = type(self._terrain).__name__
-        with Asking("the ground", ground, t):
+        with UserCall("the ground", ground, t):
             gaps = self._terrain.gaps(t, centres, self._radius)
         gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
         return np.concatenate([gaps, self.constraint_gaps(t, q)]) if self._limits else gaps
@@ -230,8 +230,8 @@ class BoundRobot(ContactMechanism):
         jacobians = np.array([self._jacobian(i) for i in contacts])
         drifts = np.array([self._drift(i).vector for i in contacts])
         centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
-        motion = Motion(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
-        with Asking("the ground", type(self._terrain).__name__, t):
+        motion = PointKinematics(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
+        with UserCall("the ground", type(self._terrain).__name__, t):
             ground = self._terrain.near(t, centres, radius)
         return rows(ground, self._tangents, radius, jacobians, motion)
 

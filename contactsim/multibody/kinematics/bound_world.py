@@ -12,14 +12,14 @@ from ...common.arrays import Array
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look
 from ..geometry.pair_kinematics import PairKinematics
-from ..geometry.pairs import resolved
+from ..geometry.pairing import resolved
 from ..geometry.solids import Region
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..terrain import Terrain
 from .bound_robot import BoundRobot
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ..robot_model import RobotModel
 
 
 class BoundWorld(ContactMechanism):
@@ -28,7 +28,7 @@ class BoundWorld(ContactMechanism):
     Contacts are numbered: ground, pairs, joint limits. The rows of a pair are those of `pairing`.
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
+    def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self._ground = BoundRobot(robot, terrain, gravity, joint_limits)
         pairs = resolved(robot)
         self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])

@@ -25,14 +25,14 @@ from ...contact.linear_algebra import RANK, solve_mass
 from ...errors import InputError, SingularError
 from ...hybrid.flow import Look
 from ...hybrid.system import LOOP
-from ..loops import LoopRows
 from ..mechanism import ContactMechanism, GapBounds, JointPath, TermDerivatives, Terms
+from .loop_rows import LoopRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ..loops import LoopClosure
-    from ..robot import Robot
+    from ..robot_model import RobotModel
 
 OPEN = 1e-6  # a loop may start open by this much [m, m/s]; it is closed then
 EXACT = 1e-15  # errors below this are zero, relative to the size of the configuration [m]
@@ -44,7 +44,7 @@ SHAKES = (0.01, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0)  # random moves from which closing
 ASIDE = 1e-2  # how far aside a singular position is told from a regular one [rad, m]
 
 
-class Hold(NamedTuple):
+class LoopProjector(NamedTuple):
     """The loops at one configuration: C (m, n), Q (m, m) and H (n, m)."""
 
     rows: Array
@@ -66,7 +66,7 @@ class Found(threading.local):
 
     def __init__(self, rank: int | None = None) -> None:
         self.rank, self.key = rank, b""
-        self.last: Hold | None = None
+        self.last: LoopProjector | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.rank,)
@@ -84,7 +84,7 @@ class ClosedMechanism(ContactMechanism):
         closures: what closes its loops.
     """
 
-    def __init__(self, mechanism: ContactMechanism, robot: Robot, closures: Sequence[LoopClosure]) -> None:
+    def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[LoopClosure]) -> None:
         self._open, self.loops = mechanism, LoopRows(robot, closures)
         self.nq, self.nv, self.space = mechanism.nq, mechanism.nv, mechanism.space
         self.names, self.constraint_names = mechanism.names, mechanism.constraint_names
@@ -103,7 +103,7 @@ class ClosedMechanism(ContactMechanism):
 
     # --- the loops at one configuration -----------------------------------------------------------------------
 
-    def _hold(self, q: Array, mass: Array, rows: Array) -> Hold:
+    def _hold(self, q: Array, mass: Array, rows: Array) -> LoopProjector:
         key = q.tobytes()
         if self._found.last is None or key != self._found.key:
             solved = solve_mass(mass, rows.T)
@@ -111,10 +111,10 @@ class ClosedMechanism(ContactMechanism):
             rank = self._found.rank if self._found.rank is not None else _rank(values)
             kept = vectors[:, len(values) - rank :]
             inverse = (kept / values[len(values) - rank :]) @ kept.T
-            self._found.last, self._found.key = Hold(rows, inverse, solved @ inverse), key
+            self._found.last, self._found.key = LoopProjector(rows, inverse, solved @ inverse), key
         return self._found.last
 
-    def hold(self, q: Array) -> Hold:
+    def hold(self, q: Array) -> LoopProjector:
         """The loops at a configuration."""
         if self._found.last is None or q.tobytes() != self._found.key:
             self._hold(q, self._open.terms(0.0, q, self._still, ()).mass, self.loops.rows(q))
@@ -195,7 +195,7 @@ class ClosedMechanism(ContactMechanism):
         loops = self.loops.derivatives(q, v, self._still, np.zeros(self.loops.size))
         return self._open.rate_derivatives(t, q, v, contacts) - terms.rows @ (hold.lift @ loops.rates_q)
 
-    def _reduced(self, hold: Hold, residual: Array, motion: Array) -> Array:
+    def _reduced(self, hold: LoopProjector, residual: Array, motion: Array) -> Array:
         """P^T dr + C^T Q d(C a + C' v)."""
         return hold.transmitted(residual) + hold.rows.T @ (hold.inverse @ motion)
 

@@ -135,7 +135,7 @@ def tangents_of(terrain: Terrain, basis: Array, motions: Array) -> Tangents:
     return Level()
 
 
-class Motion(NamedTuple):
+class PointKinematics(NamedTuple):
     """Centres of contacts (k, 3) and how they move: velocity, spin, and their rates."""
 
     centre: Array
@@ -146,7 +146,7 @@ class Motion(NamedTuple):
 
 
 def rows(
-    ground: Surface, tangents: Tangents, radius: Array, jacobians: Array, motion: Motion
+    ground: Surface, tangents: Tangents, radius: Array, jacobians: Array, motion: PointKinematics
 ) -> tuple[Array, Array, Array]:
     """Rows (m, n), contact velocities (m,) and bias (m,) of k contacts.
 
@@ -171,12 +171,12 @@ def rows(
     return (frame @ point).reshape(k * frame.shape[1], -1), rates.ravel(), bias.ravel()
 
 
-def _normal_rate(ground: Surface, motion: Motion) -> Array:
+def _normal_rate(ground: Surface, motion: PointKinematics) -> Array:
     """n' (k, 3) at the moving centres."""
     return ground.normal_rate + _apply(ground.hessian, motion.speed)
 
 
-def _slip(ground: Surface, r: Array, motion: Motion) -> tuple[Array, Array]:
+def _slip(ground: Surface, r: Array, motion: PointKinematics) -> tuple[Array, Array]:
     """Velocity s (k, 3) of the contact points' material against the ground, and its rate."""
     turn, turn_rate = r[:, :, None] * skew(ground.normal), r[:, :, None] * skew(_normal_rate(ground, motion))
     slip = motion.speed - ground.velocity + _apply(turn, motion.spin)
@@ -238,7 +238,7 @@ class CurvedDerivatives(PlaneDerivatives):
         """Derivatives (3, m, n): dz/dq, dz'/dq and dz'/dv, after `inertial` at the same v and a."""
         radius = self._radius[list(contacts)]
         speeds, spins = self._motion(contacts, centres, v, a)
-        motion = Motion(centres, speeds[:, 0], spins[:, 0], speeds[:, 1], spins[:, 1])
+        motion = PointKinematics(centres, speeds[:, 0], spins[:, 0], speeds[:, 1], spins[:, 1])
         factors = self._factors(t, radius, motion)
         moved, turned, by_q, by_v = self._variations(contacts, motion)
         z, z_rate = factors
@@ -250,7 +250,7 @@ class CurvedDerivatives(PlaneDerivatives):
         return np.array([first, second, third]).reshape(3, -1, self.nv)
 
     def _variations(
-        self, contacts: tuple[int, ...], motion: Motion
+        self, contacts: tuple[int, ...], motion: PointKinematics
     ) -> tuple[Array, Array, tuple[Array, ...], tuple[Array, ...]]:
         """jc, w, then d(c', c'', omega, omega')/dq and d(c'', omega')/dv, each (k, 3, n); see `derivatives`."""
         n, data, centres = self.nv, self._data, motion.centre
@@ -270,7 +270,7 @@ class CurvedDerivatives(PlaneDerivatives):
         spin_rate_v = (turned(motion.spin) + by_v[3:]) * support
         return moved, spins, (speed_q, change_q, spin_q, spin_rate_q), (change_v, spin_rate_v)
 
-    def _factors(self, t: float, radius: Array, motion: Motion) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def _factors(self, t: float, radius: Array, motion: PointKinematics) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Factors (k, 1 + d, 3) of d(c, c', omega) in dz, and of d(c, c', c'', omega, omega') in dz'."""
         ground = self._terrain.near(t, motion.centre, radius)
         third = self._terrain.third(t, motion.centre, radius)
@@ -317,7 +317,7 @@ __all__ = [
     "Held",
     "InPlane",
     "Level",
-    "Motion",
+    "PointKinematics",
     "Tangents",
     "axes",
     "level_axes",

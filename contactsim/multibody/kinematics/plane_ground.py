@@ -226,7 +226,7 @@ class PlaneDerivatives:
 
 
 class _Layout(NamedTuple):
-    """What is constant of some contacts: frames, supports, and tables of factors."""
+    """Constants of some contacts: frames, supports, and tables of factors."""
 
     frames: list[int]
     support: Array

@@ -1,4 +1,4 @@
-"""How fast points of a robot can move at most, from what its joints do: for a step, no matter where in it.
+"""Bounds of the speed of a robot's points from that of its joints: for a step, no matter where in it.
 
 A link turns no faster than the joints before it do together, Omega = sum of w, and its angular acceleration is at most
 sum of w' + Omega^2 / 2 (the cross products of the joints' rates, pair by pair). A point is reached along segments of

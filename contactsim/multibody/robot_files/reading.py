@@ -1,4 +1,4 @@
-"""Where the files of a robot are found, and the joint that its first link hangs on."""
+"""Paths of a robot's files, checks of their text, and the joint that its first link hangs on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOTS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True)
 class GeometryFile:
-    """Where the geometry of a robot is read from, when it is needed."""
+    """The file from which the geometry of a robot is read when it is needed."""
 
     path: str
     folders: tuple[str, ...]

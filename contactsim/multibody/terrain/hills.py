@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
-from ...common.user_calls import Asking, real
+from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError, SingularError
 from ...hybrid.differences import derivative
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
@@ -71,7 +71,7 @@ class Hills(Terrain):
     PLACES = ((0.3, 0.11, -0.23), (0.0, -0.37, 0.41), (1.7, 0.05, 0.02))  # (t, x, y) where grounds are looked at
 
     def stays_within(self, across: Array) -> bool:
-        """Whether slopes and velocities across the plane are zero at a few places."""
+        """True if slopes and velocities across the plane are zero at a few places."""
         slopes = [self.jet(t, np.array([[x, y]]), 1)[1][0, 1:] for t, x, y in self._places()]
         return bool(np.abs(np.array([*slopes, self._drift[1:]]) @ across[:2]).max() <= ASIDE)
 
@@ -174,7 +174,7 @@ class Hills(Terrain):
     # --- the nearest point ------------------------------------------------------------------------------------
 
     def _standing(self, t: float, centres: Array, radii: Array) -> tuple[Array, Array, Array]:
-        """Where spheres let down vertically would touch: places (k, 2), vertical clearances (k,), normals (k, 3)."""
+        """Touch of spheres let down vertically: places (k, 2), vertical clearances (k,), normals (k, 3)."""
         places = centres[:, :2].copy()
         round_ = radii > 0.0
         if round_.any():
@@ -522,7 +522,7 @@ class Function(Hills):
     def _at(self, order: int, place: tuple[float, ...], level: int = 0) -> Array:
         """Derivatives of one order at (t, x, y): given, or differences of those of one order less."""
         if order < len(self._given) and (function := self._given[order]) is not None:
-            with Asking("the function", NAMES[order], place[0]):
+            with UserCall("the function", NAMES[order], place[0]):
                 values = function(*place)
             return self._full(values, order, place[0])
         columns = []
@@ -544,7 +544,7 @@ class Function(Hills):
     def _full(self, values: Any, order: int, t: float) -> Array:
         """Derivatives by (t, x, y) of what was given by (x, y) or by (t, x, y)."""
         name = NAMES[order]
-        with Asking("the function", name, t):
+        with UserCall("the function", name, t):
             array = real(values)
         if array.shape == (2,) * order and order and not self.moving:
             full = np.zeros((3,) * order)

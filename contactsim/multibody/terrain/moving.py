@@ -20,8 +20,8 @@ SAMPLES = 5  # of the motion within a step
 INSTANTS = (0.0, 0.37, 1.9)  # when they are compared [s]
 
 
-class Motion(ABC):
-    """Where a ground is: its displacement with three derivatives."""
+class GroundMotion(ABC):
+    """The displacement of a ground with three derivatives."""
 
     @abstractmethod
     def at(self, t: float) -> Array:
@@ -31,13 +31,13 @@ class Motion(ABC):
         """Numbers of the motion by name."""
         return {}
 
-    def with_parameter(self, name: str, value: float) -> Motion:
+    def with_parameter(self, name: str, value: float) -> GroundMotion:
         """A copy with one number changed; `name` is one of `parameters`."""
         raise InputError(f"the motion of the ground has no parameter '{name}'; it has none")
 
 
 @dataclass(frozen=True)
-class Oscillation(Motion):
+class Oscillation(GroundMotion):
     """A harmonic motion, amplitude sin(2 pi frequency t + phase).
 
     Attributes:
@@ -75,7 +75,7 @@ class Oscillation(Motion):
         return replace(self, amplitude=(x, y, z))
 
 
-class Given(Motion):
+class Given(GroundMotion):
     """A displacement by a function of yours; rates that are not given are differenced (steps of 1 ms)."""
 
     def __init__(self, *functions: Callable[[float], Any] | None) -> None:
@@ -120,16 +120,16 @@ class Moving(Terrain):
     def __init__(
         self,
         ground: Terrain,
-        motion: Motion | Callable[[float], Any],
+        motion: GroundMotion | Callable[[float], Any],
         velocity: Callable[[float], Any] | None = None,
         acceleration: Callable[[float], Any] | None = None,
     ) -> None:
         if not isinstance(ground, Terrain):
             raise InputError(f"the ground that moves is a {type(ground).__name__}; give a Terrain such as Flat()")
-        if not isinstance(motion, Motion) and not callable(motion):
+        if not isinstance(motion, GroundMotion) and not callable(motion):
             raise InputError(f"the motion of the ground is a {type(motion).__name__}; give a function of time")
         self.ground = ground
-        self.motion = motion if isinstance(motion, Motion) else Given(motion, velocity, acceleration)
+        self.motion = motion if isinstance(motion, GroundMotion) else Given(motion, velocity, acceleration)
 
     def plane(self) -> None:
         """None: it moves."""

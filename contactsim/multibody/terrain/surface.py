@@ -66,7 +66,7 @@ class Surface:
 
 
 class Third(NamedTuple):
-    """What the derivative of the contacts' motion needs beyond a Surface, by (t, x, y, z).
+    """Third derivatives of the distance by (t, x, y, z), for the derivative of the contacts' motion.
 
     Attributes:
         distance: third derivatives (k, 4, 4, 4) of the distance.
@@ -78,7 +78,7 @@ class Third(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """How fast the distances of spheres from a ground can change, whatever way they go.
+    """Bounds of the rates at which the distances of spheres from a ground change, whatever way they go.
 
     Attributes:
         speed, acceleration: largest ones of the ground itself [m/s, m/s^2].
@@ -118,7 +118,7 @@ class Terrain(ABC):
         return None if plane is None else plane[1]
 
     def stays_within(self, across: Array) -> bool:
-        """Whether its normal never leaves the vertical plane with unit normal `across` (3,), as far as it can tell."""
+        """True if its normal never leaves the vertical plane with unit normal `across` (3,), as far as it can tell."""
         return False
 
     def gaps(self, t: float, centres: Array, radii: Array) -> Array:
@@ -126,7 +126,7 @@ class Terrain(ABC):
         return self.surface(t, centres).distance - radii
 
     def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
-        """How fast distances can change between `t` and `t + duration`; None: it cannot say, and they are sampled."""
+        """Bounds of changing distances between `t` and `t + duration`; None: unknown, and they are sampled."""
         return None
 
     def at_least(self, gaps: Array, radii: Array) -> Array:
@@ -162,7 +162,7 @@ class Terrain(ABC):
         return None
 
     def displacement(self, t: float) -> Array:
-        """How far (3,) the ground has moved as a whole [m], to draw it."""
+        """Displacement (3,) of the ground as a whole [m], to draw it."""
         return np.zeros(3)
 
     def parameters(self) -> dict[str, float]:

@@ -194,7 +194,7 @@ def Law(robot, push=0.0):
 """
     foreign("pusher", "controllers", "pusher", source)
 
-    def built(table: str) -> scene.Built:
+    def built(table: str) -> scene.SceneRun:
         return scene.build(scene.parse(f'robot = {{name = "hexapod"}}\n[controller]\n{table}'))
 
     system = built('kind = "pusher"\nparameters = {push = 2.0}').system

@@ -26,11 +26,11 @@ BALL = """
 """
 
 
-def built(text: str, *settings: str, folder: Path | None = None) -> scene.Built:
+def built(text: str, *settings: str, folder: Path | None = None) -> scene.SceneRun:
     return scene.build(scene.parse(text, settings, folder))
 
 
-def clearance(made: scene.Built) -> float:
+def clearance(made: scene.SceneRun) -> float:
     return made.system.mechanism.gaps(0.0, made.state.q)[: len(made.system.mechanism.names)].min()
 
 

@@ -14,7 +14,7 @@ from contactsim.io import scene
 HALF, END = 0.15, 0.3  # s
 
 
-def hexapod(restitution: float = 0.0, period: str = "") -> scene.Built:
+def hexapod(restitution: float = 0.0, period: str = "") -> scene.SceneRun:
     controller = f'[controller]\nkind = "pd"\n{period}'
     return scene.build(
         scene.parse(f'robot = {{name = "hexapod"}}\n[contact]\nrestitution = {restitution}\n{controller}')

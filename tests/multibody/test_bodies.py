@@ -13,7 +13,7 @@ from builders import TIGHT, G, impacts, unit
 import contactsim as cs
 from contactsim.hybrid.differences import tangent_derivative
 from contactsim.multibody.geometry.solids import RIM
-from contactsim.multibody.merge import JointControllers
+from contactsim.multibody.part_controllers import JointControllers
 
 Array = np.ndarray
 

@@ -341,7 +341,7 @@ def test_a_scene_file_on_disk_with_bodies(tmp_path: Path) -> None:
 
 # --- the guide ------------------------------------------------------------------------------------------------------
 def test_the_derivatives_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
-    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (example,) = [part for part in map(_code, readme.split("```python\n")[1:]) if "linearize" in part]
     names: dict[str, object] = {}
     exec(compile(example, "README.md", "exec"), names)

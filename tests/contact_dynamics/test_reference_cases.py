@@ -25,7 +25,7 @@ from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem
 from contactsim.contact.stick_slip_choice import solve
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 # --- bounces -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,254 @@
+"""Which bodies touch each other: pairs of a contact point and a solid, by name or from the geometry, and their rule.
+
+The coefficients of a pair follow from those of the two bodies unless it has its own: friction (static friction
+likewise) is the geometric mean sqrt(mu_a mu_b), so that a smooth body is smooth against anything; restitution is the
+smaller one, so that a soft body is soft against anything. A solid has its own coefficients, or those of the contact
+points of its body, or, where there are none, those of what it touches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...common.arrays import Array
+from ...errors import InputError
+from ..mechanism import check_coefficients, static_of
+from ..robot_model import RobotModel
+from .collision_solids import GEOMETRY, placement_of
+from .pair_kinematics import PairShape
+from .pairs import ContactPair
+from .solids import Solid
+
+SAME = 1e-9  # a contact point on the surface of a solid of its own body is this near to it [m]
+DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
+
+
+class Tip(NamedTuple):
+    """A point or sphere that touches solids: a contact point, or a spherical solid of a body without any."""
+
+    name: str
+    frame: str
+    offset: Array
+    radius: float
+    enabled: Callable[[float, Array, Array], float] | None
+
+
+@dataclass(frozen=True)
+class ResolvedPair:
+    """A pair with its shapes and coefficients."""
+
+    kinematics: PairShape
+    friction: float
+    static_friction: float
+    restitution: float
+    enabled: Callable[[float, Array, Array], float] | None
+
+    @property
+    def name(self) -> str:
+        """Name of the contact."""
+        return self.kinematics.name
+
+
+# --- which pairs ------------------------------------------------------------------------------------------------
+
+
+def expanded(robot: RobotModel, pairs: Iterable[ContactPair]) -> tuple[ContactPair, ...]:
+    """Pairs of one contact point and one solid each; a later one that says more takes the place of an earlier one.
+
+    Raises:
+        InputError: nothing goes by a name, or both are on one body.
+    """
+    found: dict[tuple[str, str], ContactPair] = {}
+    for pair in pairs:
+        points, solids = _tips(robot, pair.first), _solids(robot, pair.second)
+        apart = [(p, s) for p in points for s in solids if _joint(robot, p.frame) != _joint(robot, s.frame)]
+        if not apart:
+            raise InputError(f"'{pair.first}' and '{pair.second}' are on one body, which cannot touch itself")
+        for point, solid in apart:
+            own = (pair.friction, pair.static_friction, pair.restitution, pair.enabled)
+            found[point.name, solid.name] = ContactPair(point.name, solid.name, *own)
+    return tuple(found.values())
+
+
+def tips(robot: RobotModel) -> tuple[Tip, ...]:
+    """All that can touch a solid of another body."""
+    frames = {point.frame for point in robot.contacts}
+    points = [Tip(p.name, p.frame, np.asarray(p.offset, float), p.radius, p.enabled) for p in robot.contacts]
+    spheres = [s for s in robot.solids if s.kind == "sphere" and s.frame not in frames]
+    return (*points, *(Tip(s.name, s.frame, np.array(s.position), s.size[0], None) for s in spheres))
+
+
+def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
+    """Every contact point of each part against the solids of every other part, each meeting counted once.
+
+    Two balls meet once; a ball meets a box through its own centre, not through the corners of the box. A foot with a
+    contact point in it meets others through that point alone. Boxes meet by the contact points of each, its corners,
+    against the faces of the other: edges that cross are not seen. Spheres without contact points count as such.
+    """
+    chosen: list[ContactPair] = []
+    seen: set[frozenset[str]] = set()
+    everything = tips(robot)
+    owners = {tip.name: _surface(robot, tip) for tip in everything}
+    balls = {solid.name for solid in owners.values() if solid is not None and solid.kind == "sphere"}
+    for tip, solid in product(everything, robot.solids):
+        owner, fixed = owners[tip.name], not (_joint(robot, tip.frame) or _joint(robot, solid.frame))
+        if fixed or _part(tip.name) == _part(solid.name) or (solid.name not in balls and _holds(everything, solid)):
+            continue
+        if owner is not None and solid.name in balls:
+            meeting = frozenset((owner.name, solid.name))
+            if owner.kind == "box" or meeting in seen:
+                continue
+            seen.add(meeting)
+        chosen.append(ContactPair(tip.name, solid.name))
+    return tuple(chosen)
+
+
+def warn_of_other_shapes(robots: Sequence[RobotModel], names: Sequence[str]) -> None:
+    """Warn of collision shapes that other bodies pass through."""
+    for robot, name in zip(robots, names, strict=True):
+        geometry = robot.collision_model
+        kinds = {
+            type(item.geometry).__name__
+            for item in (geometry.geometryObjects if geometry is not None else ())
+            if type(item.geometry).__name__ not in GEOMETRY
+        }
+        if kinds:
+            warnings.warn(
+                f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass; its"
+                " contact points, spheres, boxes and half-spaces are seen",
+                stacklevel=4,
+            )
+
+
+def _part(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _joint(robot: RobotModel, frame: str) -> int:
+    return int(robot.model.frames[robot.frame_id(frame)].parentJoint)
+
+
+def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
+    """The solid of its own body whose corner a contact point is, or the whole of it."""
+    for solid in robot.solids:
+        if solid.frame != tip.frame:
+            continue
+        own = placement_of(solid).actInv(tip.offset)
+        if solid.kind == "sphere" and np.linalg.norm(own) < SAME and abs(tip.radius - solid.size[0]) < SAME:
+            return solid
+        corner = 0.5 * np.array(solid.size)
+        if solid.kind == "box" and tip.radius == 0.0 and np.allclose(np.abs(own), corner, atol=SAME):
+            return solid
+    return None
+
+
+def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
+    """True if a contact point of the same body lies in the solid, and it is a sphere."""
+    if solid.kind != "sphere":
+        return False
+    centre, reach = np.array(solid.position), solid.size[0] + SAME
+    own = (tip.offset for tip in everything if tip.frame == solid.frame)
+    return any(float(np.linalg.norm(offset - centre)) <= reach for offset in own)
+
+
+def _matches(name: str, frame: str, wanted: str) -> bool:
+    return wanted in (name, frame) or name.startswith(f"{wanted}/")
+
+
+def _tips(robot: RobotModel, wanted: str) -> list[Tip]:
+    everything = tips(robot)
+    found = [tip for tip in everything if _matches(tip.name, tip.frame, wanted)]
+    if not found:
+        known = ", ".join([*robot.parts, *(tip.name for tip in everything)]) or "none"
+        raise InputError(f"no contact point goes by '{wanted}'; parts and contact points are {known}")
+    return found
+
+
+def _solids(robot: RobotModel, wanted: str) -> list[Solid]:
+    found = [solid for solid in robot.solids if _matches(solid.name, solid.frame, wanted)]
+    if found:
+        return found
+    other = _other_shapes(robot, wanted)
+    if other:
+        raise InputError(
+            f"'{wanted}' has the shape {other}, against which contacts are not supported; give it spheres, boxes or"
+            " half-spaces, or name it first in the pair"
+        )
+    known = ", ".join([*robot.parts, *(solid.name for solid in robot.solids)]) or "none"
+    raise InputError(f"no solid shape goes by '{wanted}'; parts and solids are {known}")
+
+
+def _other_shapes(robot: RobotModel, wanted: str) -> str:
+    geometry = robot.collision_model
+    kinds = {
+        type(item.geometry).__name__
+        for item in (geometry.geometryObjects if geometry is not None else ())
+        if _matches(item.name, robot.model.frames[item.parentFrame].name, wanted)
+    }
+    return ", ".join(sorted(kinds))
+
+
+# --- coefficients -----------------------------------------------------------------------------------------------
+
+
+def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
+    """The pairs of a robot with their shapes and coefficients."""
+    by_name = {tip.name: tip for tip in tips(robot)}
+    solids = {solid.name: solid for solid in robot.solids}
+    found = []
+    for pair in robot.pairs:
+        if pair.first not in by_name or pair.second not in solids:
+            gone = pair.second if pair.first in by_name else pair.first
+            raise InputError(f"pair '{pair.name}': there is no '{gone}' any more; pair others by with_pairs")
+        tip, solid = by_name[pair.first], solids[pair.second]
+        friction, static, restitution = _coefficients(robot, pair, tip, solid)
+        check_coefficients(pair.name, friction, static, restitution)
+        enabled = pair.enabled or tip.enabled
+        found.append(ResolvedPair(_kinematics(robot, pair, tip, solid), friction, static, restitution, enabled))
+    return tuple(found)
+
+
+def _coefficients(robot: RobotModel, pair: ContactPair, tip: Tip, solid: Solid) -> tuple[float, float, float]:
+    """Friction, static friction and restitution of a pair: its own, or by the rule at the head of this module."""
+    one, two = _of_body(robot, tip.name, tip.frame), _of_body(robot, solid.name, solid.frame)
+    given = one or two or (DEFAULT, DEFAULT, 0.0)
+    (mu_a, static_a, e_a), (mu_b, static_b, e_b) = one or given, two or given
+    friction = sqrt(mu_a * mu_b) if pair.friction is None else pair.friction
+    static = sqrt(static_a * static_b) if pair.friction is None else friction
+    static = static if pair.static_friction is None else pair.static_friction
+    return friction, static, min(e_a, e_b) if pair.restitution is None else pair.restitution
+
+
+def _of_body(robot: RobotModel, name: str, frame: str) -> tuple[float, float, float] | None:
+    """Friction, static friction and restitution of a contact point, or of the solid or else the points of a frame."""
+    points = [point for point in robot.contacts if point.frame == frame]
+    own = [point for point in points if point.name == name]
+    solids = [solid for solid in robot.solids if solid.name == name and solid.friction is not None]
+    for found in (*own, *solids, *points):
+        return _numbers(found)
+    return None
+
+
+def _numbers(found: Any) -> tuple[float, float, float]:
+    return float(found.friction), float(static_of(found)), float(found.restitution or 0.0)
+
+
+def _kinematics(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> PairShape:
+    one, two = (robot.model.frames[robot.frame_id(shape.frame)] for shape in (point, solid))
+    return PairShape(
+        pair.name,
+        int(one.parentJoint),
+        one.placement.act(point.offset),
+        float(point.radius),
+        np.array(robot.model.inertias[int(one.parentJoint)].lever),
+        int(two.parentJoint),
+        two.placement * placement_of(solid),
+        solid.shape,
+    )

@@ -1,0 +1,171 @@
+"""Rows of closed loops, and their derivatives.
+
+All closures are made of pairs of points a, b with e = p_a - p_b = 0 in world axes: C = dp_a - dp_b, and C a + C' v = 0
+for motions. Rows that say the same (all pairs in a mechanism that moves in a plane) are told apart by their rank, see
+`closed_loops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from ...common.arrays import Array
+from ..loops import POINTS, LoopClosure
+from ..mechanism import unique_names
+from ..robot_model import RobotModel
+from ..workspace import Workspace
+from .plane_ground import PlaneDerivatives, simple_model
+
+WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+
+
+class _End(NamedTuple):
+    """One end of a pair: the joint that moves the point, and the point there."""
+
+    joint: int
+    point: Array
+
+
+class LoopRows:
+    """Errors, rows and their derivatives of some closures of a robot, pair of points by pair of points.
+
+    Attributes:
+        names: name of each closure.
+        parts: rows of each closure.
+    """
+
+    def __init__(self, robot: RobotModel, closures: Sequence[LoopClosure]) -> None:
+        self._model, self.nv = pin.Model(robot.model), robot.nv
+        self._model.gravity = pin.Motion.Zero()
+        self.names = unique_names([closure.name for closure in closures], "loop")
+        sizes = [3 * len(POINTS[closure.kind]) for closure in closures]
+        ends = np.cumsum([0, *sizes])
+        self.parts = tuple(slice(int(i), int(k)) for i, k in pairwise(ends))
+        self.size = int(ends[-1])
+        first, second = ([end for closure in closures for end in _ends(robot, closure, side)] for side in "ab")
+        self._count = len(first)
+        self._frames = [
+            self._model.addFrame(
+                pin.Frame(f"loop:{k}", end.joint, pin.SE3(np.eye(3), end.point), pin.FrameType.OP_FRAME), False
+            )
+            for k, end in enumerate((*first, *second))
+        ]
+        self._workspace = Workspace(self._model)
+        self._still = np.zeros(self.nv)
+        self._derivatives = _derivatives(self._model, (*first, *second))
+
+    @property
+    def _data(self) -> Any:
+        """Pinocchio's data, for the thread that asks."""
+        return self._workspace.data
+
+    # --- at one state -----------------------------------------------------------------------------------------
+
+    def errors(self, q: Array) -> Array:
+        """e (m,): how far the points of each pair are apart, in world axes [m]."""
+        pin.framesForwardKinematics(self._model, self._data, q)
+        return _apart(np.concatenate([self._data.oMf[frame].translation for frame in self._frames]))
+
+    def rows(self, q: Array) -> Array:
+        """C (m, n): rates of the errors are C v [m/s]."""
+        pin.computeJointJacobians(self._model, self._data, q)
+        return self._stacked_rows()
+
+    def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """C (m, n), and C' v (m,) [m/s^2]."""
+        pin.forwardKinematics(self._model, self._data, q, v, self._still)
+        pin.computeJointJacobians(self._model, self._data, q)
+        drifts = [
+            pin.getFrameClassicalAcceleration(self._model, self._data, frame, WORLD_AXES).linear
+            for frame in self._frames
+        ]
+        return self._stacked_rows(), _apart(np.concatenate(drifts))
+
+    def _stacked_rows(self) -> Array:
+        jacobians = [
+            pin.getFrameJacobian(self._model, self._data, frame, WORLD_AXES).reshape(6, self.nv)[:3]
+            for frame in self._frames
+        ]
+        return _apart(np.concatenate(jacobians))
+
+    # --- derivatives ------------------------------------------------------------------------------------------
+
+    @property
+    def analytic(self) -> bool:
+        """True if the derivatives below exist: not for a joint that pinocchio cannot derive."""
+        return self._derivatives is not None
+
+    def derivatives(self, q: Array, v: Array, a: Array, forces: Array) -> LoopDerivatives:
+        """First derivatives along the tangent directions of q, and along v, with v, a and `forces` (m,) held."""
+        derivatives = self._derivatives
+        assert derivatives is not None
+        derivatives.inertial(q, v, a)
+        ends = tuple(range(2 * self._count))
+        centres = derivatives.centres(ends)
+        rates, motion, by_v = (_apart(block) for block in derivatives.rows(ends, centres, v, a))
+        pull = derivatives.contact_forces(ends, centres, np.concatenate([forces, -forces]))
+        return LoopDerivatives(rates, motion, by_v, pull)
+
+    # --- what users see ---------------------------------------------------------------------------------------
+
+    def openings(self, q: Array) -> dict[str, float]:
+        """{loop: largest distance of a pair of its points} [m]."""
+        apart = np.linalg.norm(self.errors(q).reshape(-1, 3), axis=1)
+        return {
+            name: float(apart[part.start // 3 : part.stop // 3].max())
+            for name, part in zip(self.names, self.parts, strict=True)
+        }
+
+    def wrenches(self, q: Array, forces: Array) -> dict[str, Array]:
+        """{loop: force (3,) on its first body, or force and moment about its origin (6,), in world axes}."""
+        pin.framesForwardKinematics(self._model, self._data, q)
+        places = [self._data.oMf[frame].translation.copy() for frame in self._frames[: self._count]]
+        found = {}
+        for name, part in zip(self.names, self.parts, strict=True):
+            pulls = forces[part].reshape(-1, 3)
+            levers = np.array(places[part.start // 3 : part.stop // 3]) - places[part.start // 3]
+            force, moment = pulls.sum(axis=0), np.cross(levers, pulls).sum(axis=0)
+            found[name] = force if len(pulls) == 1 else np.concatenate([force, moment])
+        return found
+
+
+class LoopDerivatives(NamedTuple):
+    """First derivatives of the rows of loops.
+
+    Attributes:
+        rates_q: (m, n) of C v by q.
+        motion_q, motion_v: (m, n) of C a + C' v by q and by v.
+        pull_q: (n, n) of C^T kap by q.
+    """
+
+    rates_q: Array
+    motion_q: Array
+    motion_v: Array
+    pull_q: Array
+
+
+def _apart(stacked: Array) -> Array:
+    """Rows of the points on the first bodies less those of their partners, which follow."""
+    half = len(stacked) // 2
+    return stacked[:half] - stacked[half:]
+
+
+def _ends(robot: RobotModel, closure: LoopClosure, side: str) -> list[_End]:
+    index = robot.frame_id(getattr(closure, f"frame_{side}"))
+    frame = robot.model.frames[index]
+    return [_End(int(frame.parentJoint), frame.placement.act(point)) for point in closure.points(side)]
+
+
+def _derivatives(model: Any, ends: Sequence[_End]) -> PlaneDerivatives | None:
+    simple = simple_model(model)
+    if simple is None:
+        return None
+    plain, index = simple
+    joints, places = [index[end.joint] for end in ends], np.array([end.point for end in ends])
+    axes = np.eye(3)
+    return PlaneDerivatives(plain, joints, places, np.zeros(len(ends)), axes[2], axes)

@@ -1,0 +1,264 @@
+"""The data of a robot: a pinocchio model with its contact points, solids, pairs and loops, and what can be read off it.
+
+Kinematics and the geometry of pairs know a robot by these data alone; `Robot` adds how it is made and put on a ground.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+import pinocchio as pin
+
+from ..common.arrays import Array
+from ..errors import InputError
+from .configuration_space import ConfigurationSpace
+from .contact_point import ContactPoint
+from .controllers import Controller, as_controller
+from .geometry.collision_solids import solids_of
+from .geometry.pairs import ContactPair
+from .geometry.solids import Solid
+from .loops import LoopClosure, checked
+from .mechanism import unique_names
+from .model_checks import (
+    check_masses,
+    check_order,
+    frame_id_of,
+    link_frame,
+    unbounded,
+    warn_about_dry_friction,
+    within_limits,
+)
+from .part_controllers import PartController, PartPlace
+from .robot_files.geometry_files import automatic_contacts, load_geometry
+
+R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
+
+
+class RobotModel:
+    """A pinocchio model with its contact points. Its data stay as they are: `Robot` changes them in copies.
+
+    Args:
+        model: pinocchio's model; it is copied, never changed.
+        contacts: contact points, or "auto": from the collision geometry.
+        nominal: a standing configuration (nq,); by default the neutral one, lifted until it touches level ground.
+        visual: geometry model, or a function that loads it when it is first needed.
+        collision: the same, from which contacts "auto" are taken.
+        name: name of the robot; by default the model's.
+        loops: what closes its loops.
+
+    Attributes:
+        parts: {name: part} of a robot that `merge` made; empty for others.
+        pairs: contacts between its bodies, each of one contact point and one solid.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        contacts: str | Sequence[ContactPoint] = "auto",
+        *,
+        nominal: Any = None,
+        visual: Any = None,
+        collision: Any = None,
+        name: str = "",
+        loops: Sequence[LoopClosure] = (),
+    ) -> None:
+        if not isinstance(model, pin.Model):
+            raise InputError(
+                f"Robot needs a pinocchio model, not a {type(model).__name__}; use Robot.from_urdf for files"
+            )
+        self.model = pin.Model(model)
+        self.name = name or model.name
+        self._visual, self._collision = visual, collision
+        self._solids: tuple[Solid, ...] | None = None
+        self.parts: Mapping[str, Part[Any]] = {}
+        self.pairs: tuple[ContactPair, ...] = ()
+        self._inertia_scales: dict[str, float] = {}
+        check_order(self.model)
+        check_masses(self.model)
+        warn_about_dry_friction(self.model)
+        self.nq, self.nv = self.model.nq, self.model.nv
+        self.space = ConfigurationSpace(self.model)
+        if isinstance(contacts, str):
+            if contacts != "auto":
+                raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
+            contacts = automatic_contacts(self.model, collision)
+        self.contacts, self.loops = self._checked_points(contacts), checked(loops)
+        self._nominal = nominal
+
+    def _with(self, **data: Any) -> Self:
+        """A copy with other data, as they are given; what was read off the old ones is forgotten."""
+        changed = copy.copy(self)
+        for derived in ("nominal", "_paired"):
+            changed.__dict__.pop(derived, None)
+        changed.__dict__.update(data)
+        return changed
+
+    @cached_property
+    def visual_model(self) -> Any:
+        """Pinocchio's visual geometry; None where there is none."""
+        return load_geometry(self.model, self._visual)
+
+    @cached_property
+    def collision_model(self) -> Any:
+        """Pinocchio's collision geometry; None where there is none."""
+        return load_geometry(self.model, self._collision)
+
+    @property
+    def solids(self) -> tuple[Solid, ...]:
+        """Shapes against which contact points of other bodies press, read off the collision geometry."""
+        if self._solids is None:
+            self._solids = solids_of(self.model, self.collision_model)
+        return self._solids
+
+    @cached_property
+    def nominal(self) -> Array:
+        """A standing configuration (nq,) on level ground."""
+        if self._nominal is not None:
+            q = np.asarray(self._nominal, dtype=float)
+            if q.shape != (self.nq,):
+                raise InputError(f"the nominal configuration has shape {q.shape}; this robot needs ({self.nq},)")
+            if not np.isfinite(q).all():
+                raise InputError(
+                    f"the nominal configuration of '{self.name}' holds NaN or infinity; give finite numbers"
+                )
+            return q
+        q = pin.neutral(self.model)
+        return np.clip(q, *within_limits(self.model, q)) if not self.contacts else self._stand(q)
+
+    def _stand(self, q: Array) -> Array:
+        """The neutral configuration, lifted until its lowest contact touches z = 0, where the root can move up."""
+        q = np.clip(q, *within_limits(self.model, q))
+        lowest = float(self.contact_positions(q)[:, 2].min())
+        vertical = {"JointModelFreeFlyer": 2, "JointModelComposite": 1, "JointModelTranslation": 2, "JointModelPZ": 0}
+        index = vertical.get(self.model.joints[1].shortname()) if self.model.njoints > 1 else None
+        if index is not None and unbounded(self.model, self.model.joints[1].idx_q + index):
+            q[self.model.joints[1].idx_q + index] -= lowest
+        return q
+
+    @cached_property
+    def actuated(self) -> Array:
+        """Which velocities (nv,) have an actuator: all but those of a floating or planar root."""
+        mask = np.ones(self.nv, dtype=bool)
+        if self.parts:
+            return np.concatenate([part.robot.actuated for part in self.parts.values()])
+        if self.model.njoints > 1 and self.model.joints[1].nv > 1:
+            root = self.model.joints[1]
+            mask[root.idx_v : root.idx_v + root.nv] = False
+        return mask
+
+    def contact_positions(self, q: Array) -> Array:
+        """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
+        data = self.model.createData()
+        pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
+        found = np.zeros((len(self.contacts), 3))
+        for k, point in enumerate(self.contacts):
+            frame = self.model.frames[self.frame_id(point.frame)]
+            found[k] = data.oMi[frame.parentJoint].act(frame.placement.act(np.asarray(point.offset, dtype=float)))
+            found[k, 2] -= point.radius
+        return found
+
+    def point_position(self, frame: str, q: Array, point: Any = (0.0, 0.0, 0.0)) -> Array:
+        """World position (3,) [m] of a `point` (3,) [m] of a frame.
+
+        Raises:
+            InputError: there is no such frame.
+        """
+        data, index = self.model.createData(), self.frame_id(frame)
+        pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
+        return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
+
+    @property
+    def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
+        """Contact points, then the contacts between bodies: what a picture marks."""
+        return (*self.contacts, *self.pairs)
+
+    @cached_property
+    def bodies(self) -> dict[str, int]:
+        """{name: joint that moves it} of the moving bodies.
+
+        A body is all links that are fixed to each other, and goes by the first of them (the one next to its joint); a
+        body of a model without links goes by its joint.
+        """
+        found: dict[int, str] = {}
+        for frame in self.model.frames:
+            if frame.type == pin.FrameType.BODY and frame.parentJoint > 0:
+                found.setdefault(int(frame.parentJoint), frame.name)
+        return {found.get(k, self.model.names[k]): k for k in range(1, self.model.njoints)}
+
+    def body_parameter(self, body: str, kind: str) -> float:
+        """Mass [kg] of a body, or the factor "inertia_scale" on its rotational inertia, 1 for the robot as it was made.
+
+        Raises:
+            InputError: there is no such body.
+        """
+        joint = self._body(body)
+        return float(self.model.inertias[joint].mass) if kind == "mass" else self._inertia_scales.get(body, 1.0)
+
+    def _body(self, name: str) -> int:
+        if name in self.bodies:
+            return self.bodies[name]
+        joint = self.model.frames[link_frame(self.model, name)].parentJoint if self.model.existFrame(name) else 0
+        owner = next((body for body, index in self.bodies.items() if index == joint), None)
+        if owner is not None:
+            raise InputError(f"'{name}' is fixed to the body '{owner}' and is a part of it; name that body")
+        known = ", ".join(self.bodies) or "none"
+        raise InputError(f"robot '{self.name}' has no moving body '{name}'; there are {known}")
+
+    def frame_id(self, name: str) -> int:
+        """Pinocchio's index of a frame.
+
+        Raises:
+            InputError: there is no such frame; similar names are listed.
+        """
+        return frame_id_of(self.model, name, f"robot '{self.name}'")
+
+    def joint_index(self, name: str) -> int:
+        """First velocity index of a joint.
+
+        Raises:
+            InputError: there is no such joint; the joints are listed.
+        """
+        if not self.model.existJointName(name):
+            known = ", ".join(list(self.model.names)[1:])
+            raise InputError(f"robot '{self.name}' has no joint '{name}'; its joints are {known}")
+        return int(self.model.joints[self.model.getJointId(name)].idx_v)
+
+    def _checked_points(self, contacts: Any) -> tuple[ContactPoint, ...]:
+        """Contact points as a user gave them, each with a name of its own and a frame of the model."""
+        given = list(contacts) if isinstance(contacts, Iterable) and not isinstance(contacts, str) else [contacts]
+        strange = [point for point in given if not isinstance(point, ContactPoint)]
+        if strange or not isinstance(contacts, Iterable):
+            raise InputError(
+                f"robot '{self.name}' cannot touch by {(strange or given)[0]!r}; give a list of ContactPoint"
+            )
+        unique_names([point.name for point in given])
+        for point in given:
+            frame_id_of(self.model, point.frame, f"contact '{point.name}'")
+        return tuple(given)
+
+
+@dataclass(frozen=True)
+class Part(Generic[R_co]):
+    """A robot that was merged into a world.
+
+    Attributes:
+        name: its name there; its joints, frames and contacts are called NAME/...
+        robot: the robot as it was merged.
+        placement: where its own world stands in that of all (pin.SE3).
+        q, v: its places in a configuration and in a velocity of the world.
+    """
+
+    name: str
+    robot: R_co
+    placement: Any
+    q: slice
+    v: slice
+
+    def drive(self, controller: Any) -> Controller:
+        """A controller of the whole world from one of this part, or from a function (t, q, v) -> tau of its own."""
+        return PartController(PartPlace(self.name, self.q, self.v, self.robot.space), as_controller(controller))
