@@ -17,9 +17,10 @@ from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..errors import PluginError, SingularError
 from ..hybrid.differences import derivative, tangent_derivative
-from ..hybrid.flow import Flow, GuardBounds, Look, Path
+from ..hybrid.flow import Flow, Look
 from ..hybrid.system import Transition
-from ..multibody.mechanism import ULPS, JointPath, Terms
+from ..multibody.mechanism import ULPS, Terms
+from .contact_flow import ContactFlow
 from .world import World
 
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
@@ -44,7 +45,7 @@ class Evaluation(NamedTuple):
     rates: Array
 
 
-class CompliantFlow(Flow):
+class CompliantFlow(ContactFlow):
     """Motion with the forces of a compliant law on the closed contacts: M a = f + J^T lam(g, z, memory).
 
     A contact touches where its gap falls through zero, and is open again where its gap rises through zero. Under a law
@@ -65,11 +66,8 @@ class CompliantFlow(Flow):
         self._guards = tuple((kind, i) for i, state in enumerate(mode.contacts) for kind in self._kinds(i, state))
         self.guard_names = self._guards
         self._forces_guard = any(kind in FORCE_GUARDS for kind, _ in self._guards)
-        self.bounded_steps = self._mechanism.bounded_steps
         gaps = [(k, i) for k, (kind, i) in enumerate(self._guards) if kind in GAPS]
-        self._gap_guards, contacts = np.array(gaps, dtype=int).reshape(-1, 2).T
-        self._gap_bounds = self._mechanism.gap_bounds(contacts) if gaps else None
-        self.bounded_guards = self._gap_bounds is not None
+        super().__init__(world, self._mechanism, *np.array(gaps, dtype=int).reshape(-1, 2).T)
 
     def _kinds(self, i: int, state: ContactState) -> tuple[str, ...]:
         """Kinds of the guards of a contact."""
@@ -109,12 +107,6 @@ class CompliantFlow(Flow):
         }
         return np.array([float(value[kind](i)) for kind, i in self._guards])
 
-    def guard_bounds(self, path: Path) -> GuardBounds:
-        """Bounds of the gaps; of margins and of `enabled` nothing is known beforehand."""
-        assert self._gap_bounds is not None
-        along = JointPath.of(path, self._world.q(path.start), self._world.v(path.start))
-        return self._gap_bounds(along).of_guards(self._gap_guards)
-
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap, or how deep a contact is inside, and its rate."""
         kind, i = self._guards[guard]
@@ -131,18 +123,18 @@ class CompliantFlow(Flow):
         margin = may_touch(self._world, i, t, x)
         return margin if self._mode.contacts[i].enabled else -margin
 
-    def rebase(self, t: float, x: Array) -> None:
-        """Set how well the guards are known where the flow starts: forces as stiffness and damping make them."""
+    def rebased(self, t: float, x: Array) -> CompliantFlow:
+        """The flow that knows how well its guards are known where it starts: forces as stiffness and damping go."""
         if self.guard_rounding is not None:
-            return
+            return self
         tolerances = self._world.tolerances
         parts = self._world.q(x), self._world.v(x)
         place, speed = (ULPS * float(np.spacing(np.abs(part).max(initial=1.0))) for part in parts)
         rounding = {kind: max(tolerances.rearm, place) for kind in ("gap", "clear")}
-        self.guard_rounding = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
-        self.guard_bands = np.full(len(self._guards), tolerances.jump)
+        known = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
+        bands = np.full(len(self._guards), tolerances.jump)
         if not self._forces_guard:
-            return
+            return self._changed(guard_rounding=known, guard_bands=bands)
         found = self._evaluate(t, x)
         change = found.terms.rows @ self._acceleration(t, x, found) + found.terms.bias
         for k, (kind, i) in enumerate(self._guards):
@@ -151,13 +143,9 @@ class CompliantFlow(Flow):
                 slope = np.abs(margin_gradient(self._law, found.points[i]))
                 noise = np.full(len(slope), speed)
                 noise[0] = place
-                self.guard_rounding[k] = max(tolerances.rearm, float(slope @ noise))
-                self.guard_bands[k] += self.guard_rounding[k] + tolerances.event_time * float(slope @ np.abs(rates))
-
-    def longest_step(self, t: float, x: Array) -> float:
-        """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
-        nq = self._world.nq
-        return self._mechanism.longest_step(x[nq : nq + self._world.nv])
+                known[k] = max(tolerances.rearm, float(slope @ noise))
+                bands[k] += known[k] + tolerances.event_time * float(slope @ np.abs(rates))
+        return self._changed(guard_rounding=known, guard_bands=bands)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""

@@ -11,8 +11,9 @@ from ..common.arrays import Array
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
-from ..hybrid.flow import Finding, Flow, GuardBounds, Look, Path
-from ..multibody.mechanism import ULPS, JointPath, Terms
+from ..hybrid.flow import Finding, Look
+from ..multibody.mechanism import ULPS, Terms
+from .contact_flow import ContactFlow
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
 
@@ -111,7 +112,7 @@ def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
     return tuple(names)
 
 
-class RigidFlow(Flow):
+class RigidFlow(ContactFlow):
     """An arc of a rigid law with what its slips remember; it is never changed: `rebased` gives the one that goes on.
 
     Args:
@@ -125,9 +126,7 @@ class RigidFlow(Flow):
         kinds = [kind for kind, _ in self.table.names]
         self.guard_smooth = np.array([kind != "forces" for kind in kinds], dtype=bool)  # that margin has kinks
         self.guards_follow = "slow" in kinds
-        self.bounded_steps = arc.world.mechanism.bounded_steps
-        self._bounds = arc.mechanism.gap_bounds(self.table.gap_contacts) if len(self.table.gaps) else None
-        self.bounded_guards = self._bounds is not None
+        super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
 
@@ -207,12 +206,6 @@ class RigidFlow(Flow):
             return float(z @ self.references.slip[i]) - slow
         return float(z @ np.array(arc.mode.contacts[i].direction))
 
-    def guard_bounds(self, path: Path) -> GuardBounds:
-        """Bounds of the gaps; of forces, cones and slips nothing is known beforehand."""
-        assert self._bounds is not None
-        world = self.arc.world
-        return self._bounds(JointPath.of(path, world.q(path.start), world.v(path.start))).of_guards(self.table.gaps)
-
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap and its rate."""
         world = self.arc.world
@@ -232,10 +225,6 @@ class RigidFlow(Flow):
         """Next sampling instant of the controller, or the next end of bounces."""
         return min([self.arc.world.next_time(t), *(limit for limit in self.arc.mode.limits if limit > t)])
 
-    def longest_step(self, t: float, x: Array) -> float:
-        """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
-        return self.arc.mechanism.longest_step(self.arc.world.v(x))
-
     def rebased(self, t: float, x: Array) -> RigidFlow:
         """The flow from (t, x) on: its references are the present slip directions, along which it runs on past a stop.
 
@@ -248,21 +237,12 @@ class RigidFlow(Flow):
             rates = self._terms(t, x).rates
             for i in self._free:
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
-        flow = self._with(References(slip, incipient))
+        flow = self._changed(references=References(slip, incipient), _known=None)
         if incipient:
-            flow = flow._with(References(slip, {**incipient, **flow.motion(t, x).found}))
+            found = References(slip, {**incipient, **flow.motion(t, x).found})
+            flow = flow._changed(references=found, _known=None)
         if flow.guard_rounding is None:
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
-        return flow
-
-    def rebase(self, t: float, x: Array) -> None:
-        """The same in place, for those who hold on to one flow; runs take the one that `rebased` gives."""
-        self.__dict__.update(self.rebased(t, x).__dict__)
-
-    def _with(self, references: References) -> RigidFlow:
-        """The same flow with other references."""
-        flow = object.__new__(type(self))
-        flow.__dict__.update(self.__dict__, references=references, _known=None)
         return flow
 
     def project(self, t: float, x: Array) -> Array:

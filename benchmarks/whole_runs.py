@@ -1,0 +1,67 @@
+"""How far is a whole run from the least that it could take in one process?
+
+The limit is the number of evaluations that the first version of the engine made, times one call of
+`pin.constraintDynamics` with all contact points of the robot, which is compiled code. Everything that a run does beyond
+that counts: stages, guards, dense output, controllers in Python, events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pinocchio as pin
+import run as solo12_run
+from common import fastest, line
+
+import contactsim as cs
+
+CALLS, ROUNDS = 300, 7
+FIRST = {"solo12, feet round, PD, 2 s": 1912, "hexapod, its demonstration": 22_554, "biped, its demonstration": 2054}
+WANTED = {"solo12, feet round, PD, 2 s": 4.0, "hexapod, its demonstration": 8.0, "biped, its demonstration": None}
+
+
+def constrained(robot: cs.Robot) -> Callable[[], None]:
+    """Some calls of pinocchio's constrained dynamics, every contact of the robot held as a point."""
+    model, data = robot.model, robot.model.createData()
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for contact in robot.contacts:
+        frame = model.frames[robot.frame_id(contact.frame)]
+        place = pin.SE3(np.eye(3), frame.placement.act(np.asarray(contact.offset, dtype=float)))
+        kind, axes = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        models.append(pin.RigidConstraintModel(kind, model, frame.parentJoint, place, axes))
+        datas.append(models[-1].createData())
+    pin.initConstraintDynamics(model, data, models, datas)
+    q, v, tau = robot.nominal, np.full(model.nv, 0.1), np.zeros(model.nv)
+
+    def job() -> None:
+        for _ in range(CALLS):
+            pin.constraintDynamics(model, data, q, v, tau, models, datas)
+
+    return job
+
+
+def demonstration(name: str) -> tuple[cs.Robot, Callable[[], object]]:
+    """What `contactsim run NAME` computes."""
+    scene = cs.load_scene(name)
+    duration = {"hexapod": 3.0, "biped": 5.0}[name]
+    return scene.system.robot, lambda: scene.simulate(duration)
+
+
+def main() -> None:
+    """Each run against its limit."""
+    system, start = solo12_run.scene(False)
+    runs = {
+        "solo12, feet round, PD, 2 s": (system.robot, lambda: solo12_run.simulate(system, start)),
+        "hexapod, its demonstration": demonstration("hexapod"),
+        "biped, its demonstration": demonstration("biped"),
+    }
+    for name, (robot, job) in runs.items():
+        wall, calls = fastest([job, constrained(robot)], ROUNDS if "solo" in name else 3)
+        limit = FIRST[name] * calls / CALLS
+        measured = f"{1e3 * wall:.0f} ms / {FIRST[name]} evaluations x {1e6 * calls / CALLS:.1f} us"
+        line(f"run of {name} / its limit", measured, wall / limit, WANTED[name])
+
+
+if __name__ == "__main__":
+    main()

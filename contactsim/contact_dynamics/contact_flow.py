@@ -1,0 +1,49 @@
+"""What flows of rigid and of compliant laws share: gaps with known bounds, and steps that keep them in sight."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from ..common.arrays import Array
+from ..hybrid.flow import Flow, GuardBounds, Path
+from ..multibody.mechanism import ContactMechanism, JointPath
+from .world import World
+
+
+class ContactFlow(Flow):
+    """A flow of a world; it is never changed: `rebased` gives the one that goes on.
+
+    Args:
+        world: what moves.
+        mechanism: its mechanism in the mode of the flow.
+        guards: places of the guards that are gaps.
+        contacts: contacts whose gaps they are.
+    """
+
+    def __init__(self, world: World, mechanism: ContactMechanism, guards: Array, contacts: Array) -> None:
+        self._gap_guards = guards
+        self._bounds = mechanism.gap_bounds(contacts) if len(guards) else None
+        self.bounded_guards, self.bounded_steps = self._bounds is not None, world.mechanism.bounded_steps
+        self._world = world
+
+    def guard_bounds(self, path: Path) -> GuardBounds:
+        """Bounds of the gaps; of forces, margins and slips nothing is known beforehand."""
+        assert self._bounds is not None
+        world = self._world
+        along = JointPath.of(path, world.q(path.start), world.v(path.start))
+        return self._bounds(along).of_guards(self._gap_guards)
+
+    def longest_step(self, t: float, x: Array) -> float:
+        """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""
+        return self._world.mechanism.longest_step(self._world.v(x))
+
+    def rebase(self, t: float, x: Array) -> None:
+        """`rebased` in place, for those who hold on to one flow."""
+        self.__dict__.update(self.rebased(t, x).__dict__)
+
+    def _changed(self, **attributes: object) -> Self:
+        """A copy with other attributes."""
+        flow = object.__new__(type(self))
+        flow.__dict__.update(self.__dict__)
+        flow.__dict__.update(attributes)
+        return flow
