@@ -21,6 +21,7 @@ from rich.table import Table
 
 from ..common.arrays import Array
 from ..common.progress import bar
+from ..common.terminal import terminal
 from ..contact.modes import Mode
 from ..derivatives.linearize import EventLinearization, Linearization
 from ..derivatives.linearize import linearize as derivative_of
@@ -36,7 +37,6 @@ from ..io.scene import build
 from ..io.scene_tables import Scene
 from ..viewing import viewers as look
 from ..viewing.session import Session, interruptible
-from .listings import terminal
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
 PLOT_DPI = 120  # dots an inch

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from ..common.arrays import Array
+from .crossing_orders import EventData, Word
 
-if TYPE_CHECKING:
-    from .crossing_orders import EventData
-
-Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
+__all__ = ["EventData", "EventDerivative", "Word"]
 
 
 class EventDerivative(ABC):

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..common.arrays import Array
-from .contract import Word
 from .event_linearization import Node, Passage
 
 TWIN = 1e-10  # nodes in one mode whose states differ by less than this, relative to the state, are one node
@@ -22,6 +21,8 @@ FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff f
 INTERIOR = 1e-7  # a cone that holds no ball of this radius around a point of the unit cube is flat
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
+
+Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
 
 
 class Path(NamedTuple):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..common import registry
 from ..common.arrays import Array
 from ..errors import CheckError, InputError
 from .outcomes import Status
@@ -19,6 +20,8 @@ from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
 
 @dataclass(frozen=True)
@@ -291,10 +294,12 @@ class Trajectory:
         return energy
 
     def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
-        """Draw the run over time with matplotlib: modes, gaps, forces, energy, events; see `viewing.plots`."""
-        from ..viewing.plots import plot_trajectory
+        """Draw the run over time with matplotlib, by the plugin "trajectory" of `contactsim.plots`.
 
-        return plot_trajectory(self, kinds)
+        Args:
+            kinds: which panels, such as "modes", "gaps", "forces", "energy"; None: all that the run has.
+        """
+        return registry.load("plots", "trajectory")(self, kinds)  # type: ignore[no-any-return]
 
     def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
         """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.
@@ -322,14 +327,16 @@ class Trajectory:
         return report
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to one netCDF-4 file, with its dense output; see `contactsim.io.netcdf`."""
-        from ..io.netcdf import save
-
-        return save(self, path)
+        """Write the run to one file, with its dense output, in the format of its suffix; see `format_of`."""
+        return format_of(path).save(self, path)  # type: ignore[no-any-return]
 
     @staticmethod
     def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
         """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
-        from ..io.netcdf import load
+        return format_of(path).load(path, system)  # type: ignore[no-any-return]
 
-        return load(path, system)
+
+def format_of(path: str | Path) -> Any:
+    """The plugin of `contactsim.formats` that writes files with this suffix, else that of DEFAULT_FORMAT."""
+    suffix = Path(path).suffix.removeprefix(".")
+    return registry.load("formats", suffix if suffix in registry.names("formats") else DEFAULT_FORMAT)

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..common import registry
 from ..common.arrays import Array
 from ..contact_dynamics import is_contact_system
+from ..common.version import __version__
 from ..derivatives.linearize import EventLinearization, Linearization
 from ..errors import ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, load_model
