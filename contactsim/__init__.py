@@ -58,8 +58,8 @@ _HOMES = {
     "ContactProblem": "contact.problem",
     "ContactSolution": "contact.problem",
     "solve_contacts": "contact.solve_contacts",
-    "Linearization": "derivatives.linearize",
-    "linearize": "derivatives.linearize",
+    "Linearization": "analysis.linearization",
+    "linearize": "analysis.linearization",
     "PeriodicOrbit": "analysis.periodic_orbit",
     "find_periodic_orbit": "analysis.orbits",
     "lyapunov_exponents": "analysis.lyapunov",
@@ -90,6 +90,7 @@ _MODULES = {"terrain": "multibody.terrain"}
 __all__ = sorted([*_HOMES, *_MODULES])
 
 if TYPE_CHECKING:
+    from .analysis.linearization import Linearization, linearize
     from .analysis.lyapunov import lyapunov_exponents
     from .analysis.orbits import find_periodic_orbit
     from .analysis.periodic_orbit import PeriodicOrbit
@@ -101,7 +102,6 @@ if TYPE_CHECKING:
     from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
     from .derivatives.contract import EventDerivative
-    from .derivatives.linearize import Linearization, linearize
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (
         CallbackError,

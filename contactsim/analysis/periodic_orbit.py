@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..derivatives.linearize import Linearization
 from ..hybrid.system import HybridSystem
 from ..hybrid.trajectory import Trajectory
+from .linearization import Linearization
 
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 

@@ -17,7 +17,7 @@ from .matrices import Weight, symmetric, weight
 from .walk import Leg, along, legs, stacked
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import EventLinearization, Linearization
+    from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 Weighting = Array | Callable[[float], Array]
 
@@ -81,7 +81,7 @@ class Riccati:
 
 
 def riccati(
-    lin: Linearization,
+    lin: RunDerivative,
     Q: Weighting,
     R: Any,
     Q_final: Any,
@@ -129,7 +129,7 @@ def riccati(
     )
 
 
-def _along_arc(lin: Linearization, leg: Leg, P: Array, inverse: Array, Q: Weighting) -> Policy:
+def _along_arc(lin: RunDerivative, leg: Leg, P: Array, inverse: Array, Q: Weighting) -> Policy:
     """Backwards along an arc that ends with `P`."""
     arc = leg.variation
     assert arc is not None

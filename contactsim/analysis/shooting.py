@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..derivatives.linearize import Linearization, linearize
 from ..errors import ContactSimError, ConvergenceError, InputError
 from ..hybrid.differences import map_derivative, tangent_derivative
 from ..hybrid.flow import Flow
@@ -18,6 +17,7 @@ from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import TINY, Tolerances
 from ..hybrid.trajectory import Trajectory
+from .linearization import Linearization, linearize
 from .periodic_orbit import PeriodicOrbit
 
 RANK = 1e-7  # singular values of Newton's matrix below this, relative to its largest, belong to neutral directions

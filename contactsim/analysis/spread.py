@@ -14,7 +14,7 @@ from ..errors import InputError
 from .matrices import symmetric
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import EventLinearization, Linearization
+    from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 SAMPLES = 120  # times of a spread, where none are given
 THIN = 1e-9  # of the largest singular value, below which directions do not count
@@ -53,7 +53,7 @@ class Spread:
 
 
 def spread(
-    lin: Linearization,
+    lin: RunDerivative,
     frame: str,
     starts: Any = None,
     *,
@@ -121,7 +121,7 @@ def spread(
 
 
 def carried(
-    lin: Linearization, starts: Array, times: Array, corrected: bool = True, single: bool = False
+    lin: RunDerivative, starts: Array, times: Array, corrected: bool = True, single: bool = False
 ) -> Iterator[tuple[float, Array, Any, Array]]:
     """(t, plain state, system, variations (m, n)) at `times`, at the ends of arcs, and on both sides of events.
 
@@ -179,21 +179,21 @@ def ball(directions: Any, count: int = 162) -> Array:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z]) @ rows
 
 
-def _starts(lin: Linearization, starts: Any) -> Array:
+def _starts(lin: RunDerivative, starts: Any) -> Array:
     given = np.asarray(starts, dtype=float)
     if given.ndim != 2 or given.shape[1] != lin.dim or not len(given) or not np.isfinite(given).all():
         raise InputError(f"the starts have shape {given.shape}; give finite tangent vectors (m, {lin.dim})")
     return given
 
 
-def _rows(lin: Linearization, shown: Any) -> Array:
+def _rows(lin: RunDerivative, shown: Any) -> Array:
     rows = np.asarray(shown, dtype=float)
     if rows.shape != (3, lin.dim) or not np.isfinite(rows).all():
         raise InputError(f"'shown' has shape {rows.shape}; give three rows of finite numbers (3, {lin.dim})")
     return rows
 
 
-def _times(lin: Linearization, times: Sequence[float] | None) -> Array:
+def _times(lin: RunDerivative, times: Sequence[float] | None) -> Array:
     if times is None:
         return np.linspace(lin.t0, lin.t1, SAMPLES)
     return np.unique(np.asarray(times, dtype=float))

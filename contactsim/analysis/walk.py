@@ -16,7 +16,7 @@ from ..hybrid.integrators import method
 from ..hybrid.trajectory import Arc
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import EventLinearization, Linearization
+    from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Leg:
         return flow.input_matrix(t, x)
 
 
-def legs(lin: Linearization) -> Iterator[Leg]:
+def legs(lin: RunDerivative) -> Iterator[Leg]:
     """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory.
 
     Raises:
@@ -72,7 +72,7 @@ def legs(lin: Linearization) -> Iterator[Leg]:
 
 
 def along(
-    lin: Linearization, rate: Callable[[float, Array], Array], start: Array, t0: float, t1: float
+    lin: RunDerivative, rate: Callable[[float, Array], Array], start: Array, t0: float, t1: float
 ) -> Callable[[float], Array]:
     """t -> symmetric matrix between `t0` and `t1`, in either order, that starts as `start` (n, n) with the rate `rate`.
 

@@ -19,12 +19,13 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
+from ..analysis.linearization import Linearization
+from ..analysis.linearization import linearize as derivative_of
 from ..common.arrays import Array
 from ..common.progress import bar
 from ..common.terminal import terminal
 from ..contact.modes import Mode
-from ..derivatives.linearize import EventLinearization, Linearization
-from ..derivatives.linearize import linearize as derivative_of
+from ..derivatives.run_derivative import EventLinearization
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError, SimulationError
 from ..hybrid.charts import Model
 from ..hybrid.outcomes import Status

@@ -26,7 +26,7 @@ from ..common import registry
 from ..common.arrays import Array
 from ..contact_dynamics import is_contact_system
 from ..common.version import __version__
-from ..derivatives.linearize import EventLinearization, Linearization
+from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, load_model
 from ..hybrid.outcomes import Status
@@ -102,7 +102,7 @@ def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
 
 
 def save_linearization(
-    lin: Linearization, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
+    lin: RunDerivative, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
 ) -> Path:
     """Add the derivative of a run to the file of the run, as its group ``linearization``; an older one is replaced.
 
@@ -374,7 +374,7 @@ def _events(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _linearization(
-    lin: Linearization, known: Mapping[EventLinearization, EventSummary] | None = None
+    lin: RunDerivative, known: Mapping[EventLinearization, EventSummary] | None = None
 ) -> dict[str, Any]:
     events = list(dict.fromkeys(lin.events))
     summaries = [known[event] if known else summary(event) for event in events]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
-from ..derivatives.linearize import linearize
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Phase, SystemMode
 from ..contact_dynamics.contact_system import ContactSystem
-from ..derivatives.linearize import linearize
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate

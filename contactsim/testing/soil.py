@@ -8,9 +8,9 @@ from operator import attrgetter
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
-from ..derivatives.linearize import linearize
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate

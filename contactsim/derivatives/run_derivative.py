@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +24,6 @@ from .contract import EventDerivative, Word
 from .crossing_orders import EventData
 from .event_linearization import LATER, Node, Parameters
 from .variational import ArcVariation
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..analysis.covariance import Covariance, Noise
-    from ..analysis.riccati import Riccati, Weighting
-    from ..analysis.spread import Spread
 
 MOST_CONES = 5040  # words whose cones are listed
 SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
@@ -184,7 +177,7 @@ class Stretch:
     t1: float
 
 
-class Linearization:
+class RunDerivative:
     """Derivative of a run with respect to where it started, and to parameters.
 
     Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory. Those at the start of
@@ -400,56 +393,8 @@ class Linearization:
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)
-        other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
+        other = RunDerivative(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
         return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
-
-    # --- analyses ---------------------------------------------------------------------------------------------
-
-    def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
-        """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
-        from ..analysis.covariance import covariance
-
-        return covariance(self, P0, noise)
-
-    def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
-        """Where a point of a robot is along perturbed runs; see `analysis.spread.spread`."""
-        from ..analysis.spread import spread
-
-        return spread(self, frame, starts, **options)
-
-    def plot(self) -> Figure:
-        """Draw the norms of D x(t) / D x(0), of the saltation matrices, and the multipliers; see `viewing.plots`."""
-        from ..viewing.plots import plot_linearization
-
-        return plot_linearization(self)
-
-    def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
-        """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
-        from ..analysis.riccati import riccati
-
-        return riccati(self, Q, R, Q_final)
-
-
-def linearize(
-    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = "DOP853"
-) -> Linearization:
-    """First-order behaviour of everything around a run, through its events.
-
-    Args:
-        trajectory: the run, as `simulate` returns it or as it was loaded from a file.
-        tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
-        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
-            "LSODA". Matrices and directions are by collocation (`contactsim.hybrid.integrators.collocation`).
-
-    Returns:
-        The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
-
-    Raises:
-        InputError: `trajectory` is not one, or there is no such integrator.
-    """
-    if tolerances is not None and not isinstance(tolerances, Tolerances):
-        raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
-    return Linearization(trajectory, (), tolerances, integrator)
 
 
 def _event_data(
