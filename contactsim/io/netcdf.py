@@ -26,6 +26,7 @@ from ..common import registry
 from ..common.arrays import Array
 from ..contact_dynamics import is_contact_system
 from ..common.version import __version__
+from ..contact_dynamics import is_contact_system
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, load_model

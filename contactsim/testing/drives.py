@@ -13,11 +13,11 @@ import numpy as np
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
+from ..contact_dynamics.placement import default_start
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
-from ..io.scene import default_start
 from ..multibody.catalogue import load_robot
 from ..multibody.controllers import Controller, as_controller
 from ..multibody.robot import Robot

@@ -413,7 +413,7 @@ class Session:
 
     def _set_law(self, name: str) -> None:
         """Another law from the present state on; a robot that has sunk into soft ground is lifted onto a rigid one."""
-        from ..io.scene import clearance, lifted
+        from ..contact_dynamics.placement import clearance, lifted
 
         system: Any = self.system.with_law(name)
         before, old = self.law, self._simulation
@@ -469,7 +469,7 @@ def begin(what: Any, state: Any = None) -> Simulation:
     if state is None:
         state = system.initial_state()
     if state is None and hasattr(getattr(system, "robot", None), "nominal"):
-        from ..io.scene import default_start
+        from ..contact_dynamics.placement import default_start
 
         state = default_start(system)
     if state is None:
