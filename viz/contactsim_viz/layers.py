@@ -29,8 +29,8 @@ from .commands import (
 )
 from .ground import ground_ways, touch_points
 from .motion import MODES, Motion
-from .planes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .reads import Array, RobotLike, marks
+from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .stage import Frame, round_number
 
 IMPULSE_COLOUR, STICK_CONE, SLIP_CONE, TRACE_COLOUR = "#7a3ff2", "#12b76a", "#f79009", "#f79009"

@@ -39,9 +39,9 @@ from .layers import (
     trace_paint,
 )
 from .motion import MODES
-from .planes import mesh
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
+from .shapes import mesh
 from .sketch import quaternions
 from .stage import Frame, round_number
 

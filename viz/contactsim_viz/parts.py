@@ -11,8 +11,8 @@ import numpy as np
 
 from contactsim.errors import InputError
 
-from .planes import Y_TO_Z, Json, box, coil, cylinder, mesh, sphere, tube
 from .reads import Array
+from .shapes import Y_TO_Z, Json, box, coil, cylinder, mesh, sphere, tube
 
 _SHORTEST = 1e-9  # metres; a rod between two points that meet is as long
 _HEAD, _BROAD = 8.0, 2.8  # of the radius of an arrow: length and radius of its head

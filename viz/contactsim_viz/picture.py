@@ -17,11 +17,11 @@ from .ground import ground_way
 from .motion import MODES, Motion
 from .overlays import Glance, Overlay, overlays
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
-from .planes import paint
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .scene import Scene, hills, joint_path, measure
 from .scene import build as build_robot
+from .shapes import paint
 from .sketch import Sketch, drawn, quaternions, read_drawing, setting
 from .sketch import measure as measure_sketch
 from .stage import Frame, ground_plane, plane_of, round_number

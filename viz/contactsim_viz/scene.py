@@ -34,8 +34,8 @@ from .commands import (
 from .ground import ground_ways
 from .layers import Draw, turning
 from .motion import MODES, Motion
-from .planes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
 from .reads import Array, ContactLike, RobotLike, marks
+from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}

@@ -15,8 +15,8 @@ import numpy as np
 from .commands import glowing, node_name, place, placed, put, rgba, switch, track
 from .layers import Draw, Layer, shadowless
 from .motion import Motion
-from .planes import Json, colour_code, mesh, paint, sphere, triangles
 from .reads import Array
+from .shapes import Json, colour_code, mesh, paint, sphere, triangles
 from .sketch import quaternions
 from .stage import Frame
 
