@@ -91,15 +91,7 @@ def spread(
         NonDifferentiableError: neighbouring runs end in states apart from each other, or a covariance meets an event
             with several linear pieces.
     """
-    system = lin.trajectory.system
-    robot: Any = getattr(system, "robot", None)
-    if not hasattr(robot, "point_position"):
-        raise InputError(f"the points of a {type(robot or system).__name__} have no places; spread that of a Robot")
-    if (starts is None) == (covariance is None):
-        raise InputError("a spread needs either starts or a covariance; give one of them")
-    given = _starts(lin, starts) if covariance is None else root(symmetric("covariance", covariance, lin.dim))
-    label = name or f"{frame} {'with' if corrected else 'without'} saltation"
-    single = covariance is not None
+    robot, given, single = _robot_of(lin), _starts(lin, starts, covariance), covariance is not None
     rows = None if shown is None else _rows(lin, shown)
     moments, places, offsets = [], [], []
     for t, x, owner, dx in carried(lin, given, _times(lin, times), corrected, single):
@@ -108,7 +100,7 @@ def spread(
         places.append(robot.point_position(frame, q, point))
         offsets.append(dx[:, : owner.nv] @ jacobian(owner, frame, q, point).T if rows is None else dx @ rows.T)
     return Spread(
-        name=label,
+        name=name or f"{frame} {'with' if corrected else 'without'} saltation",
         t=np.array(moments),
         centre=np.array(places),
         offsets=np.array(offsets),
@@ -118,6 +110,14 @@ def spread(
         scale=scale,
         shift=np.array(shift, dtype=float),
     )
+
+
+def _robot_of(lin: RunDerivative) -> Any:
+    system = lin.trajectory.system
+    robot = getattr(system, "robot", None)
+    if not hasattr(robot, "point_position"):
+        raise InputError(f"the points of a {type(robot or system).__name__} have no places; spread that of a Robot")
+    return robot
 
 
 def carried(
@@ -179,7 +179,11 @@ def ball(directions: Any, count: int = 162) -> Array:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z]) @ rows
 
 
-def _starts(lin: RunDerivative, starts: Any) -> Array:
+def _starts(lin: RunDerivative, starts: Any, covariance: Any) -> Array:
+    if (starts is None) == (covariance is None):
+        raise InputError("a spread needs either starts or a covariance; give one of them")
+    if covariance is not None:
+        return root(symmetric("covariance", covariance, lin.dim))
     given = np.asarray(starts, dtype=float)
     if given.ndim != 2 or given.shape[1] != lin.dim or not len(given) or not np.isfinite(given).all():
         raise InputError(f"the starts have shape {given.shape}; give finite tangent vectors (m, {lin.dim})")

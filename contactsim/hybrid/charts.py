@@ -18,7 +18,7 @@ from ..errors import CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean
-from .system import NOTHING, HybridSystem, Transition
+from .system import NOTHING, Dynamics, HybridSystem, Transition, completed
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def model_class(name: str) -> type[Model]:
 
 
 def check_jacobians(
-    model: HybridSystem, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
+    system: Dynamics, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
 ) -> dict[str, float]:
     """Compare the derivatives that a system gives at (t, x) with central differences.
 
@@ -353,7 +353,7 @@ def check_jacobians(
     difference counts relative to the largest element of its matrix or, where that is smaller, to one.
 
     Args:
-        model: any hybrid system.
+        system: any hybrid system.
         t: time [s].
         x: plain state (size,); for the resets best near a boundary.
         mode: its chart; None: that in which a run from there starts.
@@ -365,6 +365,7 @@ def check_jacobians(
     Raises:
         CheckError: a derivative differs by more than `limit`.
     """
+    model = completed(system)
     if mode is None:
         begun = model.start(t, np.array(x, dtype=float))
         x, mode = begun.x, begun.mode

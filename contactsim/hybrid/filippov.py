@@ -14,7 +14,7 @@ from ..errors import SimulationError
 from .differences import derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean, Manifold
-from .system import HybridSystem, Transition, one_by_one
+from .system import Dynamics, HybridSystem, Transition, completed, one_by_one
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -60,7 +60,8 @@ class Filippov(HybridSystem):
         system: any hybrid system; what this class does not say, the system does.
     """
 
-    def __init__(self, system: HybridSystem) -> None:
+    def __init__(self, system: Dynamics) -> None:
+        system = completed(system)
         self.system = system
         self.preferred_integrator, self.preferred_tolerances = system.preferred_integrator, system.preferred_tolerances
         self.tolerances, self.nv, self.pushes = system.tolerances, system.nv, system.pushes

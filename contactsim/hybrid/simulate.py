@@ -21,7 +21,7 @@ from .manifold import Euclidean, Manifold
 from .outcomes import Status
 from .segments import Segment
 from .stepper import Stepper
-from .system import CLOCK, HybridSystem
+from .system import CLOCK, Dynamics, HybridSystem, completed
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
 
@@ -64,7 +64,7 @@ class Simulation:
 
     def __init__(
         self,
-        system: HybridSystem,
+        system: Dynamics,
         state: Any,
         t0: float = 0.0,
         *,
@@ -80,6 +80,7 @@ class Simulation:
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
         if accumulation not in ("pass", "stop"):
             raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
+        system = completed(system)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
         integrator = integrator or system.preferred_integrator or DEFAULT_INTEGRATOR
         method(integrator, tolerances)
@@ -443,7 +444,7 @@ class Simulation:
 
 
 def simulate(
-    system: HybridSystem,
+    system: Dynamics,
     state: Any,
     span: tuple[float, float],
     *,
@@ -457,7 +458,7 @@ def simulate(
     """Run `system` from `state` over the time `span` (t0, t1) [s].
 
     Args:
-        system: any HybridSystem, e.g. a ContactSystem.
+        system: any HybridSystem, e.g. a ContactSystem; or what has at least its methods flow, transition and start.
         state: a State for a ContactSystem, else a plain array.
         span: first and last time [s]; both are met exactly.
         integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau9",

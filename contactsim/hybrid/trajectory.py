@@ -15,7 +15,7 @@ from ..common.arrays import Array
 from ..errors import CheckError, InputError
 from .outcomes import Status
 from .segments import Segment
-from .system import LIMIT, LOOP, HybridSystem, Transition
+from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ class Trajectory:
         return format_of(path).save(self, path)  # type: ignore[no-any-return]
 
     @staticmethod
-    def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+    def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
         """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
         return format_of(path).load(path, system)  # type: ignore[no-any-return]
 

@@ -31,7 +31,7 @@ from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, load_model
 from ..hybrid.outcomes import Status
-from ..hybrid.system import HybridSystem, Transition
+from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
 from . import dense_output as dense
@@ -81,7 +81,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
     return path
 
 
-def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
     """Read a run that `save` wrote.
 
     The system is the one given; else that of the scene in the file; else it is rebuilt from the file, with stand-ins
@@ -94,10 +94,9 @@ def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
     """
     path = Path(path)
     header, groups = _read(path)
-    if system is None:
-        system = _system_of(header, path)
+    made = _system_of(header, path) if system is None else completed(system)
     try:
-        return _assemble(header, groups, _variants(header, system))
+        return _assemble(header, groups, _variants(header, made))
     except (KeyError, IndexError, ValueError) as error:
         raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
 
