@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from .matrices import Weight, symmetric, weight
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 Noise = Array | Callable[[float], Array]
 
 
-@dataclass(frozen=True)
-class Covariance:
+@dataclass(frozen=True, repr=False)
+class Covariance(Brief):
     """Covariance of the state along a run, in the tangent space at the run's own state.
 
     Attributes:

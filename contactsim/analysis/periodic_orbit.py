@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..hybrid.system import HybridSystem
 from ..hybrid.trajectory import Trajectory
 from .linearization import Linearization
@@ -16,8 +17,8 @@ from .linearization import Linearization
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 
 
-@dataclass(frozen=True)
-class PeriodicOrbit:
+@dataclass(frozen=True, repr=False)
+class PeriodicOrbit(Brief):
     """An orbit that repeats itself: sigma(phi_T(x0)) = x0.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 Weighting = Array | Callable[[float], Array]
 
 
-@dataclass(frozen=True)
-class Policy:
+@dataclass(frozen=True, repr=False)
+class Policy(Brief):
     """Value and gain along one arc.
 
     Attributes:
@@ -38,8 +39,8 @@ class Policy:
     gain: Callable[[float], Array]
 
 
-@dataclass(frozen=True)
-class Riccati:
+@dataclass(frozen=True, repr=False)
+class Riccati(Brief):
     """Linear-quadratic regulator about a run: u = u_ref - K (x (-) x_ref) costs (1/2) dx^T P dx from there on.
 
     Attributes:

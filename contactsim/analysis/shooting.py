@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..errors import ContactSimError, ConvergenceError, InputError
 from ..hybrid.differences import map_derivative, tangent_derivative
 from ..hybrid.flow import Flow
@@ -36,8 +37,8 @@ Symmetry = Callable[[Any], Any]
 Section = Callable[[Any], Any] | tuple[Any, float]
 
 
-@dataclass(frozen=True)
-class Shot:
+@dataclass(frozen=True, repr=False)
+class Shot(Brief):
     """A run over one period, with some more of it to see the events close to its end."""
 
     trajectory: Trajectory
@@ -59,8 +60,8 @@ class Shot:
         return float(np.abs(self.residual).max(initial=0.0))
 
 
-@dataclass(frozen=True)
-class _Derivative:
+@dataclass(frozen=True, repr=False)
+class _Derivative(Brief):
     """What a Newton step needs of a shot."""
 
     monodromy: Array  # D sigma D phi (n, n)
@@ -71,8 +72,8 @@ class _Derivative:
     field: Array  # at the start (n,)
 
 
-@dataclass(frozen=True)
-class _Newton:
+@dataclass(frozen=True, repr=False)
+class _Newton(Brief):
     """Equations J (y, dT) = target of a Newton step with dx = directions y, and J = U diag(values) V."""
 
     directions: Array

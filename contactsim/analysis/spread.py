@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from .matrices import symmetric
@@ -20,8 +21,8 @@ SAMPLES = 120  # times of a spread, where none are given
 THIN = 1e-9  # of the largest singular value, below which directions do not count
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Brief):
     """Displacements of a point of a robot, carried along a run to first order.
 
     Attributes:

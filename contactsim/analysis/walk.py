@@ -10,6 +10,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, SimulationError
 from ..hybrid.integrators import method
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 
-@dataclass(frozen=True)
-class Leg:
+@dataclass(frozen=True, repr=False)
+class Leg(Brief):
     """An arc of the trajectory with its samples, its variational equation, and the event behind it.
 
     Attributes:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from .event_linearization import Node, Passage
 
 TWIN = 1e-10  # nodes in one mode whose states differ by less than this, relative to the state, are one node
@@ -131,8 +132,8 @@ class Ways:
             yield from self._spell((*word, group), Path(passage.node, passage.matrix @ matrix, narrower))
 
 
-@dataclass(frozen=True)
-class EventData:
+@dataclass(frozen=True, repr=False)
+class EventData(Brief):
     """An event as derivatives need it: where it started, and which groups of guards it may be met by.
 
     Attributes:

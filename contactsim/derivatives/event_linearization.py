@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
 from ..hybrid.event_location import Watch
@@ -65,8 +66,8 @@ def _by_parameter(system: HybridSystem, name: str, function: Callable[[HybridSys
     return np.asarray(derivative(at, step))
 
 
-@dataclass(frozen=True)
-class Passage:
+@dataclass(frozen=True, repr=False)
+class Passage(Brief):
     """The way from one node through a group of guards to the next.
 
     Attributes:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
@@ -51,6 +52,9 @@ class EventLinearization:
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts that changed or fired."""
         return tuple(dict.fromkeys(name for event in self.events for name in event.contacts))
+
+    def __repr__(self) -> str:
+        return f"EventLinearization({self.time:.9g} s, {several(self.contacts or ('no contacts',))})"
 
     @cached_property
     def _pieces(self) -> Mapping[Word, Array]:
@@ -168,8 +172,8 @@ class EventLinearization:
 Piece = ArcVariation | EventLinearization
 
 
-@dataclass(frozen=True)
-class Stretch:
+@dataclass(frozen=True, repr=False)
+class Stretch(Brief):
     """A piece of a run between two times: an arc, or an event (for which both are its time)."""
 
     piece: Piece
@@ -211,6 +215,11 @@ class RunDerivative:
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
+
+    def __repr__(self) -> str:
+        system, where = type(self.trajectory.system).__name__, span(self.t0, self.t1)
+        dims, events = counted(self.dim, "direction"), counted(len(self.events), "event")
+        return f"{type(self).__name__}({system}, {where}, {dims}, {events})"
 
     # --- the pieces of a run ----------------------------------------------------------------------------------
 

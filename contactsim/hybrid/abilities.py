@@ -12,14 +12,15 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..errors import InputError
 from .manifold import Manifold
 from .tolerances import Tolerances
 from .transition import NOTHING, Transition
 
 
-@dataclass(frozen=True)
-class Push:
+@dataclass(frozen=True, repr=False)
+class Push(Brief):
     """A force on a frame that lasts until a time; a Simulation takes it away then.
 
     Attributes:

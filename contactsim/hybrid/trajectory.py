@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.representation import brief, counted, several, span
 from ..errors import CheckError, InputError
 from .outcomes import Status
 from .segments import Segment
@@ -101,6 +103,11 @@ class Event:
         """Names of the contacts that come to rest here after infinitely many bounces (Zeno)."""
         return self.transition.accumulated
 
+    def __repr__(self) -> str:
+        changes = [f"{name}: {_word(before)} -> {_word(after)}" for name, (before, after) in self.transitions.items()]
+        words = changes or [f"{name} fired" for name in sorted(map(str, self.fired))]
+        return f"Event({self.time:.9g} s, {several(words or ['nothing that is seen'])})"
+
     @property
     def visible(self) -> bool:
         """Whether anything changed that a user can see (not a change of the engine's own bookkeeping)."""
@@ -128,6 +135,12 @@ class Arc:
     def t1(self) -> float:
         """End of the arc [s]."""
         return self.segments[-1].t1
+
+    def __repr__(self) -> str:
+        where, steps = span(self.t0, self.t1), counted(len(self.segments), "step")
+        named = self.system.named_modes(self.mode)
+        words = [f"{name}: {_word(mode)}" for name, mode in named.items()] if isinstance(named, Mapping) else None
+        return f"Arc({where}, {steps}, {several(words) if words else f'in {_word(named)}'})"
 
     def __call__(self, t: float) -> Array:
         """Plain state at `t`, by the interpolant of the step that contains it."""
@@ -201,6 +214,11 @@ class Trajectory:
         samples = [sample for arc in self.arcs for sample in arc.sample(self.record_period, self.arcs[0].t0)]
         object.__setattr__(self, "_t", np.array([t for t, _ in samples]))
         object.__setattr__(self, "_x", [x for _, x in samples])
+
+    def __repr__(self) -> str:
+        where = span(self.arcs[0].t0, self.arcs[-1].t1)
+        events, work = counted(len(self.events), "event"), counted(self.evaluations, "evaluation")
+        return f"Trajectory({type(self.system).__name__}, {where}, {events}, {self.status.name}, {work})"
 
     @property
     def t(self) -> Array:
@@ -334,6 +352,11 @@ class Trajectory:
     def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
         """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
         return format_of(path).load(path, system)  # type: ignore[no-any-return]
+
+
+def _word(value: Any) -> str:
+    """A mode or chart in a word."""
+    return value.value if isinstance(value, Enum) and isinstance(value.value, str) else brief(value)
 
 
 def format_of(path: str | Path) -> Any:

@@ -8,14 +8,15 @@ from types import MappingProxyType
 from typing import Any
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
 LIMIT, LOOP = "limit:", "loop:"  # begin the names of joint limits and loops in transitions; they are no contacts
 
 
-@dataclass(frozen=True)
-class Transition:
+@dataclass(frozen=True, repr=False)
+class Transition(Brief):
     """What an event does to a state: the state and mode after it, and a record of what happened.
 
     Attributes:

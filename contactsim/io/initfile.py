@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..common.arrays import Array
 from ..common.registry import names
+from ..common.representation import Brief
 from ..common.schemas import PLAIN
 from ..errors import InputError, SimulationError
 from ..hybrid.charts import Model, model_class
@@ -101,8 +102,8 @@ class Symbol:
     place: str
 
 
-@dataclass(frozen=True)
-class InitFile:
+@dataclass(frozen=True, repr=False)
+class InitFile(Brief):
     """What an initialization file says: settings, and a model with its state at the start.
 
     Attributes:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
-from ..contact_dynamics import is_contact_system
+from ..common.representation import Brief
 from ..common.version import __version__
 from ..contact_dynamics import is_contact_system
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
@@ -400,8 +400,8 @@ def _linearization(
     }
 
 
-@dataclass(frozen=True)
-class EventSummary:
+@dataclass(frozen=True, repr=False)
+class EventSummary(Brief):
     """What is there of the derivative of an event.
 
     Attributes:

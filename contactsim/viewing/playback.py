@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
@@ -48,8 +49,8 @@ class Entry:
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Moment:
+@dataclass(frozen=True, repr=False)
+class Moment(Brief):
     """What there is to see.
 
     Attributes:
