@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "contactsim_robots": set(),
 }
 DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
-DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg", "pydantic_core": "pydantic"}
+DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg", "pydantic_core": "pydantic", "tomli_w": "tomli-w"}
 OPTIONAL = PROJECT["project"]["optional-dependencies"]
 
 
