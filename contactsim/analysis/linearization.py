@@ -29,7 +29,7 @@ class Linearization(RunDerivative):
         return covariance(self, P0, noise)
 
     def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
-        """Where a point of a robot is along perturbed runs; see `analysis.spread.spread`."""
+        """Places of a point of a robot along perturbed runs; see `analysis.spread.spread`."""
         return spread(self, frame, starts, **options)
 
     def plot(self) -> Figure:

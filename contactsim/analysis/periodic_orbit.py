@@ -80,7 +80,7 @@ class PeriodicOrbit(Brief):
 
     @property
     def stable(self) -> bool:
-        """Whether the orbit attracts all neighbours: every multiplier of the return map is smaller than one.
+        """True where the orbit attracts all neighbours: every multiplier of the return map is smaller than one.
 
         Neutral directions (a translation that `symmetry` does not take away, an energy that is kept) make this False.
         """

@@ -51,7 +51,7 @@ class Shot(Brief):
 
     @property
     def size(self) -> float:
-        """What Newton's method makes small."""
+        """Size of the residual, which Newton's method makes small."""
         return float(np.linalg.norm(self.residual))
 
     @property
@@ -62,7 +62,7 @@ class Shot(Brief):
 
 @dataclass(frozen=True, repr=False)
 class _Derivative(Brief):
-    """What a Newton step needs of a shot."""
+    """Derivatives of a shot, for a Newton step."""
 
     monodromy: Array  # D sigma D phi (n, n)
     start: Array  # derivative of the difference to x0 by x0 (n, n)
@@ -204,14 +204,14 @@ class Shooting:
             return shot
 
     def ends_at_event(self, shot: Shot, may_move: bool) -> bool:
-        """Whether an event that changes variations lies at the end of the period; close to it, where x0 may move."""
+        """True where an event that changes variations lies at the end of the period; close to it, where x0 may move."""
         moves = may_move and not self.fixes_phase(shot)
         end, reach = shot.t0 + shot.period, (CLOSE if moves else TOUCHING) * shot.period
         near = [event for event in self._linearize(shot.trajectory).all_events if abs(event.time - end) <= reach]
         return any(not event.is_identity for event in near)
 
     def fixes_phase(self, shot: Shot) -> bool:
-        """Whether the section is crossed by the orbit."""
+        """True where the orbit crosses the section."""
         if self._section is None:
             return False
         field = self._field(shot.mode, shot.t0, shot.x)
@@ -325,7 +325,7 @@ class Shooting:
         return map_derivative(lambda point: flow.project(shot.t0, point), space, shot.x, space)
 
     def _values(self, x: Array) -> Array:
-        """What the section says about a plain state."""
+        """Values of the section at a plain state."""
         if self._section is None:
             return np.empty(0)
         if callable(self._section):
@@ -370,7 +370,7 @@ def crosses(rows: Array, field: Array) -> Array | None:
 
 
 def _section_values(given: Any) -> Array:
-    """What a section function returned, as an array of numbers."""
+    """Answer of a section function as an array of numbers."""
     try:
         return np.atleast_1d(np.asarray(given, dtype=float))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Where a point of a robot is along runs that start a little differently: clouds and ellipsoids to look at."""
+"""Places of a robot's point along runs that start a little differently: clouds and ellipsoids to look at."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def spread(
     shift: Any = (0.0, 0.0, 0.0),
     name: str = "",
 ) -> Spread:
-    """Where a point of a robot is along perturbed runs, to first order: p + J(q) dq(t).
+    """Places of a point of a robot along perturbed runs, to first order: p + J(q) dq(t).
 
     Along arcs dx' = A dx. At an event dx+ = S dx- with the saltation matrix, or the piece of the B-derivative that dx-
     selects where several things happen at once; with ``corrected=False`` dx+ = D_x R dx-, by the reset alone, which is

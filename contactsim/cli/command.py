@@ -187,7 +187,7 @@ def new_plugin(
 
 
 def is_model(target: str) -> bool:
-    """Whether a model is named, or a file with the symbols of one."""
+    """True for the name of a model, and for a file with the symbols of one."""
     suffix = Path(target).suffix.lower()
     if suffix not in ("", ".rc", ".toml"):
         return False

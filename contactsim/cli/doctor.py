@@ -1,4 +1,4 @@
-"""What `contactsim doctor` looks at, each with a remedy."""
+"""Findings of `contactsim doctor`, each with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `contactsim run` does: simulate a scene, keep the run, and tell about it."""
+"""Work of `contactsim run`: simulate a scene, keep the run, and tell about it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _kept(
     title: str,
     begun: Callable[[], bool] = lambda: True,
 ) -> Trajectory:
-    """What `go` returns; where it is interrupted or fails after it has begun, what the simulation has computed."""
+    """The run that `go` returns; interrupted or failed after its begin, as far as it was computed."""
     began = clock.perf_counter()
     try:
         trajectory = go()

@@ -1,4 +1,4 @@
-"""What `contactsim robots` and `contactsim plugins` print; quick, since no robot is built."""
+"""Tables of `contactsim robots` and `contactsim plugins`; quick, since no robot is built."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def keeps_methods(found: Any, kind: type, methods: tuple[str, ...]) -> Iterator[
 
 
 def takes(function: Any, count: int) -> bool:
-    """Whether a function can be called with `count` positional arguments; yes where that cannot be told."""
+    """True for a function that can be called with `count` positional arguments, and where that cannot be told."""
     try:
         inspect.signature(function).bind(*(None for _ in range(count)))
     except TypeError:

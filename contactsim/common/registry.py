@@ -88,7 +88,7 @@ def _entry(group: str, name: str) -> EntryPoint:
 
 
 def _imported(entry: EntryPoint) -> Any:
-    """What an entry point names."""
+    """The object that an entry point names."""
     try:
         return entry.load()
     except (Exception, SystemExit) as error:

@@ -1,4 +1,4 @@
-"""Where the command prints."""
+"""The console of the command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def terminal(error: bool = False) -> Console:
-    """Where to print: as wide as the terminal, and 120 columns wide into a file or a pipe."""
+    """The console, as wide as the terminal, and 120 columns wide into a file or a pipe."""
     from rich.console import Console
 
     console = Console(stderr=error, highlight=False)

@@ -1,4 +1,4 @@
-"""What a plugin for derivatives of events must supply."""
+"""Contract of plugins for derivatives of events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EventDerivative(ABC):
 
     @abstractmethod
     def accepts(self, event: EventData) -> bool:
-        """Whether this plugin can differentiate the event; the first that does is taken."""
+        """True for events that this plugin can differentiate; the first plugin that says so is taken."""
 
     @abstractmethod
     def apply(self, event: EventData, dx: Array) -> Array:

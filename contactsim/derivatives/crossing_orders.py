@@ -153,11 +153,11 @@ class EventData(Brief):
 
     @cached_property
     def ways(self) -> Ways:
-        """What neighbouring runs meet here."""
+        """States that neighbouring runs pass here, and the ways between them."""
         return Ways(self.root, self.groups)
 
     def is_outcome(self, end: Node) -> bool:
-        """Whether a node is where the run itself ends: the same state, to go on with the same field."""
+        """True for the node in which the run itself ends: the same state, to go on with the same field."""
         after = self.after
         if after is None or end is after:
             return True
@@ -180,7 +180,7 @@ def distance(a: Array, b: Array) -> float:
 
 
 def _has_interior(cone: Array) -> bool:
-    """Whether A dx < 0 has a solution, rows of zeros left aside."""
+    """True where A dx < 0 has a solution, rows of zeros left aside."""
     rows = cone[np.abs(cone).max(axis=1, initial=0.0) > 0.0]
     if not len(rows):
         return True

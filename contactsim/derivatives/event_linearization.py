@@ -1,4 +1,4 @@
-"""What neighbouring runs meet at an event: the guards that are at zero there, and what lies behind each of them.
+"""Neighbouring runs at an event: the guards that they meet at zero there, and the states behind each of them.
 
 A run and its neighbours are compared at equal times, so a variation carries what a neighbour gains by meeting a guard
 earlier or later: F+ - D_x R F- for each second (Kong and others, eq. 9). Variations may be followed by those of
@@ -257,7 +257,7 @@ class Node:
         return Passage(node, matrix, jump, self.gradient(name))
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
-        """Whether the guards lie below zero already: they fire where the state is, not where a neighbour meets them."""
+        """True for guards below zero already: they fire where the state is, not where a neighbour meets them."""
         return fired <= self.watch.fired_at_start()
 
     def _demand_transversal(self, name: Hashable) -> None:

@@ -31,7 +31,7 @@ SAME = 1e-8  # matrices closer than this, relative to their size, are one: force
 
 
 class EventLinearization:
-    """What an event does to variations of the state.
+    """Derivative of one event: variations of the state behind it by those before it.
 
     Args:
         data: the event, as derivatives need it.
@@ -87,7 +87,7 @@ class EventLinearization:
 
     @cached_property
     def differentiable(self) -> bool:
-        """Whether one matrix describes the event."""
+        """True where one matrix describes the event."""
         try:
             matrices = list(self._pieces.values())
         except NonDifferentiableError:
@@ -129,7 +129,7 @@ class EventLinearization:
 
     @property
     def is_identity(self) -> bool:
-        """Whether the event leaves every variation as it is."""
+        """True where the event leaves every variation as it is."""
         if not self.differentiable or self.saltation.shape[0] != self.saltation.shape[1]:
             return False
         return bool(np.abs(self.saltation - np.eye(len(self.saltation))).max() <= SAME)
@@ -334,7 +334,7 @@ class RunDerivative:
 
     @cached_property
     def _start(self) -> Array:
-        """What variations of the user's state and of the parameters do to the state a run starts with."""
+        """Derivative of the state a run starts with by the user's state and the parameters."""
         arc, names = self.trajectory.arcs[0], self._parameters.names
         system, x = arc.system, arc(arc.t0)
         matrix = np.eye(self.dim + len(names))

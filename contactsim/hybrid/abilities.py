@@ -64,7 +64,7 @@ class States:
         return x
 
     def initial_state(self) -> Any:
-        """Where it starts if its user does not say; None: it has no start of its own."""
+        """Start that is taken where the user names none; None: it has no start of its own."""
         return None
 
 
@@ -96,7 +96,7 @@ class Neighbours:
     tolerances: Tolerances | None = None
 
     def crossing(self: _Passes, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What a neighbouring run meets that reaches the guards in `fired` first of several which are at zero here.
+        """Transition of a neighbouring run that meets the guards in `fired` first of several which are at zero here.
 
         Differs from `transition` only where that looks at what else is at zero, fired or not.
         """
@@ -124,7 +124,7 @@ class Words:
         return str(name)
 
     def why_so_many(self, events: Sequence[Any]) -> str | None:
-        """What makes for so many events, from the last `Event`s of a run that has too many; None: nothing is known."""
+        """Cause of so many events, from the last `Event`s of a run that has too many; None: nothing is known."""
         return None
 
 

@@ -76,11 +76,11 @@ class Filippov(HybridSystem):
         return SlidingFlow(self, mode) if isinstance(mode, Sliding) else self.system.flow(mode)
 
     def start(self, t: float, x: Array) -> Transition:
-        """Where the system starts."""
+        """Start of the system."""
         return self.system.start(t, x)
 
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What the system says, or the begin or end of sliding."""
+        """Transition of the system, or the begin or end of sliding."""
         if not isinstance(mode, Sliding):
             return self._into_sliding(t, x, mode, fired, self.system.transition(t, x, mode, fired))
         leaves = [name for name in fired if isinstance(name, tuple) and name[0] == "into"]
@@ -173,7 +173,7 @@ class Filippov(HybridSystem):
         return self.system.energy(x, mode.first if isinstance(mode, Sliding) else mode)
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """What the system says of a run."""
+        """Residuals of a run by the laws of the system."""
         return self.system.audit(trajectory)
 
     def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> Filippov:
@@ -266,7 +266,7 @@ class SlidingFlow(Flow):
         return x
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
-        """What the first mode finds wrong."""
+        """Findings of the first mode."""
         return self._first.validate(t, x)
 
     def _manifold(self, x: Array) -> Manifold:

@@ -338,7 +338,7 @@ class Simulation:
         return self._last_events() if dense else None
 
     def _last_events(self) -> str:
-        """Where a run is, how fast its last events follow each other, and by what most of them come."""
+        """Time of a run, pace of its last events, and the guard by which most of them come."""
         last = self._events[-LAST_EVENTS:]
         labels = Counter(self.system.guard_label(name) for event in last for name in event.fired)
         most = f"; {labels.most_common(1)[0][0]} in {max(labels.values())} of them" if labels else ""
@@ -371,7 +371,7 @@ class Simulation:
         self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
 
     def _follows_closely(self, event: Event) -> bool:
-        """Whether an event leads back over the surface of the one before, with no way between them to speak of."""
+        """True where an event leads back over the surface of the one before, with no way between them to speak of."""
         if self._watch.at_once:
             return True
         if not (self._watch.from_zero and self._segments and np.array_equal(event.x_pre, event.x_post)):
@@ -380,7 +380,7 @@ class Simulation:
         return natural is not None and event.time - self._segments[0].t0 < NO_TIME * natural
 
     def _is_valid(self) -> bool:
-        """Whether the run may go on from the present state; what its mode only warns of is noted once."""
+        """True where the run may go on from the present state; what its mode only warns of is noted once."""
         for finding in self._flow.validate(self.t, self._x):
             text = str(self._mode)
             chart = f"chart {text}, " if len(text) <= LONGEST_CHART else ""

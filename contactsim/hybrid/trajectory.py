@@ -1,4 +1,4 @@
-"""What a run leaves behind: arcs, events and a trajectory that checks and saves itself."""
+"""Runs as they are kept: arcs, events and a trajectory that checks and saves itself."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Event:
 
     @property
     def visible(self) -> bool:
-        """Whether anything changed that a user can see (not a change of the engine's own bookkeeping)."""
+        """True where something changed that a user can see (not only the engine's own bookkeeping)."""
         return bool(self.transition.changes)
 
 

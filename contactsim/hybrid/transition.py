@@ -17,7 +17,7 @@ LIMIT, LOOP = "limit:", "loop:"  # begin the names of joint limits and loops in 
 
 @dataclass(frozen=True, repr=False)
 class Transition(Brief):
-    """What an event does to a state: the state and mode after it, and a record of what happened.
+    """State and mode after an event, and a record of what happened.
 
     Attributes:
         x: state after the event (size of the new mode's space,).

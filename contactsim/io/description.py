@@ -155,7 +155,7 @@ def _describe_robot(robot: Robot) -> Description:
 
 
 def _describe_world(robot: Robot) -> Description:
-    """What a robot with several parts, or with contacts between its bodies, has besides."""
+    """Solids, pairs and parts of a robot that has several parts or contacts between its bodies."""
     return {
         "solids": [asdict(solid) for solid in robot.solids],
         "pairs": [

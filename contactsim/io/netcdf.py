@@ -402,7 +402,7 @@ def _linearization(
 
 @dataclass(frozen=True, repr=False)
 class EventSummary(Brief):
-    """What is there of the derivative of an event.
+    """Derivative of an event as far as it exists.
 
     Attributes:
         saltation: its one matrix (n_post, n_pre), or None.

@@ -1,4 +1,4 @@
-"""What a scene file says: its tables, and a scene as TOML again."""
+"""Tables of scene files, and a scene as TOML again."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class Scene(Table):
 
     @property
     def is_world(self) -> bool:
-        """Whether there is more than one robot."""
+        """True where there is more than one robot."""
         return self.robot is None or bool(self.robots or self.bodies)
 
     @property

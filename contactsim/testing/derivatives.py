@@ -76,7 +76,7 @@ def _derivative(passed: Passed) -> Iterator[Finding]:
 
 
 def _hint(passed: Passed, found: Array) -> str:
-    """What a common mistake would give."""
+    """Result of a common mistake."""
     lin, event = passed.linearization, passed.event
     assert lin is not None
     before, behind = lin.matrix(0.0, event.time - TIGHT.event_time), lin.matrix(event.time, passed.small.end)

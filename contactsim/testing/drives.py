@@ -36,7 +36,7 @@ UNKNOWN = "no_such_parameter"
 
 @dataclass(frozen=True)
 class Drive:
-    """What makes a controller, its parameters, and the name of the robot it is to drive."""
+    """A maker of controllers, its parameters, and the name of the robot that they drive."""
 
     make: Callable[..., Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What `contactsim check` prints."""
+"""Table of `contactsim check`."""
 
 from __future__ import annotations
 

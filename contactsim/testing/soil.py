@@ -204,7 +204,7 @@ def _consistent(site: Site) -> Iterator[Finding]:
 
 
 def _bounds(site: Site) -> Iterator[Finding]:
-    """What the search for the lowest gap within a step relies on: growth(), approach() and at_least()."""
+    """Promises that the search for the lowest gap in a step relies on: growth(), approach() and at_least()."""
     radii = np.full(POINTS, 0.01)
     for t, points, ground in site.looks():
         growth = site.terrain.growth(t, SPAN, radii)

@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Moment(Brief):
-    """What there is to see.
+    """The view at one instant.
 
     Attributes:
         time: of the run, as shown [s].
@@ -166,7 +166,7 @@ class Playback:
 
     @property
     def playing(self) -> bool:
-        """Whether time goes on."""
+        """True while time goes on."""
         return self._playing
 
     @property
@@ -176,7 +176,7 @@ class Playback:
 
     @property
     def runs(self) -> tuple[Trajectory, ...]:
-        """What was computed since the last start, one run for each contact law that it had."""
+        """Everything computed since the last start, one run for each contact law that it had."""
         return tuple(simulation.trajectory for simulation in self._runs)
 
     @property
@@ -192,7 +192,7 @@ class Playback:
 
     @property
     def moment(self) -> Moment:
-        """What there is to see; for the running thread."""
+        """The present view; for the running thread."""
         shown, head = float(self._shown), float(self._simulation.t)
         arc, speed = self._arc_at(shown), self._clock.speed
         return Moment(shown, arc, self._t0, head, self._playing, speed, self.take, self.note, self.log, self._arc_at)

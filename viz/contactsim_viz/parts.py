@@ -20,7 +20,7 @@ FORCES = "forces"  # the group of arrows
 
 
 class Look(NamedTuple):
-    """What does not change while a part moves; equal looks are one object.
+    """Constant look of a part that moves; equal looks are one object.
 
     Attributes:
         kind: "sphere", "box", "rod", "spring", "line" or "head".
@@ -58,7 +58,7 @@ class Look(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """Where a part is.
+    """Place of a part.
 
     Attributes:
         position: (3,) of its centre or start.

@@ -278,7 +278,7 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
 
 
 def _contact_tracks(name: str, index: int, motion: Motion) -> dict[str, list[Json]]:
-    """Where a contact is, how it lies on the ground, and in which mode it is."""
+    """Place of a contact, how it lies on the ground, and its mode."""
     path, time = f"/world/contacts/{name}", motion.time
     way = track("position", "vector3", time, motion.points[:, index])
     tracks = {path: [way, turning(time, motion.normals[:, index])]}

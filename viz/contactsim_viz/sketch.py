@@ -174,7 +174,7 @@ def measure(sketch: Sketch) -> Frame:
 
 
 def _focus(sketch: Sketch, axes: Array) -> tuple[Array, Array, Array]:
-    """What the camera follows (n, 3), and the corners (3,), (3,), along `axes`, of all parts at all times around it."""
+    """Points (n, 3) that the camera follows, and the corners (3,), (3,), along `axes`, of all parts at all times."""
     focus, lows, highs = [], [], []
     for k, drawing in enumerate(sketch.drawings):
         here = [found for series in sketch.parts.values() if (found := series[k]) is not None]

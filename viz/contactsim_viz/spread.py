@@ -29,7 +29,7 @@ _THINNEST = 8e-3  # of a robot's size: semi-axis of an ellipsoid that has none
 
 
 def spread_layers(spreads: Sequence[Any]) -> tuple[Draw, ...]:
-    """What draws each of them."""
+    """Painters, one for each of them."""
     return tuple(partial(_draw, spread) for spread in spreads)
 
 

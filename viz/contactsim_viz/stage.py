@@ -1,4 +1,4 @@
-"""What everything drawn stands in: the lights, the camera that follows, the ground."""
+"""The stage of everything drawn: the lights, the camera that follows, the ground."""
 
 from __future__ import annotations
 
