@@ -8,9 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .common.version import __version__ as __version__
-
 _HOMES = {
+    "__version__": "common.version",
     "CallbackError": "errors",
     "CheckError": "errors",
     "ContactSimError": "errors",
@@ -87,7 +86,7 @@ _HOMES = {
 }
 _MODULES = {"terrain": "multibody.terrain"}
 
-__all__ = sorted([*_HOMES, *_MODULES])
+__all__ = sorted({*_HOMES, *_MODULES} - {"__version__"})
 
 if TYPE_CHECKING:
     from .analysis.linearization import Linearization, linearize
@@ -96,6 +95,7 @@ if TYPE_CHECKING:
     from .analysis.periodic_orbit import PeriodicOrbit
     from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
+    from .common.version import __version__ as __version__
     from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
     from .contact.modes import Mode
     from .contact.problem import ContactProblem, ContactSolution
