@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
 from traceback import extract_tb
 from types import TracebackType
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CallbackError, ContactSimError
+from ..errors import CallbackError, ContactSimError, InputError
 
 Array = np.ndarray
 FAR = 1e75  # no state of a run, but of a trial step; powers of it overflow
@@ -90,17 +92,37 @@ def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...
     return values
 
 
-def margin(
-    contact: str, function: Callable[[float, Array, Array], float] | None
-) -> Callable[[float, Array, Array], float] | None:
-    """The `enabled` function (t, q, v) -> margin of a contact, with its failures told; None where it has none."""
-    if function is None:
-        return None
-    kind = "the function 'enabled' of contact"
+@dataclass(frozen=True)
+class Margin:
+    """The `enabled` function (t, q, v) -> margin of a contact, with its failures told."""
 
-    def asked(t: float, q: Array, v: Array) -> float:
-        with UserCall(kind, contact, t):
-            given = function(t, q, v)
-        return float(answer(kind, contact, "a margin", given, (), t, q))
+    contact: str
+    function: Callable[[float, Array, Array], float]
 
-    return asked
+    def __call__(self, t: float, q: Array, v: Array) -> float:
+        """The margin."""
+        kind = "the function 'enabled' of contact"
+        with UserCall(kind, self.contact, t):
+            given = self.function(t, q, v)
+        return float(answer(kind, self.contact, "a margin", given, (), t, q))
+
+
+def margin(contact: str, function: Callable[[float, Array, Array], float] | None) -> Margin | None:
+    """The `enabled` function of a contact, with its failures told; None where it has none."""
+    return None if function is None else Margin(contact, function)
+
+
+def demand_picklable(what: str, thing: Any) -> None:
+    """Raise InputError where something of the user's cannot be pickled, to be sent to another process.
+
+    Raises:
+        InputError: it cannot; functions that are written in a line or inside of another one are of this kind.
+    """
+    try:
+        pickle.dumps(thing)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(
+            f"{what} cannot be pickled ({reason}); define it by name at the top of a module, or as a class with"
+            " __call__"
+        ) from error

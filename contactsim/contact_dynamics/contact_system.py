@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.user_calls import demand_picklable
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Mode, SystemMode
 from ..errors import InputError
@@ -196,6 +198,22 @@ class ContactSystem(Facade):
         """A copy with other coefficients (nc,) of all contacts and joint limits, as the points would say them."""
         return self._of(self.world.changed(own_friction=(friction, static_friction), restitution=restitution))
 
+    # --- copies -----------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> ContactSystem:
+        return self._of(self.world)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ContactSystem:
+        made = object.__new__(type(self))
+        memo[id(self)] = made
+        made._inhabit(copy.deepcopy(self.world, memo))
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        for what, thing in self.world.of_the_user():
+            demand_picklable(what, thing)
+        return _restored, (type(self), self.world)
+
     # --- the contract of a hybrid system ----------------------------------------------------------------------
 
     def flow(self, mode: Any) -> Flow:
@@ -310,3 +328,10 @@ class ContactSystem(Facade):
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""
         return audit(self.world, trajectory)
+
+
+def _restored(kind: type[ContactSystem], world: World) -> ContactSystem:
+    """The system of a world that was pickled."""
+    made = object.__new__(kind)
+    made._inhabit(world)
+    return made

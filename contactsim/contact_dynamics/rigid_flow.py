@@ -177,6 +177,13 @@ class RigidFlow(Flow):
                 values[k] = motion.margin if kind == "forces" and motion else self._guard(kind, i, t, x, rates)
         return values
 
+    def guard(self, t: float, x: Array, guard: int) -> float:
+        """One of the guards: a gap needs no forces."""
+        kind, i = self.table.names[guard]
+        if kind != "gap":
+            return float(self.guards(t, x)[guard])
+        return float(self.arc.mechanism.gaps(t, x[: self.arc.world.nq])[i])
+
     def _rates(self, t: float, x: Array, motion: Accelerations | None) -> Array | None:
         """Contact velocities, where a guard looks at them."""
         if motion is not None and self.arc.shortcut is None:

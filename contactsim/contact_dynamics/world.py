@@ -32,8 +32,8 @@ class AppliedJacobian(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """Everything that moves and touches, frozen: what a run, its events and its derivatives are computed from.
+class Parts:
+    """What a world is made of, and where its states keep it.
 
     Attributes:
         robot: a Robot, or a Mechanism.
@@ -62,8 +62,6 @@ class World:
     own_friction: tuple[Array, Array]
     restitution: Array
     pushes: tuple[Push, ...] = ()
-
-    # --- layout -----------------------------------------------------------------------------------------------
 
     @cached_property
     def nq(self) -> int:
@@ -96,35 +94,6 @@ class World:
         """Manifold of (q, v, z)."""
         return StateSpace(self.mechanism.space, self.nv, self.memory)
 
-    @cached_property
-    def _friction(self) -> tuple[Array, Array]:
-        return self.law.friction(*self.own_friction) if isinstance(self.law, RigidLaw) else self.own_friction
-
-    @property
-    def friction(self) -> Array:
-        """Kinetic coefficients (nc,) under the law."""
-        return self._friction[0]
-
-    @property
-    def static_friction(self) -> Array:
-        """Static coefficients (nc,) under the law."""
-        return self._friction[1]
-
-    @cached_property
-    def tangent_rows(self) -> tuple[int, ...]:
-        """Tangential rows of each contact that carry friction: none where its coefficient is zero."""
-        pairs = zip(self.mechanism.dims, self.static_friction.tolist(), strict=True)
-        return tuple(dim - 1 if static > 0.0 else 0 for dim, static in pairs)
-
-    def kept_rows(self, contacts: tuple[int, ...]) -> list[int]:
-        """Rows of the terms of `contacts` that take part in contact problems (not the tangents of smooth contacts)."""
-        kept: list[int] = []
-        start = 0
-        for i in contacts:
-            kept += range(start, start + 1 + self.tangent_rows[i])
-            start += self.mechanism.dims[i]
-        return kept
-
     def q(self, x: Array) -> Array:
         """Configuration (nq,) in a plain state, a view of it."""
         return x[: self.nq]
@@ -145,7 +114,10 @@ class World:
         """The state with another configuration and velocity."""
         return np.concatenate([q, v, self.z(x)])
 
-    # --- controller and pushes --------------------------------------------------------------------------------
+
+@dataclass(frozen=True, eq=False)
+class Driven(Parts):
+    """What controllers and pushes do to it."""
 
     def applied_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
@@ -230,6 +202,43 @@ class World:
         new = answer("the controller", self.controller, "a sample", given, (own,), t, x[: self.nq + self.nv])
         return np.concatenate([q, v, new, z[own:]])
 
+
+@dataclass(frozen=True, eq=False)
+class World(Driven):
+    """Everything that moves and touches, frozen: what a run, its events and its derivatives are computed from.
+
+    Its attributes are those of `Parts`.
+    """
+
+    @cached_property
+    def _friction(self) -> tuple[Array, Array]:
+        return self.law.friction(*self.own_friction) if isinstance(self.law, RigidLaw) else self.own_friction
+
+    @property
+    def friction(self) -> Array:
+        """Kinetic coefficients (nc,) under the law."""
+        return self._friction[0]
+
+    @property
+    def static_friction(self) -> Array:
+        """Static coefficients (nc,) under the law."""
+        return self._friction[1]
+
+    @cached_property
+    def tangent_rows(self) -> tuple[int, ...]:
+        """Tangential rows of each contact that carry friction: none where its coefficient is zero."""
+        pairs = zip(self.mechanism.dims, self.static_friction.tolist(), strict=True)
+        return tuple(dim - 1 if static > 0.0 else 0 for dim, static in pairs)
+
+    def kept_rows(self, contacts: tuple[int, ...]) -> list[int]:
+        """Rows of the terms of `contacts` that take part in contact problems (not the tangents of smooth contacts)."""
+        kept: list[int] = []
+        start = 0
+        for i in contacts:
+            kept += range(start, start + 1 + self.tangent_rows[i])
+            start += self.mechanism.dims[i]
+        return kept
+
     # --- loops ------------------------------------------------------------------------------------------------
 
     def on_loops(self, x: Array) -> Array:
@@ -239,6 +248,18 @@ class World:
         q, v = self.q(x), self.v(x)
         q_closed, v_closed = self.mechanism.on_loops(q, v, self.tolerances.drift)
         return x if q_closed is q and v_closed is v else self.moved(x, q_closed, v_closed)
+
+    def of_the_user(self) -> list[tuple[str, Any]]:
+        """What is the user's own code, each with what it is called: it may be of a kind that cannot be pickled."""
+        found: list[tuple[str, Any]] = [("the contact law", self.law), ("the ground", self.terrain)]
+        if self.controller is not None:
+            found.append((f"the controller {self.controller!r}", self.controller))
+        names = self.mechanism.all_names
+        margins = zip(names, self.mechanism.enabled, strict=True)
+        found += [(f"the function 'enabled' of contact '{name}'", own) for name, own in margins if own is not None]
+        if not hasattr(self.robot, "bodies"):
+            found.append((f"a function of the {type(self.robot).__name__}", self.robot))
+        return found
 
     # --- copies -----------------------------------------------------------------------------------------------
 

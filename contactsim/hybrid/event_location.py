@@ -160,6 +160,9 @@ class Watch:
     def _at(self, segment: Segment, t: float) -> Array:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
 
+    def _one(self, segment: Segment, t: float, guard: int) -> float:
+        return float(self._flow.guard(t, segment(t), guard))
+
     def _reached(self, seen: Samples) -> Array:
         """Guards with bounds that could have been at zero between the ends of a step."""
         if seen.bounds is None:
@@ -183,7 +186,7 @@ class Watch:
             if values[k] <= level:
                 return Crossing(guard, before, float(times[k]), level)
             if armed and seen.full:
-                dip = dip_between(lambda t: float(self._at(segment, t)[guard]), segment, values, k)
+                dip = dip_between(lambda t: self._one(segment, t, guard), segment, values, k)
                 if dip is not None:
                     return Crossing(guard, float(times[np.searchsorted(times, dip) - 1]), dip, level)
             highest = max(highest, float(values[k]))
@@ -301,7 +304,7 @@ class Watch:
         if hit.level == 0.0:
             return hit, time
         middle = 0.5 * (hit.before + time)
-        top = max(float(self._at(segment, middle)[hit.guard]), float(self._highest[hit.guard]))
+        top = max(self._one(segment, middle, hit.guard), float(self._highest[hit.guard]))
         level = self._level(hit.guard, top)
         if level <= hit.level:
             return hit, time
@@ -313,8 +316,7 @@ class Watch:
         found = [hit for hit in found if hit.before < time]
         if not found:
             return []
-        values = self._at(segment, time)
-        return [hit for hit in found if hit.after <= time or values[hit.guard] <= hit.level]
+        return [hit for hit in found if hit.after <= time or self._one(segment, time, hit.guard) <= hit.level]
 
     def _land(
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float
@@ -354,7 +356,7 @@ class Watch:
             last = time, error
             if error > 0.0:
                 above, time = time, time + correction
-            elif -correction > FAR * (time - segment.t0) and self._at(landed, above)[guard] > leader.level:
+            elif -correction > FAR * (time - segment.t0) and self._one(landed, above, guard) > leader.level:
                 below, time = time, self._zero(landed, Crossing(guard, above, time, leader.level))
             else:
                 below, time = time, time + correction
@@ -368,7 +370,7 @@ class Watch:
 
     def _zero(self, segment: Segment, hit: Crossing) -> float:
         def guard(t: float) -> float:
-            return float(self._at(segment, t)[hit.guard]) - hit.level
+            return self._one(segment, t, hit.guard) - hit.level
 
         if guard(hit.before) <= 0.0:
             return hit.before

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -114,7 +114,79 @@ class GapBounds(NamedTuple):
         return GuardBounds(guards, self.speed, self.at_least, closer)
 
 
-class ContactMechanism(ABC):
+class Regions:
+    """Contacts whose distance is smooth by regions: a ball passes from the face of a box to its edge."""
+
+    def region(self, q: Array, contact: int) -> tuple[int, ...]:
+        """The region in which a contact touches; () where its distance is smooth everywhere."""
+        return ()
+
+    def within(self, regions: Mapping[int, tuple[int, ...]]) -> Self:
+        """The mechanism with the regions of some contacts held, beyond their ends as well."""
+        return self
+
+    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return ()
+
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
+        """How far from leaving a region on a side, and the gradient (nv,)."""
+        raise NotImplementedError
+
+    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
+        """The region behind a side; None where the contact ends there."""
+        raise NotImplementedError
+
+
+class Differentiated(ABC):
+    """Derivatives of the equations of motion; by differences, where a mechanism does not know better."""
+
+    nv: int
+    space: Manifold
+
+    @abstractmethod
+    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
+        """Equations of motion with the rows of `contacts`."""
+
+    def term_derivatives(
+        self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
+    ) -> TermDerivatives:
+        """Derivatives of residual, rates and motion at (t, q, v, a), with `forces` (m,) along the rows of `contacts`.
+
+        Here by differences of `terms`; the error is about 1e-10 of the largest term, more where a bias is differenced.
+        """
+
+        def values(q: Array, v: Array) -> Array:
+            terms = self.terms(t, q, v, contacts)
+            residual = terms.mass @ a - terms.force - terms.rows.T @ forces
+            return np.concatenate([residual, terms.rates, terms.rows @ a + terms.bias])
+
+        scale = max(1.0, float(np.abs(v).max(initial=0.0)))
+        along_q = self._along_q(lambda moved: values(moved, v), q)
+        along_v = tangent_derivative(lambda moved: values(q, moved), Euclidean(self.nv), v, SPREAD * scale)
+        n, m = self.nv, len(forces)
+        return TermDerivatives(along_q[:n], along_v[:n], along_q[n : n + m], along_q[n + m :], along_v[n + m :])
+
+    def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
+        """Derivative (n, n) of M(q) w - J(q)^T Lam along tangent directions of q, with w (n,) and Lam (m,) held."""
+        still = np.zeros(self.nv)
+
+        def momentum(q: Array) -> Array:
+            terms = self.terms(t, q, still, contacts)
+            return terms.mass @ w - terms.rows.T @ impulses
+
+        return self._along_q(momentum, q)
+
+    def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Derivative (m, n) of the contact velocities z along tangent directions of q, with v held."""
+        return self._along_q(lambda moved: self.terms(t, moved, v, contacts).rates, q)
+
+    def _along_q(self, function: Callable[[Array], Array], q: Array) -> Array:
+        """Derivative (., n) of a function of the configuration along its tangent directions."""
+        return tangent_derivative(function, self.space, q, SPREAD)
+
+
+class ContactMechanism(Regions, Differentiated):
     """A mechanical system with possible contacts, on its ground.
 
     Attributes:
@@ -165,10 +237,6 @@ class ContactMechanism(ABC):
         """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
         raise NotImplementedError
 
-    @abstractmethod
-    def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
-        """Equations of motion with the rows of `contacts`."""
-
     def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
         """The `terms` of `contacts`, with what they fix worked out once."""
         return partial(_terms, self, contacts)
@@ -205,70 +273,11 @@ class ContactMechanism(ABC):
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power [W] of what the energy does not hold: joint damping, or forces without a potential."""
 
-    def term_derivatives(
-        self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
-    ) -> TermDerivatives:
-        """Derivatives of residual, rates and motion at (t, q, v, a), with `forces` (m,) along the rows of `contacts`.
-
-        Here by differences of `terms`; the error is about 1e-10 of the largest term, more where a bias is differenced.
-        """
-
-        def values(q: Array, v: Array) -> Array:
-            terms = self.terms(t, q, v, contacts)
-            residual = terms.mass @ a - terms.force - terms.rows.T @ forces
-            return np.concatenate([residual, terms.rates, terms.rows @ a + terms.bias])
-
-        scale = max(1.0, float(np.abs(v).max(initial=0.0)))
-        along_q = self._along_q(lambda moved: values(moved, v), q)
-        along_v = tangent_derivative(lambda moved: values(q, moved), Euclidean(self.nv), v, SPREAD * scale)
-        n, m = self.nv, len(forces)
-        return TermDerivatives(along_q[:n], along_v[:n], along_q[n : n + m], along_q[n + m :], along_v[n + m :])
-
-    def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
-        """Derivative (n, n) of M(q) w - J(q)^T Lam along tangent directions of q, with w (n,) and Lam (m,) held."""
-        still = np.zeros(self.nv)
-
-        def momentum(q: Array) -> Array:
-            terms = self.terms(t, q, still, contacts)
-            return terms.mass @ w - terms.rows.T @ impulses
-
-        return self._along_q(momentum, q)
-
-    def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
-        """Derivative (m, n) of the contact velocities z along tangent directions of q, with v held."""
-        return self._along_q(lambda moved: self.terms(t, moved, v, contacts).rates, q)
-
-    def _along_q(self, function: Callable[[Array], Array], q: Array) -> Array:
-        """Derivative (., n) of a function of the configuration along its tangent directions."""
-        return tangent_derivative(function, self.space, q, SPREAD)
-
-    # --- contacts whose distance is smooth by regions: a ball passes from the face of a box to its edge ---------
-
-    def region(self, q: Array, contact: int) -> tuple[int, ...]:
-        """The region in which a contact touches; () where its distance is smooth everywhere."""
-        return ()
-
-    def within(self, regions: Mapping[int, tuple[int, ...]]) -> ContactMechanism:
-        """The mechanism with the regions of some contacts held, beyond their ends as well."""
-        return self
-
-    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
-        """The sides on which a region can be left."""
-        return ()
-
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
-        """How far from leaving a region on a side, and the gradient (nv,)."""
-        raise NotImplementedError
-
-    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
-        """The region behind a side; None where the contact ends there."""
-        raise NotImplementedError
-
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """A faster way (q, v, tau) -> (a, forces) to move in this mode; None where there is none."""
         return None
 
-    def validate(self, q: Array) -> None:  # noqa: B027 - optional
+    def validate(self, q: Array) -> None:
         """Raise InputError where `q` is not a configuration."""
 
 

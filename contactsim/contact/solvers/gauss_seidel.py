@@ -21,11 +21,10 @@ import numpy as np
 
 from ...common.arrays import Array
 from ..problem import ContactProblem, ContactSolution
-from ..zero import STILL
+from ..zero import NOTHING, STILL
 from .contract import ContactSolver, Start
 
 RUNAWAY = 1e9  # forces this many times those of the contacts alone are those of contacts that jam: no more sweeps
-SMALLEST = float(np.finfo(float).tiny)  # a row of G is divided by that is nothing
 INNER = 30  # steps of the fixed point of one contact that slips in an unknown direction
 
 
@@ -60,7 +59,7 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     matrix = problem.delassus
     forces = np.zeros(len(problem.free)) if forces is None else forces.copy()
     motion = matrix @ forces + problem.free
-    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), SMALLEST)
+    bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), NOTHING)
     parts = [problem.part(i) for i in range(len(problem.dims))]
     for _ in range(rounds):
         before = forces.copy()

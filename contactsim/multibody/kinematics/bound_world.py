@@ -14,25 +14,28 @@ from ...hybrid.flow import Look
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
 from ..geometry.solids import Region
-from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
+from ..mechanism import GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..terrain import Terrain
+from .around import Around
 from .bound_robot import BoundRobot
 
 if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 
-class BoundWorld(ContactMechanism):
+class BoundWorld(Around):
     """A robot, or several, with contacts between bodies: a BoundRobot with further rows.
 
     Contacts are numbered: ground, pairs, joint limits. The rows of a pair are those of `pairing`.
     """
 
+    inner: BoundRobot
+
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
-        self._ground = BoundRobot(robot, terrain, gravity, joint_limits)
+        self.inner = BoundRobot(robot, terrain, gravity, joint_limits)
         pairs = resolved(robot)
         self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])
-        ground, self._regions = self._ground, dict[int, Region]()
+        ground, self._regions = self.inner, dict[int, Region]()
         self.nq, self.nv, self.space = ground.nq, ground.nv, ground.space
         self._first, self._behind = len(ground.names), len(ground.names) + len(pairs)
         self.pair_names = tuple(pair.name for pair in pairs)
@@ -84,16 +87,12 @@ class BoundWorld(ContactMechanism):
 
     def gaps(self, t: float, q: Array) -> Array:
         """Distances to the ground, between bodies [m], then of the joints to their limits."""
-        return np.insert(self._ground.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
-
-    def constraint_gaps(self, t: float, q: Array) -> Array:
-        """Distances of the joints to their limits [rad, m]."""
-        return self._ground.constraint_gaps(t, q)
+        return np.insert(self.inner.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of gaps to the ground, between bodies, and of the limits."""
         grounded, chosen, _ = self._split(tuple(contacts.tolist()))
-        of_ground, reach = self._ground.gap_bounds(np.array(grounded, dtype=int)), self._ground.reach
+        of_ground, reach = self.inner.gap_bounds(np.array(grounded, dtype=int)), self.inner.reach
         if of_ground is None or reach is None or not chosen:
             return of_ground
         of_pairs = self._pairs.gap_bounds(reach, chosen)
@@ -122,7 +121,7 @@ class BoundWorld(ContactMechanism):
         if self._first <= contact < self._behind:
             k = contact - self._first
             return self._pairs.gap_motion(q, v, k, self._regions.get(k))
-        return self._ground.gap_motion(t, q, v, self._on_ground(contact))
+        return self.inner.gap_motion(t, q, v, self._on_ground(contact))
 
     def _on_ground(self, contact: int) -> int:
         """The number that the mechanism of the ground gives to one of its contacts."""
@@ -131,7 +130,7 @@ class BoundWorld(ContactMechanism):
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; those of pairs between those of the ground and those of the limits."""
         ground, pairs, points = self._split(contacts)
-        terms = self._ground.terms(t, q, v, ground)
+        terms = self.inner.terms(t, q, v, ground)
         if not pairs:
             return terms
         rows, rates, bias = self._pairs.rows(q, v, pairs, self._regions_at(q, pairs))
@@ -153,7 +152,7 @@ class BoundWorld(ContactMechanism):
         if pairs and not self._pairs.derivable:
             return super().term_derivatives(t, q, v, a, contacts, forces)
         part = slice(points, points + self._pairs.frame.rows * len(pairs))
-        found = self._ground.term_derivatives(t, q, v, a, ground, np.delete(forces, part))
+        found = self.inner.term_derivatives(t, q, v, a, ground, np.delete(forces, part))
         if not pairs:
             return found
         regions = self._regions_at(q, pairs)
@@ -168,7 +167,7 @@ class BoundWorld(ContactMechanism):
         if pairs and not self._pairs.derivable:
             return super().impulse_derivatives(t, q, w, contacts, impulses)
         part = slice(points, points + self._pairs.frame.rows * len(pairs))
-        found = self._ground.impulse_derivatives(t, q, w, ground, np.delete(impulses, part))
+        found = self.inner.impulse_derivatives(t, q, w, ground, np.delete(impulses, part))
         if not pairs:
             return found
         still = np.zeros(self.nv)
@@ -179,7 +178,7 @@ class BoundWorld(ContactMechanism):
         ground, pairs, points = self._split(contacts)
         if pairs and not self._pairs.derivable:
             return super().rate_derivatives(t, q, v, contacts)
-        found = self._ground.rate_derivatives(t, q, v, ground)
+        found = self.inner.rate_derivatives(t, q, v, ground)
         if not pairs:
             return found
         none = np.zeros(self._pairs.frame.rows * len(pairs))
@@ -191,29 +190,13 @@ class BoundWorld(ContactMechanism):
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """The force in world axes (3,); of a pair that on the body of its point, opposite to that on the solid."""
         if not self._first <= contact < self._behind:
-            return self._ground.world_force(t, q, self._on_ground(contact), force)
+            return self.inner.world_force(t, q, self._on_ground(contact), force)
         k = contact - self._first
         return force @ self._pairs.frame_at(q, k, self._regions_at(q, [k])[0])[0]
 
-    def energy(self, q: Array, v: Array) -> float:
-        """Kinetic and potential energy [J]."""
-        return self._ground.energy(q, v)
-
-    def working_power(self, t: float, q: Array, v: Array) -> float:
-        """Power of the joint damping [W]."""
-        return self._ground.working_power(t, q, v)
-
-    def longest_step(self, v: Array) -> float:
-        """Time in which no joint turns by more than about a radian [s]."""
-        return self._ground.longest_step(v)
-
-    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
-        """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
-        return self._ground.generalised_force(q, frame, force, point)
-
     def validate(self, q: Array) -> None:
         """Raise InputError where `q` is not a configuration, or bodies meet across the plane in which they move."""
-        self._ground.validate(q)
+        self.inner.validate(q)
         if self._pairs.frame.rows < 3:
             for k, pair in enumerate(self._pairs.pairs):
                 self._pairs.frame.demand(self._pairs.frame_at(q, k, self._pairs.region(q, k))[0][0], pair.name)
@@ -223,11 +206,11 @@ class BoundWorld(ContactMechanism):
         states = mode.contacts
         if any(state.closed for state in states[self._first : self._behind]):
             return None
-        return self._ground.shortcut(SystemMode(states[: self._first] + states[self._behind :], mode.redundant))
+        return self.inner.shortcut(SystemMode(states[: self._first] + states[self._behind :], mode.redundant))
 
     def lowest_points(self, q: Array) -> Array:
         """Points of the ground contacts nearest to the plane of the ground [m]."""
-        return self._ground.lowest_points(q)
+        return self.inner.lowest_points(q)
 
     def touch_points(self, q: Array) -> Array:
         """Points (pairs, 3) at which bodies touch, or would [m]."""

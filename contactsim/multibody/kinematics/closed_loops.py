@@ -23,13 +23,13 @@ from scipy.linalg.lapack import dsyev
 from ...common.arrays import Array
 from ...contact.linear_algebra import RANK, solve_mass
 from ...errors import InputError, SingularError
-from ...hybrid.flow import Look
 from ...hybrid.system import LOOP
-from ..mechanism import ContactMechanism, GapBounds, JointPath, TermDerivatives, Terms
+from ..mechanism import ContactMechanism, TermDerivatives, Terms
+from .around import Around
 from .loop_rows import LoopRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..loops import LoopClosure
     from ..robot_model import RobotModel
@@ -72,7 +72,7 @@ class Found(threading.local):
         return type(self), (self.rank,)
 
 
-class ClosedMechanism(ContactMechanism):
+class ClosedMechanism(Around):
     """A mechanism whose loops are closed.
 
     Terms hold off the closed states, too, as a smooth extension on which C v is constant; rows and velocities of
@@ -85,7 +85,7 @@ class ClosedMechanism(ContactMechanism):
     """
 
     def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[LoopClosure]) -> None:
-        self._open, self.loops = mechanism, LoopRows(robot, closures)
+        self.inner, self.loops = mechanism, LoopRows(robot, closures)
         self.nq, self.nv, self.space = mechanism.nq, mechanism.nv, mechanism.space
         self.names, self.constraint_names = mechanism.names, mechanism.constraint_names
         self.dims, self.enabled = mechanism.dims, mechanism.enabled
@@ -117,7 +117,7 @@ class ClosedMechanism(ContactMechanism):
     def hold(self, q: Array) -> LoopProjector:
         """The loops at a configuration."""
         if self._found.last is None or q.tobytes() != self._found.key:
-            self._hold(q, self._open.terms(0.0, q, self._still, ()).mass, self.loops.rows(q))
+            self._hold(q, self.inner.terms(0.0, q, self._still, ()).mass, self.loops.rows(q))
         assert self._found.last is not None
         return self._found.last
 
@@ -127,7 +127,7 @@ class ClosedMechanism(ContactMechanism):
         """M, P^T f - C^T Q C' v, J P, and the rates and the bias that belong to them."""
         if self._found.rank is None and np.abs(self.loops.errors(q)).max() <= OPEN:  # of a run that another one began
             self._found.rank = self._rank_at(q)
-        mass, force, rows, rates, bias = self._open.terms(t, q, v, contacts)
+        mass, force, rows, rates, bias = self.inner.terms(t, q, v, contacts)
         loops, drift = self.loops.motion(q, v)
         hold = self._hold(q, mass, loops)
         force = force - loops.T @ (hold.lift.T @ force + hold.inverse @ drift)
@@ -164,9 +164,9 @@ class ClosedMechanism(ContactMechanism):
         """
         if not self.loops.analytic:
             return super().term_derivatives(t, q, v, a, contacts, forces)
-        terms, hold = self._open.terms(t, q, v, contacts), self.hold(q)
+        terms, hold = self.inner.terms(t, q, v, contacts), self.hold(q)
         pull = hold.lift.T @ (terms.mass @ a - terms.force - terms.rows.T @ forces)
-        of = self._open.term_derivatives(t, q, v, a, contacts, forces)
+        of = self.inner.term_derivatives(t, q, v, a, contacts, forces)
         loops = self.loops.derivatives(q, v, a, pull)
         across = terms.rows @ hold.lift
         return TermDerivatives(
@@ -181,19 +181,19 @@ class ClosedMechanism(ContactMechanism):
         """Derivative (n, n) of M w - P^T J^T Lam by q, where that is zero and w keeps the loops closed."""
         if not self.loops.analytic:
             return super().impulse_derivatives(t, q, w, contacts, impulses)
-        terms, hold = self._open.terms(t, q, self._still, contacts), self.hold(q)
+        terms, hold = self.inner.terms(t, q, self._still, contacts), self.hold(q)
         pull = -hold.lift.T @ (terms.rows.T @ impulses)
         loops = self.loops.derivatives(q, w, self._still, pull)
-        of = self._open.impulse_derivatives(t, q, w, contacts, impulses)
+        of = self.inner.impulse_derivatives(t, q, w, contacts, impulses)
         return self._reduced(hold, of - loops.pull_q, loops.rates_q)
 
     def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """Derivative (m, n) of the contact velocities by q: v turns with q so that the loops stay closed."""
         if not self.loops.analytic:
             return super().rate_derivatives(t, q, v, contacts)
-        terms, hold = self._open.terms(t, q, v, contacts), self.hold(q)
+        terms, hold = self.inner.terms(t, q, v, contacts), self.hold(q)
         loops = self.loops.derivatives(q, v, self._still, np.zeros(self.loops.size))
-        return self._open.rate_derivatives(t, q, v, contacts) - terms.rows @ (hold.lift @ loops.rates_q)
+        return self.inner.rate_derivatives(t, q, v, contacts) - terms.rows @ (hold.lift @ loops.rates_q)
 
     def _reduced(self, hold: LoopProjector, residual: Array, motion: Array) -> Array:
         """P^T dr + C^T Q d(C a + C' v)."""
@@ -301,7 +301,7 @@ class ClosedMechanism(ContactMechanism):
         self._found.rank, self._found.last = rank, None
 
     def _rank_at(self, q: Array) -> int:
-        mass, rows = self._open.terms(0.0, q, self._still, ()).mass, self.loops.rows(q)
+        mass, rows = self.inner.terms(0.0, q, self._still, ()).mass, self.loops.rows(q)
         return _rank(_eigen(rows @ solve_mass(mass, rows.T))[0])
 
     def _aside(self, q: Array) -> list[Array]:
@@ -341,82 +341,24 @@ class ClosedMechanism(ContactMechanism):
         self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array, applied: Array | None
     ) -> dict[str, Array]:
         """{loop: force on its first body (3,) [N], with a moment about its origin (6,) [N m], in world axes}."""
-        terms = self._open.terms(t, q, v, contacts)
+        terms = self.inner.terms(t, q, v, contacts)
         rest = terms.mass @ a - terms.force - terms.rows.T @ forces
         return self.loops.wrenches(q, self.hold(q).lift.T @ (rest if applied is None else rest - applied))
 
     def loop_impulses(self, t: float, q: Array, contacts: tuple[int, ...], impulses: Array) -> dict[str, Array]:
         """{loop:NAME: impulse on its first body} under contact impulses (m,) along the rows of `contacts`."""
-        terms = self._open.terms(t, q, self._still, contacts)
+        terms = self.inner.terms(t, q, self._still, contacts)
         pull = -self.hold(q).lift.T @ (terms.rows.T @ impulses)
         return {f"{LOOP}{name}": wrench for name, wrench in self.loops.wrenches(q, pull).items()}
 
-    # --- what the open mechanism knows ------------------------------------------------------------------------
-
-    def gaps(self, t: float, q: Array) -> Array:
-        """Distances (nc,) of all contacts to the ground [m]."""
-        return self._open.gaps(t, q)
-
-    def constraint_gaps(self, t: float, q: Array) -> Array:
-        """Distances of the joints to their limits [rad, m]."""
-        return self._open.constraint_gaps(t, q)
-
-    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
-        """How fast gaps can change along a path."""
-        return self._open.gap_bounds(contacts)
-
-    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
-        """A gap and its rate."""
-        return self._open.gap_motion(t, q, v, contact)
-
-    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
-        """A contact force as the user sees it."""
-        return self._open.world_force(t, q, contact, force)
-
-    def energy(self, q: Array, v: Array) -> float:
-        """Kinetic and potential energy [J]; closed loops do no work."""
-        return self._open.energy(q, v)
-
-    def working_power(self, t: float, q: Array, v: Array) -> float:
-        """Power [W] of what the energy does not hold."""
-        return self._open.working_power(t, q, v)
-
-    def longest_step(self, v: Array) -> float:
-        """Time in which nothing turns by more than about a radian [s]."""
-        return self._open.longest_step(v)
-
-    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
-        """J^T f (nv,) of a force at a point of a frame."""
-        return self._open.generalised_force(q, frame, force, point)
-
-    def validate(self, q: Array) -> None:
-        """Raise InputError where `q` is not a configuration of the robot."""
-        self._open.validate(q)
-
-    def region(self, q: Array, contact: int) -> tuple[int, ...]:
-        """The region in which a contact touches."""
-        return self._open.region(q, contact)
-
     def within(self, regions: Mapping[int, tuple[int, ...]]) -> ClosedMechanism:
         """The same with the regions of some contacts held."""
-        inner = self._open.within(regions)
-        if inner is self._open:
+        inner = self.inner.within(regions)
+        if inner is self.inner:
             return self
         held = copy.copy(self)
-        held._open, held._found = inner, Found(self._found.rank)
+        held.inner, held._found = inner, Found(self._found.rank)
         return held
-
-    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
-        """The sides on which a region can be left."""
-        return self._open.region_sides(contact, region)
-
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
-        """How far from leaving a region on a side, and the gradient (nv,)."""
-        return self._open.region_margin(q, contact, region, side)
-
-    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
-        """The region behind a side; None where the contact ends there."""
-        return self._open.region_beyond(contact, region, side)
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:

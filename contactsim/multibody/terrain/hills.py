@@ -223,7 +223,8 @@ class Hills(Terrain):
 
     def _derive(self, t: float, centres: Array, radii: Array, order: int) -> _Distances:
         key = (t, centres.tobytes(), radii.tobytes())
-        known = self._last[1] if self._last is not None and self._last[0] == key else None
+        last = self._last  # read once: other threads may set it
+        known = last[1] if last is not None and last[0] == key else None
         if known is not None and known.order >= order:
             return known
         if known is not None:

@@ -1,0 +1,71 @@
+"""Mechanisms that are made around another one: what they do not change is the inner one's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...common.arrays import Array
+from ...hybrid.flow import Look
+from ..mechanism import ContactMechanism, GapBounds, JointPath
+
+
+class Around(ContactMechanism):
+    """A mechanism around an inner one."""
+
+    inner: ContactMechanism
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances (nc,) of all contacts to the ground [m]."""
+        return self.inner.gaps(t, q)
+
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Distances of the joints to their limits [rad, m]."""
+        return self.inner.constraint_gaps(t, q)
+
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """Bounds of the speed of gaps along a path."""
+        return self.inner.gap_bounds(contacts)
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """A gap and its rate."""
+        return self.inner.gap_motion(t, q, v, contact)
+
+    def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
+        """A contact force as the user sees it."""
+        return self.inner.world_force(t, q, contact, force)
+
+    def energy(self, q: Array, v: Array) -> float:
+        """Kinetic and potential energy [J]; closed loops and contacts between bodies add none."""
+        return self.inner.energy(q, v)
+
+    def working_power(self, t: float, q: Array, v: Array) -> float:
+        """Power [W] of what the energy does not hold."""
+        return self.inner.working_power(t, q, v)
+
+    def longest_step(self, v: Array) -> float:
+        """Time in which nothing turns by more than about a radian [s]."""
+        return self.inner.longest_step(v)
+
+    def generalised_force(self, q: Array, frame: str, force: Array, point: Array) -> Array:
+        """J^T f (nv,) of a force (3,) in world axes at a point (3,) of a frame."""
+        return self.inner.generalised_force(q, frame, force, point)
+
+    def validate(self, q: Array) -> None:
+        """Raise InputError where `q` is not a configuration of the robot."""
+        self.inner.validate(q)
+
+    def region(self, q: Array, contact: int) -> tuple[int, ...]:
+        """The region in which a contact touches."""
+        return self.inner.region(q, contact)
+
+    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return self.inner.region_sides(contact, region)
+
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
+        """How far from leaving a region on a side, and the gradient (nv,)."""
+        return self.inner.region_margin(q, contact, region, side)
+
+    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
+        """The region behind a side; None where the contact ends there."""
+        return self.inner.region_beyond(contact, region, side)
