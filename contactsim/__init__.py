@@ -8,9 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 _HOMES = {
+    "__version__": "common.version",
     "CallbackError": "errors",
     "CheckError": "errors",
     "ContactSimError": "errors",
@@ -59,8 +58,8 @@ _HOMES = {
     "ContactProblem": "contact.problem",
     "ContactSolution": "contact.problem",
     "solve_contacts": "contact.solve_contacts",
-    "Linearization": "derivatives.linearize",
-    "linearize": "derivatives.linearize",
+    "Linearization": "analysis.linearization",
+    "linearize": "analysis.linearization",
     "PeriodicOrbit": "analysis.periodic_orbit",
     "find_periodic_orbit": "analysis.orbits",
     "lyapunov_exponents": "analysis.lyapunov",
@@ -88,21 +87,22 @@ _HOMES = {
 }
 _MODULES = {"terrain": "multibody.terrain"}
 
-__all__ = sorted([*_HOMES, *_MODULES])
+__all__ = sorted({*_HOMES, *_MODULES} - {"__version__"})
 
 if TYPE_CHECKING:
+    from .analysis.linearization import Linearization, linearize
     from .analysis.lyapunov import lyapunov_exponents
     from .analysis.orbits import find_periodic_orbit
     from .analysis.periodic_orbit import PeriodicOrbit
     from .analysis.spread import Spread, ball
     from .analysis.tracking import Tracking
+    from .common.version import __version__ as __version__
     from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
     from .contact.modes import Mode
     from .contact.problem import ContactProblem, ContactSolution
     from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
     from .derivatives.contract import EventDerivative
-    from .derivatives.linearize import Linearization, linearize
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (
         CallbackError,

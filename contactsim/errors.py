@@ -1,4 +1,4 @@
-"""What can go wrong: one sentence each, naming the thing, the place and the remedy."""
+"""Errors: one sentence each, naming the thing, the place and the remedy."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import statistics
 import subprocess
 import sys
 import tomllib
@@ -10,10 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import contactsim as cs
+from contactsim.hybrid.abilities import ABILITIES
+from contactsim.hybrid.system import Dynamics, HybridSystem
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -53,7 +57,7 @@ MAY_IMPORT = {
     "contactsim_robots": set(),
 }
 DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
-DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg", "pydantic_core": "pydantic"}
+DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg", "pydantic_core": "pydantic", "tomli_w": "tomli-w"}
 OPTIONAL = PROJECT["project"]["optional-dependencies"]
 
 
@@ -142,6 +146,57 @@ def test_only_multibody_of_the_engine_imports_pinocchio() -> None:
         if found.name.split(".")[0] in ("pinocchio", "coal") and "multibody" not in file.parts
     ]
     assert not wrong, wrong
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+MOST_METHODS = 20
+MANY_METHODS = {"World", "ContactMechanism", "BoundWorld", "ClosedMechanism", "Robot"}  # to be emptied
+MOST_LINES, MEDIAN_LINES = 60, 6
+
+
+def definitions(kind: type[ast.AST] | tuple[type[ast.AST], ...]) -> Iterator[tuple[str, Any]]:
+    """(package.module, node) of every class or function of the project."""
+    for package in PACKAGES:
+        for file, inner in modules(package):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, kind):
+                    yield f"{inner}.{file.stem}", node
+
+
+def public_methods(node: ast.ClassDef) -> list[str]:
+    """Names of the methods and properties that a class itself defines for others."""
+    own = (child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return [child.name for child in own if not child.name.startswith("_")]
+
+
+def test_no_class_has_many_methods() -> None:
+    found = {node.name: len(set(public_methods(node))) for _, node in definitions(ast.ClassDef)}
+    many = {name: count for name, count in found.items() if count > MOST_METHODS}
+    assert set(many) <= MANY_METHODS, many
+
+
+def test_a_hybrid_system_is_three_methods_and_small_abilities() -> None:
+    assert HybridSystem.__abstractmethods__ == Dynamics.__abstractmethods__ == {"flow", "transition", "start"}
+    for ability in ABILITIES:
+        assert sum(not name.startswith("_") for name, found in vars(ability).items() if callable(found)) <= 4
+    assert not [name for name in vars(HybridSystem) if not name.startswith("_")], "its defaults are those of abilities"
+
+
+def test_functions_are_short() -> None:
+    functions = list(definitions((ast.FunctionDef, ast.AsyncFunctionDef)))
+    long = [
+        f"{module}.{node.name}: {lines}"
+        for module, node in functions
+        if (lines := node.end_lineno - node.lineno + 1) > MOST_LINES
+    ]
+    assert not long, "\n".join(long)
+    assert statistics.median(body_lines(node) for _, node in functions) <= MEDIAN_LINES
+
+
+def body_lines(node: ast.FunctionDef) -> int:
+    """Lines of the body without its docstring."""
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))

@@ -1,1 +1,1 @@
-"""What follows from the derivative of a run: covariances, optimal gains, periodic orbits, Lyapunov exponents."""
+"""Uses of the derivative of a run: covariances, optimal gains, periodic orbits, Lyapunov exponents."""

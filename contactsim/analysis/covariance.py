@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from .matrices import Weight, symmetric, weight
 from .walk import along, legs, stacked
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import Linearization
+    from ..derivatives.run_derivative import RunDerivative
 
 Noise = Array | Callable[[float], Array]
 
 
-@dataclass(frozen=True)
-class Covariance:
+@dataclass(frozen=True, repr=False)
+class Covariance(Brief):
     """Covariance of the state along a run, in the tangent space at the run's own state.
 
     Attributes:
@@ -36,7 +37,7 @@ class Covariance:
     final: Array
 
 
-def covariance(lin: Linearization, P0: Any, noise: Noise | None = None) -> Covariance:
+def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covariance:
     """Covariance along a run whose start is scattered, to first order.
 
     P' = A P + P A^T + W along arcs, P+ = Xi P- Xi^T at events (Kong and others, eq. 36 and 37; exact for linear arcs
@@ -70,7 +71,7 @@ def covariance(lin: Linearization, P0: Any, noise: Noise | None = None) -> Covar
     return Covariance(np.concatenate(times), stacked(found), P)
 
 
-def _along_arc(lin: Linearization, arc: ArcVariation, P: Array, noise: Noise | None) -> Callable[[float], Array]:
+def _along_arc(lin: RunDerivative, arc: ArcVariation, P: Array, noise: Noise | None) -> Callable[[float], Array]:
     """t -> covariance on an arc that starts with `P`."""
     if noise is None:
         transition = arc.dense(arc.t0, arc.t1, np.eye(arc.dim))

@@ -7,14 +7,15 @@ from itertools import pairwise
 import numpy as np
 
 from ..common.arrays import Array
-from ..derivatives.linearize import EventLinearization, Linearization, linearize
+from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
+from .linearization import linearize
 
 LOST = 1e-13  # a direction that keeps less than this share of the fastest one's length is taken away
 
 
-def lyapunov_exponents(run: Linearization | Trajectory, interval: float | None = None) -> Array:
+def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None = None) -> Array:
     """Mean rates (k,) [1/s] at which neighbours of a run part from it along its k fastest directions, largest first.
 
     lambda_i = (1 / T) sum log |R_ii| over the pieces of the run, with Q R = D x Q for each arc and each saltation
@@ -32,7 +33,7 @@ def lyapunov_exponents(run: Linearization | Trajectory, interval: float | None =
         InputError: `run` is neither of them, or `interval` is not positive.
         NonDifferentiableError: an event has no single saltation matrix.
     """
-    lin = run if isinstance(run, Linearization) else linearize(run)
+    lin = run if isinstance(run, RunDerivative) else linearize(run)
     if interval is not None and not interval > 0.0:
         raise InputError(f"the interval is {interval}; give a positive number of seconds")
     if not lin.t1 > lin.t0:
@@ -49,7 +50,7 @@ def lyapunov_exponents(run: Linearization | Trajectory, interval: float | None =
     return np.sort(growth / (lin.t1 - lin.t0))[::-1]
 
 
-def _matrices(lin: Linearization, interval: float | None) -> list[Array]:
+def _matrices(lin: RunDerivative, interval: float | None) -> list[Array]:
     """The derivative of the run, piece by piece."""
     found = []
     for piece in lin.pieces:

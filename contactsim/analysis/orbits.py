@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferentiableError
-from ..hybrid.system import HybridSystem
+from ..hybrid.system import Dynamics, completed
 from ..hybrid.tolerances import Tolerances
 from .periodic_orbit import PeriodicOrbit
 from .shooting import Section, Shooting, Shot, Symmetry
@@ -23,7 +23,7 @@ STANDING = 1e-6  # an orbit on which the field takes the state less far in a per
 
 
 def find_periodic_orbit(
-    system: HybridSystem,
+    system: Dynamics,
     x_guess: Any,
     period_guess: float,
     section: Section | None = None,
@@ -71,9 +71,8 @@ def find_periodic_orbit(
     period = _positive("period_guess", period_guess)
     _positive("accuracy", accuracy)
     _demand_kinds(system, section, symmetry, max_iterations)
-    shooting = Shooting(
-        system, symmetry, section, fixed_period, tolerances or Tolerances(rtol=1e-11, atol=1e-12), integrator
-    )
+    tolerances = tolerances or Tolerances(rtol=1e-11, atol=1e-12)
+    shooting = Shooting(completed(system), symmetry, section, fixed_period, tolerances, integrator)
     return _search(shooting, shooting.first(x_guess, float(t0), period), accuracy, max_iterations)
 
 
@@ -140,7 +139,7 @@ def _damped(shooting: Shooting, shot: Shot, last: bool) -> Shot | None:
 
 def _demand_kinds(system: Any, section: Any, symmetry: Any, max_iterations: Any) -> None:
     """Raise InputError where an argument of `find_periodic_orbit` is of the wrong kind."""
-    if not isinstance(system, HybridSystem):
+    if not isinstance(system, Dynamics):
         raise InputError(f"the system is a {type(system).__name__}; give a ContactSystem or another HybridSystem")
     pair = isinstance(section, tuple) and len(section) == 2
     if section is not None and not callable(section) and not pair:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..derivatives.linearize import Linearization
+from ..common.representation import Brief
 from ..hybrid.system import HybridSystem
 from ..hybrid.trajectory import Trajectory
+from .linearization import Linearization
 
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 
 
-@dataclass(frozen=True)
-class PeriodicOrbit:
+@dataclass(frozen=True, repr=False)
+class PeriodicOrbit(Brief):
     """An orbit that repeats itself: sigma(phi_T(x0)) = x0.
 
     Attributes:
@@ -79,7 +80,7 @@ class PeriodicOrbit:
 
     @property
     def stable(self) -> bool:
-        """Whether the orbit attracts all neighbours: every multiplier of the return map is smaller than one.
+        """True where the orbit attracts all neighbours: every multiplier of the return map is smaller than one.
 
         Neutral directions (a translation that `symmetry` does not take away, an energy that is kept) make this False.
         """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
@@ -17,13 +18,13 @@ from .matrices import Weight, symmetric, weight
 from .walk import Leg, along, legs, stacked
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import EventLinearization, Linearization
+    from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 Weighting = Array | Callable[[float], Array]
 
 
-@dataclass(frozen=True)
-class Policy:
+@dataclass(frozen=True, repr=False)
+class Policy(Brief):
     """Value and gain along one arc.
 
     Attributes:
@@ -38,8 +39,8 @@ class Policy:
     gain: Callable[[float], Array]
 
 
-@dataclass(frozen=True)
-class Riccati:
+@dataclass(frozen=True, repr=False)
+class Riccati(Brief):
     """Linear-quadratic regulator about a run: u = u_ref - K (x (-) x_ref) costs (1/2) dx^T P dx from there on.
 
     Attributes:
@@ -81,7 +82,7 @@ class Riccati:
 
 
 def riccati(
-    lin: Linearization,
+    lin: RunDerivative,
     Q: Weighting,
     R: Any,
     Q_final: Any,
@@ -129,7 +130,7 @@ def riccati(
     )
 
 
-def _along_arc(lin: Linearization, leg: Leg, P: Array, inverse: Array, Q: Weighting) -> Policy:
+def _along_arc(lin: RunDerivative, leg: Leg, P: Array, inverse: Array, Q: Weighting) -> Policy:
     """Backwards along an arc that ends with `P`."""
     arc = leg.variation
     assert arc is not None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..derivatives.linearize import Linearization, linearize
+from ..common.representation import Brief
 from ..errors import ContactSimError, ConvergenceError, InputError
 from ..hybrid.differences import map_derivative, tangent_derivative
 from ..hybrid.flow import Flow
@@ -18,6 +18,7 @@ from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import TINY, Tolerances
 from ..hybrid.trajectory import Trajectory
+from .linearization import Linearization, linearize
 from .periodic_orbit import PeriodicOrbit
 
 RANK = 1e-7  # singular values of Newton's matrix below this, relative to its largest, belong to neutral directions
@@ -36,8 +37,8 @@ Symmetry = Callable[[Any], Any]
 Section = Callable[[Any], Any] | tuple[Any, float]
 
 
-@dataclass(frozen=True)
-class Shot:
+@dataclass(frozen=True, repr=False)
+class Shot(Brief):
     """A run over one period, with some more of it to see the events close to its end."""
 
     trajectory: Trajectory
@@ -50,7 +51,7 @@ class Shot:
 
     @property
     def size(self) -> float:
-        """What Newton's method makes small."""
+        """Size of the residual, which Newton's method makes small."""
         return float(np.linalg.norm(self.residual))
 
     @property
@@ -59,9 +60,9 @@ class Shot:
         return float(np.abs(self.residual).max(initial=0.0))
 
 
-@dataclass(frozen=True)
-class _Derivative:
-    """What a Newton step needs of a shot."""
+@dataclass(frozen=True, repr=False)
+class _Derivative(Brief):
+    """Derivatives of a shot, for a Newton step."""
 
     monodromy: Array  # D sigma D phi (n, n)
     start: Array  # derivative of the difference to x0 by x0 (n, n)
@@ -71,8 +72,8 @@ class _Derivative:
     field: Array  # at the start (n,)
 
 
-@dataclass(frozen=True)
-class _Newton:
+@dataclass(frozen=True, repr=False)
+class _Newton(Brief):
     """Equations J (y, dT) = target of a Newton step with dx = directions y, and J = U diag(values) V."""
 
     directions: Array
@@ -203,14 +204,14 @@ class Shooting:
             return shot
 
     def ends_at_event(self, shot: Shot, may_move: bool) -> bool:
-        """Whether an event that changes variations lies at the end of the period; close to it, where x0 may move."""
+        """True where an event that changes variations lies at the end of the period; close to it, where x0 may move."""
         moves = may_move and not self.fixes_phase(shot)
         end, reach = shot.t0 + shot.period, (CLOSE if moves else TOUCHING) * shot.period
         near = [event for event in self._linearize(shot.trajectory).all_events if abs(event.time - end) <= reach]
         return any(not event.is_identity for event in near)
 
     def fixes_phase(self, shot: Shot) -> bool:
-        """Whether the section is crossed by the orbit."""
+        """True where the orbit crosses the section."""
         if self._section is None:
             return False
         field = self._field(shot.mode, shot.t0, shot.x)
@@ -324,7 +325,7 @@ class Shooting:
         return map_derivative(lambda point: flow.project(shot.t0, point), space, shot.x, space)
 
     def _values(self, x: Array) -> Array:
-        """What the section says about a plain state."""
+        """Values of the section at a plain state."""
         if self._section is None:
             return np.empty(0)
         if callable(self._section):
@@ -369,7 +370,7 @@ def crosses(rows: Array, field: Array) -> Array | None:
 
 
 def _section_values(given: Any) -> Array:
-    """What a section function returned, as an array of numbers."""
+    """Answer of a section function as an array of numbers."""
     try:
         return np.atleast_1d(np.asarray(given, dtype=float))
     except (TypeError, ValueError):

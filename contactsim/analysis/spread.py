@@ -1,4 +1,4 @@
-"""Where a point of a robot is along runs that start a little differently: clouds and ellipsoids to look at."""
+"""Places of a robot's point along runs that start a little differently: clouds and ellipsoids to look at."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from .matrices import symmetric
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import EventLinearization, Linearization
+    from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 SAMPLES = 120  # times of a spread, where none are given
 THIN = 1e-9  # of the largest singular value, below which directions do not count
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Brief):
     """Displacements of a point of a robot, carried along a run to first order.
 
     Attributes:
@@ -53,7 +54,7 @@ class Spread:
 
 
 def spread(
-    lin: Linearization,
+    lin: RunDerivative,
     frame: str,
     starts: Any = None,
     *,
@@ -66,7 +67,7 @@ def spread(
     shift: Any = (0.0, 0.0, 0.0),
     name: str = "",
 ) -> Spread:
-    """Where a point of a robot is along perturbed runs, to first order: p + J(q) dq(t).
+    """Places of a point of a robot along perturbed runs, to first order: p + J(q) dq(t).
 
     Along arcs dx' = A dx. At an event dx+ = S dx- with the saltation matrix, or the piece of the B-derivative that dx-
     selects where several things happen at once; with ``corrected=False`` dx+ = D_x R dx-, by the reset alone, which is
@@ -91,15 +92,7 @@ def spread(
         NonDifferentiableError: neighbouring runs end in states apart from each other, or a covariance meets an event
             with several linear pieces.
     """
-    system = lin.trajectory.system
-    robot: Any = getattr(system, "robot", None)
-    if not hasattr(robot, "point_position"):
-        raise InputError(f"the points of a {type(robot or system).__name__} have no places; spread that of a Robot")
-    if (starts is None) == (covariance is None):
-        raise InputError("a spread needs either starts or a covariance; give one of them")
-    given = _starts(lin, starts) if covariance is None else root(symmetric("covariance", covariance, lin.dim))
-    label = name or f"{frame} {'with' if corrected else 'without'} saltation"
-    single = covariance is not None
+    robot, given, single = _robot_of(lin), _starts(lin, starts, covariance), covariance is not None
     rows = None if shown is None else _rows(lin, shown)
     moments, places, offsets = [], [], []
     for t, x, owner, dx in carried(lin, given, _times(lin, times), corrected, single):
@@ -108,7 +101,7 @@ def spread(
         places.append(robot.point_position(frame, q, point))
         offsets.append(dx[:, : owner.nv] @ jacobian(owner, frame, q, point).T if rows is None else dx @ rows.T)
     return Spread(
-        name=label,
+        name=name or f"{frame} {'with' if corrected else 'without'} saltation",
         t=np.array(moments),
         centre=np.array(places),
         offsets=np.array(offsets),
@@ -120,8 +113,16 @@ def spread(
     )
 
 
+def _robot_of(lin: RunDerivative) -> Any:
+    system = lin.trajectory.system
+    robot = getattr(system, "robot", None)
+    if not hasattr(robot, "point_position"):
+        raise InputError(f"the points of a {type(robot or system).__name__} have no places; spread that of a Robot")
+    return robot
+
+
 def carried(
-    lin: Linearization, starts: Array, times: Array, corrected: bool = True, single: bool = False
+    lin: RunDerivative, starts: Array, times: Array, corrected: bool = True, single: bool = False
 ) -> Iterator[tuple[float, Array, Any, Array]]:
     """(t, plain state, system, variations (m, n)) at `times`, at the ends of arcs, and on both sides of events.
 
@@ -179,21 +180,25 @@ def ball(directions: Any, count: int = 162) -> Array:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), z]) @ rows
 
 
-def _starts(lin: Linearization, starts: Any) -> Array:
+def _starts(lin: RunDerivative, starts: Any, covariance: Any) -> Array:
+    if (starts is None) == (covariance is None):
+        raise InputError("a spread needs either starts or a covariance; give one of them")
+    if covariance is not None:
+        return root(symmetric("covariance", covariance, lin.dim))
     given = np.asarray(starts, dtype=float)
     if given.ndim != 2 or given.shape[1] != lin.dim or not len(given) or not np.isfinite(given).all():
         raise InputError(f"the starts have shape {given.shape}; give finite tangent vectors (m, {lin.dim})")
     return given
 
 
-def _rows(lin: Linearization, shown: Any) -> Array:
+def _rows(lin: RunDerivative, shown: Any) -> Array:
     rows = np.asarray(shown, dtype=float)
     if rows.shape != (3, lin.dim) or not np.isfinite(rows).all():
         raise InputError(f"'shown' has shape {rows.shape}; give three rows of finite numbers (3, {lin.dim})")
     return rows
 
 
-def _times(lin: Linearization, times: Sequence[float] | None) -> Array:
+def _times(lin: RunDerivative, times: Sequence[float] | None) -> Array:
     if times is None:
         return np.linspace(lin.t0, lin.t1, SAMPLES)
     return np.unique(np.asarray(times, dtype=float))

@@ -10,17 +10,18 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, SimulationError
 from ..hybrid.integrators import method
 from ..hybrid.trajectory import Arc
 
 if TYPE_CHECKING:
-    from ..derivatives.linearize import EventLinearization, Linearization
+    from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 
-@dataclass(frozen=True)
-class Leg:
+@dataclass(frozen=True, repr=False)
+class Leg(Brief):
     """An arc of the trajectory with its samples, its variational equation, and the event behind it.
 
     Attributes:
@@ -50,7 +51,7 @@ class Leg:
         return flow.input_matrix(t, x)
 
 
-def legs(lin: Linearization) -> Iterator[Leg]:
+def legs(lin: RunDerivative) -> Iterator[Leg]:
     """The arcs of a linearized run in order; their samples, one after the other, are those of the trajectory.
 
     Raises:
@@ -72,7 +73,7 @@ def legs(lin: Linearization) -> Iterator[Leg]:
 
 
 def along(
-    lin: Linearization, rate: Callable[[float, Array], Array], start: Array, t0: float, t1: float
+    lin: RunDerivative, rate: Callable[[float, Array], Array], start: Array, t0: float, t1: float
 ) -> Callable[[float], Array]:
     """t -> symmetric matrix between `t0` and `t1`, in either order, that starts as `start` (n, n) with the rate `rate`.
 

@@ -1,4 +1,4 @@
-"""What `contactsim doctor` looks at, each with a remedy."""
+"""Findings of `contactsim doctor`, each with a remedy."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def examine() -> int:
     from rich.markup import escape
     from rich.table import Table
 
-    from .listings import terminal
+    from ..common.terminal import terminal
 
     console = terminal()
     table = Table("what", "found", "", "what to do")

@@ -1,4 +1,4 @@
-"""What `contactsim run` does: simulate a scene, keep the run, and tell about it."""
+"""Work of `contactsim run`: simulate a scene, keep the run, and tell about it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
+from ..analysis.linearization import Linearization
+from ..analysis.linearization import linearize as derivative_of
 from ..common.arrays import Array
 from ..common.progress import bar
+from ..common.terminal import terminal
 from ..contact.modes import Mode
-from ..derivatives.linearize import EventLinearization, Linearization
-from ..derivatives.linearize import linearize as derivative_of
+from ..derivatives.run_derivative import EventLinearization
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model
 from ..hybrid.outcomes import Status
@@ -34,7 +36,6 @@ from ..io.netcdf import EventSummary, save_linearization, summary
 from ..io.netcdf import save as save_run
 from ..viewing import viewers as look
 from ..viewing.session import Session, interruptible
-from .listings import terminal
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
 PLOT_DPI = 120  # dots an inch
@@ -100,7 +101,7 @@ def _kept(
     title: str,
     begun: Callable[[], bool] = lambda: True,
 ) -> Trajectory:
-    """What `go` returns; where it is interrupted or fails after it has begun, what the simulation has computed."""
+    """The run that `go` returns; interrupted or failed after its begin, as far as it was computed."""
     began = clock.perf_counter()
     try:
         trajectory = go()

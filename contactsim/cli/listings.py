@@ -1,31 +1,20 @@
-"""What `contactsim robots` and `contactsim plugins` print; quick, since no robot is built."""
+"""Tables of `contactsim robots` and `contactsim plugins`; quick, since no robot is built."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from ..common import registry
+from ..common.terminal import terminal
 from ..errors import PluginError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
-    from rich.console import Console
     from rich.table import Table
-
-
-def terminal(error: bool = False) -> Console:
-    """Where to print: as wide as the terminal, and 120 columns wide into a file or a pipe."""
-    from rich.console import Console
-
-    console = Console(stderr=error, highlight=False)
-    return (
-        console if console.is_terminal or "COLUMNS" in os.environ else Console(stderr=error, highlight=False, width=120)
-    )
 
 
 def entries() -> tuple[dict[str, Any], list[str]]:

@@ -1,1 +1,1 @@
-"""What every floor shares: errors of users' functions, schemas, plugins by name, arrays."""
+"""Shared by every floor: errors of users' functions, schemas, plugins by name, arrays."""

@@ -130,7 +130,7 @@ Part = Sphere | Box | Rod | Spring | Polyline | Arrow
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What a system looks like at one instant; metres, z up.
+    """Picture of a system at one instant; metres, z up.
 
     Parts may move, stretch, come and go. Sizes and colours may change, too, but have few values over a run: each is an
     object of its own on the page.

@@ -1,12 +1,14 @@
 """Plugins by name, found through entry points and imported only when asked for.
 
 The groups ``contactsim.GROUP`` are those of GROUPS. The built-in plugins are registered exactly as a third party's.
+The entry point of a group's name in ``contactsim.contracts`` is a function found -> reasons for which what was found
+breaks the contract of the group: so every floor judges the plugins that it asks for, and nothing unjudged is loaded.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -16,7 +18,19 @@ from typing import Any
 
 from ..errors import PluginError
 
-GROUPS = ("contact_laws", "event_derivatives", "models", "controllers", "integrators", "terrains", "robots", "viewers")
+GROUPS = (
+    "contact_laws",
+    "event_derivatives",
+    "models",
+    "controllers",
+    "integrators",
+    "terrains",
+    "robots",
+    "viewers",
+    "formats",
+    "plots",
+)
+CONTRACTS = "contracts"  # the group in which each of the others has its contract
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ def _entries() -> Mapping[str, tuple[EntryPoint, ...]]:
     """{group: its entry points by name}; the environment is read once, when a plugin is first asked for."""
     everything = entry_points()
     found = {}
-    for group in GROUPS:
+    for group in (*GROUPS, CONTRACTS):
         # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
         unique = {(entry.name, entry.value): entry for entry in everything.select(group=f"contactsim.{group}")}
         found[group] = tuple(sorted(unique.values(), key=lambda entry: entry.name))
@@ -54,6 +68,15 @@ def load(group: str, name: str) -> Any:
         PluginError: the name is unknown (the known ones are listed), belongs to two plugins (both are named),
             its import fails (with the reason), or it breaks the contract of its group.
     """
+    entry = _entry(group, name)
+    plugin = _imported(entry)
+    if reason := next(iter(_contract(group)(plugin)), ""):
+        raise PluginError(f"{_told(entry)} {reason}")
+    return plugin
+
+
+def _entry(group: str, name: str) -> EntryPoint:
+    """The one entry point of a name in a group."""
     found = [entry for entry in _entries().get(group, ()) if entry.name == name]
     if not found:
         known = ", ".join(names(group)) or "none"
@@ -61,17 +84,30 @@ def load(group: str, name: str) -> Any:
     if len(found) > 1:
         both = " and ".join(f"{entry.value} ({_distribution(entry)})" for entry in found)
         raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")
-    where = f"the plugin '{name}' ({found[0].value} of {_distribution(found[0])})"
+    return found[0]
+
+
+def _imported(entry: EntryPoint) -> Any:
+    """The object that an entry point names."""
     try:
-        plugin = found[0].load()
+        return entry.load()
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise PluginError(f"{where} fails on import with {reason}; mend or uninstall it") from error
-    from .plugin_validation import breach
+        raise PluginError(f"{_told(entry)} fails on import with {reason}; mend or uninstall it") from error
 
-    if reason := breach(group, plugin):
-        raise PluginError(f"{where} {reason}")
-    return plugin
+
+def _contract(group: str) -> Callable[[Any], Iterable[str]]:
+    """The reasons for which something is no plugin of a group; a group that has none of it loads nothing."""
+    if group not in names(CONTRACTS):
+        raise PluginError(
+            f"no contract of contactsim.{group} is installed, so none of its plugins is loaded; install contactsim"
+            " anew, from its source with: pip install -e ."
+        )
+    return _imported(_entry(CONTRACTS, group))  # type: ignore[no-any-return]
+
+
+def _told(entry: EntryPoint) -> str:
+    return f"the plugin '{entry.name}' ({entry.value} of {_distribution(entry)})"
 
 
 def load_all(group: str) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a user writes: schemas of parameters and scene files, and names that are not known."""
+"""Input of users: schemas of parameters and scene files, and names that are not known."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class UserCall:
 
 
 def real(given: Any) -> Array:
-    """What a function returned as an array of floating-point numbers.
+    """Answer of a function as an array of floating-point numbers.
 
     Raises:
         TypeError: it is complex, or no number at all.
@@ -67,7 +67,7 @@ def real(given: Any) -> Array:
 
 
 def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...], t: float, at: Array) -> Array:
-    """What a user's function returned, as an array of finite numbers of a shape (axes of length one are forgiven).
+    """Answer of a user's function as finite numbers of a shape (axes of length one are forgiven).
 
     Where the state `at` which it was asked is beyond FAR, its value need not be finite: a trial step went too far.
 

@@ -1,17 +1,14 @@
-"""What a plugin for derivatives of events must supply."""
+"""Contract of plugins for derivatives of events."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from ..common.arrays import Array
+from .crossing_orders import EventData, Word
 
-if TYPE_CHECKING:
-    from .crossing_orders import EventData
-
-Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
+__all__ = ["EventData", "EventDerivative", "Word"]
 
 
 class EventDerivative(ABC):
@@ -24,7 +21,7 @@ class EventDerivative(ABC):
 
     @abstractmethod
     def accepts(self, event: EventData) -> bool:
-        """Whether this plugin can differentiate the event; the first that does is taken."""
+        """True for events that this plugin can differentiate; the first plugin that says so is taken."""
 
     @abstractmethod
     def apply(self, event: EventData, dx: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..common.arrays import Array
-from .contract import Word
+from ..common.representation import Brief
 from .event_linearization import Node, Passage
 
 TWIN = 1e-10  # nodes in one mode whose states differ by less than this, relative to the state, are one node
@@ -22,6 +22,8 @@ FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff f
 INTERIOR = 1e-7  # a cone that holds no ball of this radius around a point of the unit cube is flat
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
+
+Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
 
 
 class Path(NamedTuple):
@@ -130,8 +132,8 @@ class Ways:
             yield from self._spell((*word, group), Path(passage.node, passage.matrix @ matrix, narrower))
 
 
-@dataclass(frozen=True)
-class EventData:
+@dataclass(frozen=True, repr=False)
+class EventData(Brief):
     """An event as derivatives need it: where it started, and which groups of guards it may be met by.
 
     Attributes:
@@ -151,11 +153,11 @@ class EventData:
 
     @cached_property
     def ways(self) -> Ways:
-        """What neighbouring runs meet here."""
+        """States that neighbouring runs pass here, and the ways between them."""
         return Ways(self.root, self.groups)
 
     def is_outcome(self, end: Node) -> bool:
-        """Whether a node is where the run itself ends: the same state, to go on with the same field."""
+        """True for the node in which the run itself ends: the same state, to go on with the same field."""
         after = self.after
         if after is None or end is after:
             return True
@@ -178,7 +180,7 @@ def distance(a: Array, b: Array) -> float:
 
 
 def _has_interior(cone: Array) -> bool:
-    """Whether A dx < 0 has a solution, rows of zeros left aside."""
+    """True where A dx < 0 has a solution, rows of zeros left aside."""
     rows = cone[np.abs(cone).max(axis=1, initial=0.0) > 0.0]
     if not len(rows):
         return True

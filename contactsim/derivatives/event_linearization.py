@@ -1,4 +1,4 @@
-"""What neighbouring runs meet at an event: the guards that are at zero there, and what lies behind each of them.
+"""Neighbouring runs at an event: the guards that they meet at zero there, and the states behind each of them.
 
 A run and its neighbours are compared at equal times, so a variation carries what a neighbour gains by meeting a guard
 earlier or later: F+ - D_x R F- for each second (Kong and others, eq. 9). Variations may be followed by those of
@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
 from ..hybrid.event_location import Watch
@@ -65,8 +66,8 @@ def _by_parameter(system: HybridSystem, name: str, function: Callable[[HybridSys
     return np.asarray(derivative(at, step))
 
 
-@dataclass(frozen=True)
-class Passage:
+@dataclass(frozen=True, repr=False)
+class Passage(Brief):
     """The way from one node through a group of guards to the next.
 
     Attributes:
@@ -256,7 +257,7 @@ class Node:
         return Passage(node, matrix, jump, self.gradient(name))
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
-        """Whether the guards lie below zero already: they fire where the state is, not where a neighbour meets them."""
+        """True for guards below zero already: they fire where the state is, not where a neighbour meets them."""
         return fired <= self.watch.fired_at_start()
 
     def _demand_transversal(self, name: Hashable) -> None:

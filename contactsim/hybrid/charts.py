@@ -18,7 +18,7 @@ from ..errors import CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean
-from .system import NOTHING, HybridSystem, Transition
+from .system import NOTHING, Dynamics, HybridSystem, Transition, completed
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Chart(Flow):
         return self.model.next_time(t, self.chart)
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
-        """What the model finds wrong with a state in this chart."""
+        """Findings of the model about a state in this chart."""
         return self.model.validate(t, x, self.chart)
 
     def jacobian(self, t: float, x: Array) -> Array | None:
@@ -201,7 +201,7 @@ class Model(HybridSystem):
         """
 
     def validate(self, t: float, x: Array, chart: Hashable) -> Sequence[Finding]:
-        """What is wrong with a state in a chart, after a transition or at the end of a step; empty: it is fine."""
+        """Faults of a state in a chart, after a transition or at the end of a step; empty: it is fine."""
         return ()
 
     def record(self, t: float, x: Array, chart: Hashable) -> Mapping[str, float]:
@@ -217,7 +217,7 @@ class Model(HybridSystem):
         return None
 
     def drawing(self, t: float, x: Array, chart: Hashable) -> Drawing | None:
-        """What a state in a chart looks like, for the viewer: see `contactsim.look`; None: it cannot be drawn."""
+        """Drawing of a state in a chart, for the viewer: see `contactsim.look`; None: it cannot be drawn."""
         return None
 
     def figures(self, trajectory: Trajectory) -> Mapping[str, Figure]:
@@ -231,7 +231,7 @@ class Model(HybridSystem):
         return Chart(self, mode)
 
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What `reset` says; where nothing fired (a parameter was set in a run) the chart stays."""
+        """Transition by `reset`; where nothing fired (a parameter was set in a run) the chart stays."""
         if not fired:
             return Transition(x, mode, {"parameters": ("before", "after")})
         transition = self.reset(t, x, mode, fired)
@@ -345,7 +345,7 @@ def model_class(name: str) -> type[Model]:
 
 
 def check_jacobians(
-    model: HybridSystem, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
+    system: Dynamics, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
 ) -> dict[str, float]:
     """Compare the derivatives that a system gives at (t, x) with central differences.
 
@@ -353,7 +353,7 @@ def check_jacobians(
     difference counts relative to the largest element of its matrix or, where that is smaller, to one.
 
     Args:
-        model: any hybrid system.
+        system: any hybrid system.
         t: time [s].
         x: plain state (size,); for the resets best near a boundary.
         mode: its chart; None: that in which a run from there starts.
@@ -365,6 +365,7 @@ def check_jacobians(
     Raises:
         CheckError: a derivative differs by more than `limit`.
     """
+    model = completed(system)
     if mode is None:
         begun = model.start(t, np.array(x, dtype=float))
         x, mode = begun.x, begun.mode

@@ -14,7 +14,7 @@ from ..errors import SimulationError
 from .differences import derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean, Manifold
-from .system import HybridSystem, Transition, one_by_one
+from .system import Dynamics, HybridSystem, Transition, completed, one_by_one
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -60,7 +60,8 @@ class Filippov(HybridSystem):
         system: any hybrid system; what this class does not say, the system does.
     """
 
-    def __init__(self, system: HybridSystem) -> None:
+    def __init__(self, system: Dynamics) -> None:
+        system = completed(system)
         self.system = system
         self.preferred_integrator, self.preferred_tolerances = system.preferred_integrator, system.preferred_tolerances
         self.tolerances, self.nv, self.pushes = system.tolerances, system.nv, system.pushes
@@ -75,11 +76,11 @@ class Filippov(HybridSystem):
         return SlidingFlow(self, mode) if isinstance(mode, Sliding) else self.system.flow(mode)
 
     def start(self, t: float, x: Array) -> Transition:
-        """Where the system starts."""
+        """Start of the system."""
         return self.system.start(t, x)
 
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What the system says, or the begin or end of sliding."""
+        """Transition of the system, or the begin or end of sliding."""
         if not isinstance(mode, Sliding):
             return self._into_sliding(t, x, mode, fired, self.system.transition(t, x, mode, fired))
         leaves = [name for name in fired if isinstance(name, tuple) and name[0] == "into"]
@@ -172,7 +173,7 @@ class Filippov(HybridSystem):
         return self.system.energy(x, mode.first if isinstance(mode, Sliding) else mode)
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """What the system says of a run."""
+        """Residuals of a run by the laws of the system."""
         return self.system.audit(trajectory)
 
     def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> Filippov:
@@ -265,7 +266,7 @@ class SlidingFlow(Flow):
         return x
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
-        """What the first mode finds wrong."""
+        """Findings of the first mode."""
         return self._first.validate(t, x)
 
     def _manifold(self, x: Array) -> Manifold:

@@ -1,4 +1,4 @@
-"""Whether a guard falls through zero between two looks at it, for certain: from values, rates, and their bounds.
+"""Falls of a guard through zero between two looks at it, found for certain by values, rates, and their bounds.
 
 With |g'| <= S and |g''| <= B, a look (t_a, g_a, g_a') leaves no room below g_a - S (t - t_a), nor below
 g_a + g_a' (t - t_a) - B (t - t_a)^2 / 2; likewise a look behind. What the higher of these bounds leaves open is halved,
@@ -39,7 +39,7 @@ class Bottom:
 
 
 class Bounds(NamedTuple):
-    """What is known of one guard along a step: see `GuardBounds`.
+    """Bounds of one guard along a step: see `GuardBounds`.
 
     Attributes:
         speed, bend: of |g'| and |g''|.
@@ -57,7 +57,7 @@ Placed = tuple[float, Look]  # a look and its time [s]
 
 
 def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds: Bounds) -> Fall | Bottom | None:
-    """Where a guard first falls through zero between two looks, of which the first finds it above; None: nowhere."""
+    """First fall of a guard through zero between two looks, of which the first finds it above; None: it has none."""
     before, behind, looks, seen = start, [end], 0, 0.0
     while behind:
         after = behind[-1]
@@ -84,7 +84,7 @@ def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds
 
 
 def lowest(before: Placed, after: Placed, speed: float, bend: float) -> tuple[float, float]:
-    """What a guard cannot be below between two looks, and the time at which it could be so low."""
+    """Lower bound of a guard between two looks, and the time at which it could be so low."""
     (t, a), (end, b) = before, after
     h = end - t
     low, place = 0.5 * (a.value + b.value - speed * h), 0.5 * (h + (a.value - b.value) / speed if speed > 0.0 else h)
@@ -127,7 +127,7 @@ def _bottom(before: Placed, after: Placed) -> tuple[float, float] | None:
 
 
 def _undecided(before: Placed, after: Placed, bottom: tuple[float, float], bounds: Bounds) -> bool:
-    """Whether a guard comes within the error of its interpolant to zero, known so well that no look could tell more."""
+    """True for a guard within the error of its interpolant to zero, known so well that no look could tell more."""
     error = bounds.error(bottom[0])
     h = after[0] - before[0]
     return abs(bottom[1]) <= error and 0.125 * bounds.bend * h * h <= error

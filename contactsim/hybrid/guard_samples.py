@@ -32,7 +32,7 @@ LOWEST = 1e-6  # share of the place where a guard may be least, to which that is
 
 
 class Samples(NamedTuple):
-    """What is seen of the guards in a step.
+    """Samples of the guards in a step.
 
     Attributes:
         segment: the step.
@@ -49,7 +49,7 @@ class Samples(NamedTuple):
 
     @property
     def full(self) -> bool:
-        """Whether guards were sampled at all NODES."""
+        """True where guards were sampled at all NODES."""
         return len(self.times) == len(NODES)
 
 

@@ -26,7 +26,7 @@ class Manifold(ABC):
         """Rate (dim,) of the chart coordinate dx of x0 (+) dx that moves with the body rate `rate` (dim,): dexp^-1."""
 
     def within_chart(self, dx: Array) -> bool:
-        """Whether the chart is still well conditioned at `dx`; where it is not, a new one is started."""
+        """True where the chart is still well conditioned at `dx`; elsewhere a new one is started."""
         return True
 
     def bracket(self, rate: Array) -> Array | None:

@@ -35,5 +35,5 @@ class Status(Enum):
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached the time it was asked for."""
+        """True where the run reached the time it was asked for."""
         return self is Status.FINISHED

@@ -21,7 +21,7 @@ from .manifold import Euclidean, Manifold
 from .outcomes import Status
 from .segments import Segment
 from .stepper import Stepper
-from .system import CLOCK, HybridSystem
+from .system import CLOCK, Dynamics, HybridSystem, completed
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
 
@@ -64,7 +64,7 @@ class Simulation:
 
     def __init__(
         self,
-        system: HybridSystem,
+        system: Dynamics,
         state: Any,
         t0: float = 0.0,
         *,
@@ -80,6 +80,7 @@ class Simulation:
             raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
         if accumulation not in ("pass", "stop"):
             raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
+        system = completed(system)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
         integrator = integrator or system.preferred_integrator or DEFAULT_INTEGRATOR
         method(integrator, tolerances)
@@ -337,7 +338,7 @@ class Simulation:
         return self._last_events() if dense else None
 
     def _last_events(self) -> str:
-        """Where a run is, how fast its last events follow each other, and by what most of them come."""
+        """Time of a run, pace of its last events, and the guard by which most of them come."""
         last = self._events[-LAST_EVENTS:]
         labels = Counter(self.system.guard_label(name) for event in last for name in event.fired)
         most = f"; {labels.most_common(1)[0][0]} in {max(labels.values())} of them" if labels else ""
@@ -370,7 +371,7 @@ class Simulation:
         self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
 
     def _follows_closely(self, event: Event) -> bool:
-        """Whether an event leads back over the surface of the one before, with no way between them to speak of."""
+        """True where an event leads back over the surface of the one before, with no way between them to speak of."""
         if self._watch.at_once:
             return True
         if not (self._watch.from_zero and self._segments and np.array_equal(event.x_pre, event.x_post)):
@@ -379,7 +380,7 @@ class Simulation:
         return natural is not None and event.time - self._segments[0].t0 < NO_TIME * natural
 
     def _is_valid(self) -> bool:
-        """Whether the run may go on from the present state; what its mode only warns of is noted once."""
+        """True where the run may go on from the present state; what its mode only warns of is noted once."""
         for finding in self._flow.validate(self.t, self._x):
             text = str(self._mode)
             chart = f"chart {text}, " if len(text) <= LONGEST_CHART else ""
@@ -443,7 +444,7 @@ class Simulation:
 
 
 def simulate(
-    system: HybridSystem,
+    system: Dynamics,
     state: Any,
     span: tuple[float, float],
     *,
@@ -457,7 +458,7 @@ def simulate(
     """Run `system` from `state` over the time `span` (t0, t1) [s].
 
     Args:
-        system: any HybridSystem, e.g. a ContactSystem.
+        system: any HybridSystem, e.g. a ContactSystem; or what has at least its methods flow, transition and start.
         state: a State for a ContactSystem, else a plain array.
         span: first and last time [s]; both are met exactly.
         integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau9",

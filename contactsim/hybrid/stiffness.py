@@ -1,4 +1,4 @@
-"""Whether a finished run was slow because its motion is stiff: explicit steps at the edge of their stability."""
+"""Stiffness of a finished run: explicit steps at the edge of their stability, which made it slow."""
 
 from __future__ import annotations
 

@@ -2,102 +2,50 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
+from ..common.arrays import Array
 from ..errors import InputError
+from .abilities import (
+    ABILITIES,
+    Audit,
+    Forces,
+    Law,
+    Neighbours,
+    Parameters,
+    Preferences,
+    Push,
+    Pushes,
+    Spaces,
+    States,
+    Words,
+    one_by_one,
+)
 from .flow import Flow
-from .manifold import Manifold
-from .tolerances import Tolerances
+from .transition import CLOCK, LIMIT, LOOP, NOTHING, Transition
 
-if TYPE_CHECKING:
-    from .trajectory import Event, Trajectory
+__all__ = [
+    "CLOCK",
+    "LIMIT",
+    "LOOP",
+    "NOTHING",
+    "Dynamics",
+    "HybridSystem",
+    "Push",
+    "Transition",
+    "completed",
+    "one_by_one",
+]
 
-Array = np.ndarray
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Transition:
-    """What an event does to a state: the state and mode after it, and a record of what happened.
-
-    Attributes:
-        x: state after the event (size of the new mode's space,).
-        mode: mode after the event.
-        changes: {name: (before, after)} of what changed; empty for an event that only the engine sees.
-        impulses: {contact: (3,) or (d,) newton second}.
-        residuals: {law: largest violation}.
-        notes: sentences worth telling the user (a non-unique force, an impact that gains energy).
-        derivative: () -> D_x R (dim_post, dim_pre) of the reset x_post = R(t, x_pre) with its outcome held; None: to be
-            differenced.
-        still: whether the reset does not depend on time, D_t R = 0; else that is differenced.
-        unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
-        accumulated: names of what came to rest here after infinitely many events (Zeno).
-    """
-
-    x: Array
-    mode: Hashable
-    changes: Mapping[str, tuple[Any, Any]] = field(default_factory=lambda: NOTHING)
-    impulses: Mapping[str, Array] = field(default_factory=lambda: NOTHING)
-    residuals: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    notes: tuple[str, ...] = ()
-    derivative: Callable[[], Array] | None = None
-    still: bool = False
-    unmoved: bool = False
-    accumulated: tuple[str, ...] = ()
+COPIES = ("with_parameter", "with_push", "without_pushes", "with_law")  # methods that return another system
 
 
-CLOCK = "clock"  # the name under which an instant given by `Flow.next_time` fires
-LIMIT, LOOP = "limit:", "loop:"  # begin the names of joint limits and loops in transitions; they are no contacts
-
-
-@dataclass(frozen=True)
-class Push:
-    """A force on a frame that lasts until a time; a Simulation takes it away then.
-
-    Attributes:
-        frame: name of the frame.
-        force: (3,) [N] in world axes.
-        point: (3,) [m] in the frame.
-        end: when it ends [s].
-    """
-
-    frame: str
-    force: Array
-    point: Array
-    end: float
-
-
-def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
-    """Each name in a group of its own."""
-    return tuple(frozenset({name}) for name in sorted(names, key=str))
-
-
-class HybridSystem(ABC):
-    """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more.
-
-    Three methods say what it is; everything else has a default, which stands for a system that has no such thing.
-
-    Attributes:
-        preferred_integrator: the integrator for runs whose user names none; None: that of `simulate`.
-        preferred_tolerances: the accuracy for runs whose user gives none; None: that of `simulate`.
-        tolerances: what counts as zero at its events, for their derivatives; None: what `linearize` is given.
-        nv: numbers of a velocity where tangent vectors are (dq, dv, ...) with as many dq; None: it is half of them.
-        pushes: what pushes it for a while.
-        law: its contact law; None: it has none.
-    """
-
-    preferred_integrator: str | None = None
-    preferred_tolerances: Tolerances | None = None
-    tolerances: Tolerances | None = None
-    nv: int | None = None
-    pushes: tuple[Push, ...] = ()
-    law: Any = None
+@runtime_checkable
+class Dynamics(Protocol):
+    """Smooth flows joined by events: all that a hybrid system has to say."""
 
     @abstractmethod
     def flow(self, mode: Hashable) -> Flow:
@@ -111,112 +59,84 @@ class HybridSystem(ABC):
     def start(self, t: float, x: Array) -> Transition:
         """Mode in which a run starts at (t, x); raises InputError where the state is not a valid one."""
 
-    def crossing(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What a neighbouring run meets that reaches the guards in `fired` first of several which are at zero here.
 
-        Differs from `transition` only where that looks at what else is at zero, fired or not.
-        """
-        return self.transition(t, x, mode, fired)
+class HybridSystem(Preferences, States, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law, Dynamics):
+    """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more.
 
-    def separable(
-        self, t: float, x: Array, mode: Hashable, names: frozenset[Hashable]
-    ) -> tuple[frozenset[Hashable], ...]:
-        """Guards that are zero together, in the groups that a neighbouring run meets one after the other.
+    The three methods of `Dynamics` say what it is; everything else is one of the `abilities`, whose defaults stand for
+    a system that has no such thing.
+    """
 
-        Guards belong into one group where every neighbouring run meets them together, too.
-        """
-        return one_by_one(names)
 
-    def prepared(self, t: float, x: Array) -> Array:
-        """A user's state with what the system sets itself where a run starts, such as the sample of a controller."""
-        return x
+def completed(system: Dynamics) -> HybridSystem:
+    """A system with all abilities: itself, or one that has only `flow`, `transition` and `start` with the defaults.
 
-    def guard_label(self, name: Hashable) -> str:
-        """A guard as a user reads it."""
-        return str(name)
+    Of an ability it takes what the system has under its name; other attributes are those of the system, too.
 
-    def why_so_many(self, events: Sequence[Event]) -> str | None:
-        """What makes for so many events, from the last ones of a run that has too many; None: nothing is known."""
-        return None
+    Raises:
+        InputError: it lacks one of the three methods.
+    """
+    if isinstance(system, HybridSystem):
+        return system
+    if isinstance(system, type):
+        raise InputError(f"the class {system.__name__} is given; give one of its instances, {system.__name__}(...)")
+    missing = [name for name in ("flow", "transition", "start") if not callable(getattr(system, name, None))]
+    if missing:
+        raise InputError(
+            f"a {type(system).__name__} is no hybrid system, it has no {', '.join(missing)}; give a ContactSystem, a"
+            " Model, or something with flow(mode), transition(t, x, mode, fired) and start(t, x)"
+        )
+    return _completing(type(system))(system)
 
-    def with_parameter(self, name: str, value: float) -> HybridSystem:
-        """A copy with one parameter changed.
 
-        Raises:
-            InputError: no such parameter, or its value is out of range.
-        """
-        raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
+class Completed(HybridSystem):
+    """A system that keeps the contract, completed by the defaults of the abilities that it does not have.
 
-    def parameter(self, name: str) -> float:
-        """Value of a parameter by name.
+    Args:
+        core: the system.
+    """
 
-        Raises:
-            InputError: no such parameter.
-        """
-        raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
+    def __init__(self, core: Any) -> None:
+        self.core = core
+        for name in _names_of_abilities():
+            if hasattr(core, name):
+                given = getattr(core, name)
+                setattr(self, name, _completing_results(given) if name in COPIES else given)
 
-    def parameter_scale(self, name: str) -> float:
-        """Change of a parameter that counts as large, relative to which derivatives by it take their steps."""
-        return max(1.0, abs(self.parameter(name)))
+    def flow(self, mode: Hashable) -> Flow:
+        """Vector field and guards of a mode."""
+        return self.core.flow(mode)  # type: ignore[no-any-return]
 
-    def space(self, mode: Hashable) -> Manifold | None:
-        """Manifold of the states in a mode; None: R^n with the dimension of the state at hand."""
-        return None
+    def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
+        """State and mode after an event."""
+        return self.core.transition(t, x, mode, fired)  # type: ignore[no-any-return]
 
-    def state(self, x: Array) -> Any:
-        """The state as the user sees it; here the plain array."""
-        return x
+    def start(self, t: float, x: Array) -> Transition:
+        """Mode in which a run starts."""
+        return self.core.start(t, x)  # type: ignore[no-any-return]
 
-    def pack(self, state: Any) -> Array:
-        """A user's state as the plain array that flows work on; the inverse of `state`."""
-        return np.array(state, dtype=float)
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "core" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.core, name)
 
-    # --- what a run asks where its user does ------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        return completed, (self.core,)
 
-    def named_modes(self, mode: Any) -> Any:
-        """A mode as the user sees it: {contact: Mode} of a system with contacts, here the mode itself."""
-        return mode
+    def __repr__(self) -> str:
+        return repr(self.core)
 
-    def forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
-        """{contact: force} at a state; None: the system has no contacts."""
-        return None
 
-    def loop_forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
-        """{loop: force} at a state; None: the system has no bodies whose loops could be closed."""
-        return None
+@cache
+def _completing(kind: type) -> type[Completed]:
+    """A Completed that goes by the name of the class that it completes."""
+    return type(kind.__name__, (Completed,), {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
-    def energy(self, x: Array, mode: Any) -> float | None:
-        """Energy of a state [J]; None: the system does not know it."""
-        return None
 
-    def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Residuals {law: largest violation} along a run of this system, and the limit of each; here there are none."""
-        return NOTHING, NOTHING
+def _names_of_abilities() -> Iterator[str]:
+    for ability in ABILITIES:
+        yield from (name for name in {**vars(ability), **ability.__annotations__} if not name.startswith("_"))
 
-    def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> HybridSystem:
-        """A copy with one more of `pushes`.
 
-        Raises:
-            InputError: there is nothing to push, or no such frame.
-        """
-        raise InputError(f"a {type(self).__name__} cannot be pushed; only a ContactSystem can")
-
-    def without_pushes(self, t: float) -> HybridSystem:
-        """A copy without the pushes that end at `t` or before."""
-        return self
-
-    def with_law(self, law: Any) -> HybridSystem:
-        """A copy under another contact law.
-
-        Raises:
-            InputError: it has none.
-        """
-        raise InputError(f"a {type(self).__name__} has no contact law to change")
-
-    def carried(self, state: Any) -> Any:
-        """A user's state of a system that differs in parameters or its law, as one of this system."""
-        return state
-
-    def initial_state(self) -> Any:
-        """Where it starts if its user does not say; None: it has no start of its own."""
-        return None
+def _completing_results(method: Callable[..., Any]) -> Callable[..., HybridSystem]:
+    return lambda *given: completed(method(*given))

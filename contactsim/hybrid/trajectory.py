@@ -1,24 +1,29 @@
-"""What a run leaves behind: arcs, events and a trajectory that checks and saves itself."""
+"""Runs as they are kept: arcs, events and a trajectory that checks and saves itself."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..common import registry
 from ..common.arrays import Array
+from ..common.representation import brief, counted, several, span
 from ..errors import CheckError, InputError
 from .outcomes import Status
 from .segments import Segment
-from .system import LIMIT, LOOP, HybridSystem, Transition
+from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,14 @@ class Event:
         """Names of the contacts that come to rest here after infinitely many bounces (Zeno)."""
         return self.transition.accumulated
 
+    def __repr__(self) -> str:
+        changes = [f"{name}: {_word(before)} -> {_word(after)}" for name, (before, after) in self.transitions.items()]
+        words = changes or [f"{name} fired" for name in sorted(map(str, self.fired))]
+        return f"Event({self.time:.9g} s, {several(words or ['nothing that is seen'])})"
+
     @property
     def visible(self) -> bool:
-        """Whether anything changed that a user can see (not a change of the engine's own bookkeeping)."""
+        """True where something changed that a user can see (not only the engine's own bookkeeping)."""
         return bool(self.transition.changes)
 
 
@@ -125,6 +135,12 @@ class Arc:
     def t1(self) -> float:
         """End of the arc [s]."""
         return self.segments[-1].t1
+
+    def __repr__(self) -> str:
+        where, steps = span(self.t0, self.t1), counted(len(self.segments), "step")
+        named = self.system.named_modes(self.mode)
+        words = [f"{name}: {_word(mode)}" for name, mode in named.items()] if isinstance(named, Mapping) else None
+        return f"Arc({where}, {steps}, {several(words) if words else f'in {_word(named)}'})"
 
     def __call__(self, t: float) -> Array:
         """Plain state at `t`, by the interpolant of the step that contains it."""
@@ -198,6 +214,11 @@ class Trajectory:
         samples = [sample for arc in self.arcs for sample in arc.sample(self.record_period, self.arcs[0].t0)]
         object.__setattr__(self, "_t", np.array([t for t, _ in samples]))
         object.__setattr__(self, "_x", [x for _, x in samples])
+
+    def __repr__(self) -> str:
+        where = span(self.arcs[0].t0, self.arcs[-1].t1)
+        events, work = counted(len(self.events), "event"), counted(self.evaluations, "evaluation")
+        return f"Trajectory({type(self.system).__name__}, {where}, {events}, {self.status.name}, {work})"
 
     @property
     def t(self) -> Array:
@@ -291,10 +312,12 @@ class Trajectory:
         return energy
 
     def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
-        """Draw the run over time with matplotlib: modes, gaps, forces, energy, events; see `viewing.plots`."""
-        from ..viewing.plots import plot_trajectory
+        """Draw the run over time with matplotlib, by the plugin "trajectory" of `contactsim.plots`.
 
-        return plot_trajectory(self, kinds)
+        Args:
+            kinds: which panels, such as "modes", "gaps", "forces", "energy"; None: all that the run has.
+        """
+        return registry.load("plots", "trajectory")(self, kinds)  # type: ignore[no-any-return]
 
     def loop_forces(self, t: float, side: str = "+") -> dict[str, Array]:
         """Forces of closed loops at `t`: {loop: (3,) newton on its first body, or (6,) with the moment}, world axes.
@@ -322,14 +345,21 @@ class Trajectory:
         return report
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to one netCDF-4 file, with its dense output; see `contactsim.io.netcdf`."""
-        from ..io.netcdf import save
-
-        return save(self, path)
+        """Write the run to one file, with its dense output, in the format of its suffix; see `format_of`."""
+        return format_of(path).save(self, path)  # type: ignore[no-any-return]
 
     @staticmethod
-    def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+    def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
         """Read a run written by `save`; the system is rebuilt from the file where it can be, or taken as given."""
-        from ..io.netcdf import load
+        return format_of(path).load(path, system)  # type: ignore[no-any-return]
 
-        return load(path, system)
+
+def _word(value: Any) -> str:
+    """A mode or chart in a word."""
+    return value.value if isinstance(value, Enum) and isinstance(value.value, str) else brief(value)
+
+
+def format_of(path: str | Path) -> Any:
+    """The plugin of `contactsim.formats` that writes files with this suffix, else that of DEFAULT_FORMAT."""
+    suffix = Path(path).suffix.removeprefix(".")
+    return registry.load("formats", suffix if suffix in registry.names("formats") else DEFAULT_FORMAT)

@@ -11,6 +11,7 @@ from numpy.polynomial import chebyshev
 from scipy.integrate import DenseOutput
 
 from ..common.arrays import Array
+from ..common.representation import Brief
 from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.segments import Chain, Segment
 from ..hybrid.system import HybridSystem
@@ -20,8 +21,8 @@ from .encoding import padded
 MANY = 16  # degree that fits the smooth dense output of a method that does not tell its own
 
 
-@dataclass(frozen=True)
-class Polynomial:
+@dataclass(frozen=True, repr=False)
+class Polynomial(Brief):
     """A chart over one step: sum of c_k T_k(s) with s in [-1, 1] from `t0` to `t1`; coefficients (degree + 1, dim)."""
 
     t0: float

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from ..common import registry
 from ..common.arrays import Array
@@ -28,6 +26,14 @@ from ..multibody.merge import MergedGeometry
 from ..multibody.primitives import PrimitiveGeometry
 from ..multibody.robot import Robot
 from ..multibody.robot_files.reading import GeometryFile
+from ..multibody.robot_files.stored import (
+    StoredGeometry,
+    model_of,
+    model_text,
+    placement_numbers,
+    placement_of,
+    stored,
+)
 from ..multibody.robot_model import Part
 from ..multibody.terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 from ..multibody.terrain.moving import Given
@@ -141,7 +147,7 @@ def _describe_robot(robot: Robot) -> Description:
         contacts.append(values | {"offset": [float(c) for c in point.offset], "enabled": enabled})
     return {
         "name": robot.name,
-        "model": robot.model.saveToString(),
+        "model": model_text(robot.model),
         "contacts": contacts,
         "nominal": robot.nominal.tolist(),
         "geometry": _describe_geometry(robot._visual),
@@ -150,7 +156,7 @@ def _describe_robot(robot: Robot) -> Description:
 
 
 def _describe_world(robot: Robot) -> Description:
-    """What a robot with several parts, or with contacts between its bodies, has besides."""
+    """Solids, pairs and parts of a robot that has several parts or contacts between its bodies."""
     return {
         "solids": [asdict(solid) for solid in robot.solids],
         "pairs": [
@@ -162,7 +168,7 @@ def _describe_world(robot: Robot) -> Description:
             {
                 "name": part.name,
                 "robot": _describe_robot(part.robot),
-                "placement": pin.SE3ToXYZQUAT(part.placement).tolist(),
+                "placement": placement_numbers(part.placement),
             }
             for part in robot.parts.values()
         ],
@@ -170,15 +176,13 @@ def _describe_world(robot: Robot) -> Description:
 
 
 def _rebuild_robot(data: Description) -> Robot:
-    model = pin.Model()
-    model.loadFromString(data["model"])
     contacts = [
         ContactPoint(**point | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
         for point in data["contacts"]
     ]
     parts = _rebuild_parts(data.get("parts", ()))
     visual = MergedGeometry(parts, visual=True) if parts else _rebuild_geometry(data["geometry"])
-    robot = Robot(model, contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    robot = Robot(model_of(data["model"]), contacts, nominal=data["nominal"], visual=visual, name=data["name"])
     robot.parts = {part.name: part for part in parts}
     if "pairs" in data:
         robot._solids = tuple(Solid(**_tuples(solid)) for solid in data["solids"])
@@ -193,7 +197,7 @@ def _rebuild_parts(given: Iterable[Description]) -> tuple[Part[Robot], ...]:
     parts, q, v = [], 0, 0
     for data in given:
         robot = _rebuild_robot(data["robot"])
-        placement = pin.XYZQUATToSE3(np.array(data["placement"]))
+        placement = placement_of(data["placement"])
         parts.append(Part(data["name"], robot, placement, slice(q, q + robot.nq), slice(v, v + robot.nv)))
         q, v = q + robot.nq, v + robot.nv
     return tuple(parts)
@@ -212,30 +216,10 @@ def _rebuild_geometry(data: Description | None) -> Any:
 
 
 def _describe_geometry(source: Any) -> Description | None:
-    if isinstance(source, StoredGeometry):
-        return {"path": source.path, "folders": list(source.folders), "urdf": source.urdf}
     if isinstance(source, PrimitiveGeometry):
         return asdict(source)
-    if not isinstance(source, GeometryFile):
-        return None
-    urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""
-    return {"path": source.path, "folders": list(source.folders), "urdf": urdf}
-
-
-@dataclass(frozen=True)
-class StoredGeometry:
-    """The visual geometry of a stored robot: from the URDF's text, or the MJCF file if it still exists."""
-
-    path: str
-    folders: tuple[str, ...]
-    urdf: str
-
-    def __call__(self, model: Any) -> Any:
-        """Pinocchio's geometry model of the visuals."""
-        if self.urdf:
-            kind = pin.GeometryType.VISUAL
-            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
-        return GeometryFile(self.path, self.folders, visual=True)(model)
+    source = stored(source) if isinstance(source, GeometryFile) else source
+    return asdict(source) | {"folders": list(source.folders)} if isinstance(source, StoredGeometry) else None
 
 
 def _describe_terrain(terrain: Terrain) -> Description:

@@ -18,7 +18,7 @@ def coded(value: Any) -> str:
 
 
 def decoded(text: Any) -> Any:
-    """What `coded` was given; sequences come back as tuples."""
+    """The value that `coded` was given; sequences come back as tuples."""
     return _decode(json.loads(str(text)))
 
 

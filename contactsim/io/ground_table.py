@@ -1,4 +1,4 @@
-"""What a plugin for the ground of a scene must supply."""
+"""Contract of plugins for the ground of a scene."""
 
 from __future__ import annotations
 

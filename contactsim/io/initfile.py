@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..common.arrays import Array
 from ..common.registry import names
+from ..common.representation import Brief
 from ..common.schemas import PLAIN
 from ..errors import InputError
 from ..hybrid.charts import Model, model_class
@@ -102,9 +103,9 @@ class Symbol:
     place: str
 
 
-@dataclass(frozen=True)
-class InitFile:
-    """What an initialization file says: settings, and a model with its state at the start.
+@dataclass(frozen=True, repr=False)
+class InitFile(Brief):
+    """An initialization file as read: settings, and a model with its state at the start.
 
     Attributes:
         settings: symbols of the integrator.
@@ -213,12 +214,12 @@ def named(name: str, changes: Sequence[str] = ()) -> InitFile:
 
 
 def known(name: str) -> bool:
-    """Whether a model of this name is registered; nothing is imported."""
+    """True where a model of this name is registered; nothing is imported."""
     return name in names("models")
 
 
 def is_initfile(path: str | Path) -> bool:
-    """Whether a TOML file holds symbols of a model instead of a scene; files of other kinds always do."""
+    """True for a TOML file with symbols of a model instead of a scene, and for all files of other kinds."""
     path = Path(path)
     if path.suffix.lower() != ".toml":
         return True
@@ -292,7 +293,7 @@ def _toml_value(name: str, value: Any, place: str) -> Value:
 
 
 def _toml_place(name: str, text: str, path: Path) -> str:
-    """Where a key of a TOML file stands: its line, where it is written plainly or in quotes."""
+    """Line of a key in a TOML file, written plainly or in quotes."""
     found = re.search(rf"""^\s*(?:\[\s*)?(["']?){re.escape(name)}\1\s*[=\].]""", text, re.MULTILINE)
     return f"{path}, line {text[: found.end()].count(chr(10)) + 1}" if found else str(path)
 
@@ -343,7 +344,7 @@ def assemble(symbols: Mapping[str, Symbol]) -> InitFile:
 
 
 def _mistakes(schema: type[BaseModel], symbols: Mapping[str, Symbol]) -> list[tuple[str, str]]:
-    """What a schema finds wrong with the values of its symbols: (symbol, sentence)."""
+    """Faults that a schema finds in the values of its symbols: (symbol, sentence)."""
     try:
         schema(**{name: symbol.value for name, symbol in symbols.items()})
     except ValidationError as error:
@@ -363,7 +364,7 @@ def _named_in(message: str, symbols: Mapping[str, Symbol]) -> str:
 
 
 def _hint(name: str, schemas: Iterable[type[BaseModel]]) -> str:
-    """What to write instead: names like it, or all there are."""
+    """Remedy for a name: those like it, or all there are."""
     every = list(dict.fromkeys(symbol for schema in schemas for symbol in schema.model_fields))
     close = difflib.get_close_matches(name, every, n=3, cutoff=0.6)
     if close:

@@ -22,15 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..common import registry
 from ..common.arrays import Array
+from ..common.representation import Brief
+from ..common.version import __version__
 from ..contact_dynamics import is_contact_system
-from ..derivatives.linearize import EventLinearization, Linearization
+from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, load_model
 from ..hybrid.outcomes import Status
-from ..hybrid.system import HybridSystem, Transition
+from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
 from . import dense_output as dense
@@ -80,7 +81,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
     return path
 
 
-def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
+def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
     """Read a run that `save` wrote.
 
     The system is the one given; else that of the scene in the file; else it is rebuilt from the file, with stand-ins
@@ -93,16 +94,15 @@ def load(path: str | Path, system: HybridSystem | None = None) -> Trajectory:
     """
     path = Path(path)
     header, groups = _read(path)
-    if system is None:
-        system = _system_of(header, path)
+    made = _system_of(header, path) if system is None else completed(system)
     try:
-        return _assemble(header, groups, _variants(header, system))
+        return _assemble(header, groups, _variants(header, made))
     except (KeyError, IndexError, ValueError) as error:
         raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
 
 
 def save_linearization(
-    lin: Linearization, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
+    lin: RunDerivative, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
 ) -> Path:
     """Add the derivative of a run to the file of the run, as its group ``linearization``; an older one is replaced.
 
@@ -374,7 +374,7 @@ def _events(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _linearization(
-    lin: Linearization, known: Mapping[EventLinearization, EventSummary] | None = None
+    lin: RunDerivative, known: Mapping[EventLinearization, EventSummary] | None = None
 ) -> dict[str, Any]:
     events = list(dict.fromkeys(lin.events))
     summaries = [known[event] if known else summary(event) for event in events]
@@ -400,9 +400,9 @@ def _linearization(
     }
 
 
-@dataclass(frozen=True)
-class EventSummary:
-    """What is there of the derivative of an event.
+@dataclass(frozen=True, repr=False)
+class EventSummary(Brief):
+    """Derivative of an event as far as it exists.
 
     Attributes:
         saltation: its one matrix (n_post, n_pre), or None.

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..common import registry
 from ..common.arrays import Array
 from ..common.schemas import validated
 from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem, State
+from ..contact_dynamics.placement import DROP, clearance, lifted, lifting
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot
@@ -28,7 +28,7 @@ from ..multibody.part_controllers import JointControllers
 from ..multibody.robot import Robot
 from ..multibody.robot_names import robot_entries
 from ..multibody.terrain import Flat, Plane, Slope, Terrain
-from .scene_bodies import Member, lifting, shifted, start_of, world_of
+from .scene_bodies import Member, shifted, start_of, world_of
 from .scene_run import SceneRun
 from .scene_tables import (
     CONTROLLERS,
@@ -41,8 +41,6 @@ from .scene_tables import (
     StartTable,
 )
 
-DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
-PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 TIME = 2.0  # duration of a run without a demonstration [s]
 
 
@@ -425,52 +423,6 @@ def _ground_below(system: ContactSystem, q: Array) -> Terrain:
     return Flat(height - DROP)
 
 
-def default_start(system: ContactSystem) -> State:
-    """The nominal pose at rest, DROP above ground where the root can be lifted."""
-    return _start(StartTable(), system, None)
-
-
 def _demand_size(name: str, values: Array, size: int) -> None:
     if values.shape != (size,):
         raise InputError(f"{name} has {values.size} numbers; this robot needs {size}")
-
-
-def lifted(system: ContactSystem, q: Array, height: float) -> Array:
-    """`q` with the root moved up or down until the lowest contact is `height` [m] from the ground."""
-    index = lifting(system.robot, q)
-    if index is None:
-        name = system.robot.name
-        raise InputError(f"the robot '{name}' cannot be put at a height: its root does not move up; give start.q")
-    raised = q.copy()
-    if system.terrain.constant_normal() is not None:
-        gap = clearance(system, raised)
-        raised[index] += 1.0
-        raised[index] = q[index] + (height - gap) / (clearance(system, raised) - gap)
-        return raised
-    return _let_down(system, raised, index, height)
-
-
-def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Array:
-    """`q` at a height above hills: from clear above all of them down to the first place that is as low as that."""
-
-    def at(z: float) -> float:
-        moved = q.copy()
-        moved[index] = z
-        return clearance(system, moved) - height
-
-    high = q[index] + height
-    while at(high) < 0.0:  # a contact is in the ground: it is above when as far up again
-        high += 1.0 - at(high)
-    low = high
-    while at(low) > 0.0:
-        high, low = low, low - at(low)
-        if high - low < PLACED:
-            break
-    raised = q.copy()
-    raised[index] = high if at(low) > 0.0 else brentq(at, low, high, xtol=PLACED)
-    return raised
-
-
-def clearance(system: ContactSystem, q: Array) -> float:
-    """Distance of the lowest contact from the ground [m]."""
-    return float(system.mechanism.gaps(0.0, q)[: len(system.mechanism.names)].min())

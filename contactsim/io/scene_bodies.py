@@ -9,14 +9,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ..common.arrays import Array
+from ..contact_dynamics.placement import along
 from ..errors import InputError
 from ..multibody.geometry.pairs import ContactPair
-from ..multibody.model_checks import unbounded
 from ..multibody.robot import Robot
 from .terrain_schema import Table
-
-UP = 2  # the vertical axis of the world
-STRAIGHT = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]
 
 
 class Coefficients(Table):
@@ -146,7 +143,7 @@ def shifted(robot: Robot, q: Array, shift: Sequence[float]) -> Array:
     """
     moved = q.copy()
     for axis, distance in enumerate(shift):
-        index = _along(robot, q, axis) if distance else None
+        index = along(robot, q, axis) if distance else None
         if distance and index is None:
             raise InputError(
                 f"the robot '{robot.name}' cannot be moved along {'xy'[axis]}: no coordinate of its root does that"
@@ -154,23 +151,3 @@ def shifted(robot: Robot, q: Array, shift: Sequence[float]) -> Array:
         if index is not None:
             moved[index] += distance
     return moved
-
-
-def lifting(robot: Robot, q: Array) -> int | None:
-    """Index of the coordinate that lifts every contact of the robot straight up; None where there is none."""
-    return _along(robot, q, UP)
-
-
-def _along(robot: Robot, q: Array, axis: int) -> int | None:
-    """Index of the coordinate that moves every contact along a world axis; None where there is none."""
-    if not robot.contacts:
-        return None
-    here = robot.contact_positions(q)
-    for index in range(min(3, robot.nq)):
-        if not unbounded(robot.model, index):
-            continue
-        there = q.copy()
-        there[index] += 1.0
-        if np.allclose(robot.contact_positions(there) - here, np.eye(3)[axis], atol=STRAIGHT):
-            return index
-    return None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import tomli_w
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from .scene_bodies import BodiesTable, Coefficients, PairTable
@@ -226,23 +225,4 @@ class Scene(Table):
 
     def text(self) -> str:
         """The scene as TOML; what was left to its default is left out."""
-        return _toml(self.model_dump(mode="json", exclude_unset=True))
-
-
-def _toml(tables: Mapping[str, Any]) -> str:
-    plain = {key: value for key, value in tables.items() if not isinstance(value, Mapping)}
-    lines = [f"{json.dumps(key)} = {_literal(value)}" for key, value in plain.items() if value is not None]
-    for key, value in tables.items():
-        if isinstance(value, Mapping):
-            lines += [f"[{json.dumps(key)}]"]
-            lines += [f"{json.dumps(name)} = {_literal(item)}" for name, item in value.items() if item is not None]
-    return "\n".join(lines) + "\n"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, Mapping):
-        inside = (f"{json.dumps(key)} = {_literal(item)}" for key, item in value.items() if item is not None)
-        return "{" + ", ".join(inside) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_literal, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_unset=True, exclude_none=True))

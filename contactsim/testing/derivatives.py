@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..derivatives.contract import EventDerivative
-from ..derivatives.linearize import EventLinearization, Linearization
+from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import NonDifferentiableError
 from ..hybrid.differences import one_sided_derivative
 from ..hybrid.simulate import simulate
@@ -43,9 +43,9 @@ class Passed:
         return self._run(np.array(self.small.begin))
 
     @cached_property
-    def linearization(self) -> Linearization | None:
+    def linearization(self) -> RunDerivative | None:
         """That of the run, with the plugin for its event; None where it does not accept it."""
-        found = Linearization(self.run, tolerances=TIGHT, plugins=[self.plugin])
+        found = RunDerivative(self.run, tolerances=TIGHT, plugins=[self.plugin])
         return found if found.all_events else None
 
     @property
@@ -76,7 +76,7 @@ def _derivative(passed: Passed) -> Iterator[Finding]:
 
 
 def _hint(passed: Passed, found: Array) -> str:
-    """What a common mistake would give."""
+    """Result of a common mistake."""
     lin, event = passed.linearization, passed.event
     assert lin is not None
     before, behind = lin.matrix(0.0, event.time - TIGHT.event_time), lin.matrix(event.time, passed.small.end)

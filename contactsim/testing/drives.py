@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
-from ..derivatives.linearize import linearize
+from ..contact_dynamics.placement import default_start
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
-from ..io.scene import default_start
 from ..multibody.catalogue import load_robot
 from ..multibody.controllers import Controller, as_controller
 from ..multibody.robot import Robot
@@ -36,7 +36,7 @@ UNKNOWN = "no_such_parameter"
 
 @dataclass(frozen=True)
 class Drive:
-    """What makes a controller, its parameters, and the name of the robot it is to drive."""
+    """A maker of controllers, its parameters, and the name of the robot that they drive."""
 
     make: Callable[..., Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)

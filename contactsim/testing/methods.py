@@ -110,7 +110,7 @@ def _converges(method: Method) -> Iterator[Finding]:
 
 
 def _obeys(method: Method) -> Iterator[Finding]:
-    """What the method does with a tolerance alone."""
+    """Errors and work of the method by a tolerance alone."""
     for problem in PROBLEMS:
         *_, last = method.steps(method.make(problem, rtol=ASKED, atol=ASKED))
         off = float(np.abs(last[2] - problem.solution(END)).max()) / ASKED

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
-from ..derivatives.linearize import linearize
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, check_jacobians
 from ..hybrid.differences import derivative

@@ -27,7 +27,7 @@ Make = Callable[..., Any]
 
 
 def schema(name: str, model: type[BaseModel], make: Make) -> Outcome:
-    """Whether the fields of a schema are described, and whether it refuses what they cannot be."""
+    """The fields of a schema are described, and it refuses what they cannot be."""
     fault = next(_faults(model, make), "")
     return Outcome(name, not fault, message=fault)
 
@@ -77,7 +77,7 @@ def _bounds(field: FieldInfo) -> Iterator[tuple[str, float]]:
 
 
 def promises(name: str, law: CompliantLaw) -> Outcome:
-    """Whether the law keeps its promises under every value of a parameter that its schema accepts."""
+    """The law keeps its promises under every value of a parameter that its schema accepts."""
     kind = type(law)
     given = law.parameters.model_dump()
     for key, field in kind.Parameters.model_fields.items():
@@ -99,7 +99,7 @@ def promises(name: str, law: CompliantLaw) -> Outcome:
 
 
 def rebuilt(name: str, law: CompliantLaw) -> Outcome:
-    """Whether a law that is made again from its parameters, as `with_parameter` does, is the same."""
+    """A law that is made again from its parameters, as `with_parameter` does, is the same."""
     again = Probe(type(law)(**law.parameters.model_dump()))
     probe, worst = Probe(law), 0.0
     for state in probe.domain().states(PLACES):

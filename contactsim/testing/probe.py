@@ -58,7 +58,7 @@ class Probe:
         return Domain({name: ladder for name, ladder in ladders.items() if ladder}, UNITS)
 
     def point(self, state: State, memory: Array | None = None) -> CompliantPoint:
-        """What the law may look at in a state: with a memory (memory,), or else with that of the state's history."""
+        """A state as the law sees it: with a memory (memory,), or else with that of the state's history."""
         rows = int(state["tangents"])
         slip = state.get("slip", 0.0) * heading(state.get("angle", 0.0))
         velocity = np.concatenate(([state.get("normal velocity", 0.0)], slip[:rows]))
@@ -93,12 +93,12 @@ class Probe:
         return state["friction"] * state.get("static over kinetic", 1.0)
 
     def margin(self, state: State) -> float:
-        """What releases the contact where it falls through zero: the law's own margin, or its normal force."""
+        """Guard that releases the contact at zero: the law's own margin, or its normal force."""
         given = getattr(self.law, "margin", lambda point: None)(self.point(state))
         return float(self.force(state)[0]) if given is None else float(given)
 
     def acts(self, force: Array) -> bool:
-        """Whether the engine lets a force act: a law that may not pull is released where it would."""
+        """True where the engine lets a force act: a law that may not pull is released where it would."""
         return bool(np.isfinite(force).all()) and (self.law.pulls or force[0] >= 0.0)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What the kit found: one outcome for each property of a plugin."""
+"""Reports of the kit: one outcome for each property of a plugin."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether no property is violated."""
+        """True where no property is violated."""
         return not self.violated
 
     @property

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Phase, SystemMode
 from ..contact_dynamics.contact_system import ContactSystem
-from ..derivatives.linearize import linearize
 from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
@@ -127,7 +127,7 @@ def _guards(runs: Runs) -> Iterator[Finding]:
 
 
 def _guard_sizes(system: Any, flow: Any, t: float, x: Array) -> Array:
-    """What each guard is small against: a force guard, the force that its contact would have at the end of a step."""
+    """Scale of each guard: of a force guard, the force that its contact would have at the end of a step."""
     kinds = [name[0] if isinstance(name, tuple) else "" for name in flow.guard_names]
     weight = float(np.linalg.norm(system.gravity)) * float(
         np.trace(system.mechanism.terms(t, *_parts(system, x), ()).mass)
@@ -271,7 +271,7 @@ def outcome(name: str, runs: Runs) -> Outcome:
 
 
 def on_robot(robot: str, law: ContactLaw) -> Outcome:
-    """Whether a robot goes on for two seconds under the law, within its own laws.
+    """A robot goes on for two seconds under the law, within its own laws.
 
     It does what its demonstration does; one that has none is dropped with its motors holding its pose.
     """

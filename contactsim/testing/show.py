@@ -1,4 +1,4 @@
-"""What `contactsim check` prints."""
+"""Table of `contactsim check`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
-from ..cli.listings import terminal
 from ..common import registry
+from ..common.terminal import terminal
 from ..errors import InputError
 from . import kit
 from .report import Outcome, Report

@@ -74,7 +74,7 @@ class Small(HybridSystem):
         return _Flow(self.fields[mode], self.guards.get(mode, NO_GUARDS), self.instant)
 
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What `reset` says."""
+        """Transition by `reset`."""
         after, then = self.reset(t, x, mode, fired)
         return Transition(np.asarray(after, dtype=float), then, {"event": (mode, then)})
 

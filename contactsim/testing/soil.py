@@ -8,9 +8,9 @@ from operator import attrgetter
 
 import numpy as np
 
+from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
-from ..derivatives.linearize import linearize
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
@@ -204,7 +204,7 @@ def _consistent(site: Site) -> Iterator[Finding]:
 
 
 def _bounds(site: Site) -> Iterator[Finding]:
-    """What the search for the lowest gap within a step relies on: growth(), approach() and at_least()."""
+    """Promises that the search for the lowest gap in a step relies on: growth(), approach() and at_least()."""
     radii = np.full(POINTS, 0.01)
     for t, points, ground in site.looks():
         growth = site.terrain.growth(t, SPAN, radii)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..derivatives.linearize import Linearization
+    from ..derivatives.run_derivative import RunDerivative
     from ..hybrid.trajectory import Arc, Trajectory
 
 MODE_COLOURS = {"open": "#e4e7ec", "stick": "#12b76a", "slip": "#f79009", "closed": "#12b76a"}
@@ -271,7 +271,7 @@ PANELS = {
 # --- linearizations ---------------------------------------------------------------------------------------------
 
 
-def plot_linearization(lin: Linearization) -> Figure:
+def plot_linearization(lin: RunDerivative) -> Figure:
     """Draw the derivative of a run: its growth along the run, what events do to it, and where its eigenvalues lie.
 
     Above, the norm of D x(t) / D x(t0) (2-norm, in tangent coordinates); behind an event that has several linear
@@ -299,7 +299,7 @@ def plot_linearization(lin: Linearization) -> Figure:
     return figure
 
 
-def _growth(lin: Linearization) -> tuple[list[tuple[Array, Array]], Array]:
+def _growth(lin: RunDerivative) -> tuple[list[tuple[Array, Array]], Array]:
     """Times and norms of the derivative, in stretches that have one, and the last matrix."""
     step = (lin.t1 - lin.t0) / STEPS
     found: list[tuple[list[float], list[float]]] = [([], [])]
@@ -316,7 +316,7 @@ def _growth(lin: Linearization) -> tuple[list[tuple[Array, Array]], Array]:
     return [(np.array(times), np.array(norms)) for times, norms in found if times], last
 
 
-def _matrices(lin: Linearization, step: float) -> Iterator[tuple[float, Array | None]]:
+def _matrices(lin: RunDerivative, step: float) -> Iterator[tuple[float, Array | None]]:
     """(time, matrix of the way there from the time before); None for an event that has several."""
     for stretch in lin.stretches():
         piece = stretch.piece
@@ -333,7 +333,7 @@ def _matrices(lin: Linearization, step: float) -> Iterator[tuple[float, Array | 
             yield piece.time, None
 
 
-def _draw_saltations(axes: Axes, lin: Linearization) -> None:
+def _draw_saltations(axes: Axes, lin: RunDerivative) -> None:
     points: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     for event in dict.fromkeys(lin.events):
         try:

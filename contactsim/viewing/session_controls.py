@@ -1,4 +1,4 @@
-"""What can be turned in a running simulation: the numbers of a system, with limits from their schemas."""
+"""Controls of a running simulation: the numbers of a system, with limits from their schemas."""
 
 from __future__ import annotations
 

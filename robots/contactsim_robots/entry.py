@@ -1,4 +1,4 @@
-"""What the catalogue holds: plain data about a robot, and what it does in its demonstration."""
+"""Entries of the catalogue: plain data about a robot and its demonstration."""
 
 from __future__ import annotations
 

@@ -89,6 +89,8 @@ BROKEN: Mapping[str, tuple[str, str, str]] = {
         "is the class Law without build",
     ),
     "no-viewer": ("viewers", "class Law: ...\n", "a class with view, export_html and export_png"),
+    "no-format": ("formats", "class Law: ...\n", "with save(trajectory, path) and load(path, system)"),
+    "no-plot": ("plots", "def Law(): ...\n", "let it name a function of what is drawn"),
 }
 
 
@@ -165,6 +167,38 @@ def test_parameters_of_a_plugin_are_listed(capsys: pytest.CaptureFixture[str]) -
     assert "contact_laws: frictionless has no parameters" in capsys.readouterr().out
     assert cli.execute(["plugins", "glue"]) == 2
     assert "no plugin 'glue'; `contactsim plugins` lists them" in capsys.readouterr().err
+
+
+def test_a_format_of_others_is_found_by_its_suffix(foreign: Install, tmp_path: Path) -> None:
+    source = """
+from pathlib import Path
+class Law:
+    @staticmethod
+    def save(trajectory, path):
+        Path(path).write_text(f"{trajectory.status.name} after {len(trajectory.events)} events")
+        return Path(path)
+    @staticmethod
+    def load(path, system=None):
+        return Path(path).read_text()
+"""
+    foreign("told-runs", "formats", "told", source)
+    run = cs.simulate(cs.ContactSystem(point_mass()), cs.State([0, 0, 0.01], [0, 0, -1.0]), (0.0, 0.05))
+    file = run.save(tmp_path / "run.told")
+    assert cs.Trajectory.load(file) == "FINISHED after 1 events"
+    for name in ("run.nc", "run", "run.data"):  # all others are netCDF
+        assert len(cs.Trajectory.load(run.save(tmp_path / name)).events) == 1
+
+
+def test_nothing_is_loaded_into_a_group_that_has_no_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where an installation is older than the source: it must not skip what is asked of a plugin."""
+    bare = {group: () if group == registry.CONTRACTS else found for group, found in registry._entries().items()}
+    monkeypatch.setattr(registry, "_entries", lambda: bare)
+    with pytest.raises(cs.PluginError, match=r"no contract of contactsim.contact_laws is installed.*pip install -e"):
+        registry.load("contact_laws", "coulomb")
+
+
+def test_every_group_has_its_contract() -> None:
+    assert set(registry.names(registry.CONTRACTS)) == set(registry.GROUPS)
 
 
 def test_an_integrator_of_others_runs(foreign: Install) -> None:

@@ -14,7 +14,6 @@ from touchdowns import FINE, FLIGHT, TouchDown, biped, box, flown, on_ground, on
 
 import contactsim as cs
 from contactsim.common import registry
-from contactsim.derivatives.linearize import Linearization
 
 Array = np.ndarray
 VARIATION = cs.Tolerances(rtol=1e-10, atol=1e-12)
@@ -358,7 +357,7 @@ def test_a_parameter_chooses_the_order() -> None:
     lin = cs.linearize(case.run())
     found = lin.parameter("tilt")
     backwards = np.append(np.zeros(6), -1.0)[None]
-    other = Linearization(lin.trajectory, ("tilt",)).apply(backwards)[0, :-1]
+    other = cs.Linearization(lin.trajectory, ("tilt",)).apply(backwards)[0, :-1]
     assert abs(found[4]) > 0.1
     assert abs(found[4] - other[4]) < DIGITS  # y' answers to |tilt|
     for sign, expected in ((1.0, found), (-1.0, other)):

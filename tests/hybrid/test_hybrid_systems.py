@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,6 +57,56 @@ def test_bouncing_ball() -> None:
         time += 2.0 * speed / G
     assert traj.status is cs.Status.FINISHED and traj.t[-1] == 1.3
     assert traj.x.shape == (len(traj.t), 2)
+
+
+class BareBall:
+    """The same ball by the three methods alone, with its weight besides."""
+
+    def __init__(self, e: float, weight: float = G) -> None:
+        self.e, self.weight = e, weight
+
+    def flow(self, mode: str) -> cs.Flow:
+        return Air()
+
+    transition, start = Ball.transition, Ball.start
+
+    def energy(self, x: np.ndarray, mode: str) -> float:
+        return float(self.weight * x[0] + 0.5 * x[1] ** 2)
+
+    def parameter(self, name: str) -> float:
+        return self.e
+
+    def with_parameter(self, name: str, value: float) -> BareBall:
+        return BareBall(value)
+
+
+def test_three_methods_are_a_hybrid_system(tmp_path: Path) -> None:
+    """Without a base class: simulated, checked, stepped, stored and linearized as one that has it."""
+    bare, whole = (cs.simulate(system, [1.0, 0.0], (0.0, 1.3)) for system in (BareBall(0.5), Ball(0.5)))
+    np.testing.assert_array_equal(bare.final, whole.final)
+    assert bare.check() == {} and bare.system.weight == G and bare.energy(0.0) == pytest.approx(G)
+    assert pickle.loads(pickle.dumps(bare.system)).weight == copy.deepcopy(bare.system).weight == G
+    again = cs.Trajectory.load(bare.save(tmp_path / "run.nc"), system=BareBall(0.5))
+    np.testing.assert_allclose(again.x, bare.x, atol=1e-14)
+    fall = np.sqrt(2.0 / G)
+    once = cs.simulate(BareBall(0.5), [1.0, 0.0], (0.0, 0.6))
+    lin = cs.linearize(once)
+    # h = e v0 s - g s^2 / 2 and h' = e v0 - g s, a time s = T - t behind the impact with v0 = g t, t = sqrt(2 h0 / g)
+    late, slope = 0.6 - fall, 1.0 / (G * fall)
+    expected = [(0.5 * G * late - 0.5 * G * fall + G * late) * slope, 1.5 * G * slope]
+    np.testing.assert_allclose(lin.matrix()[:, 0], expected, rtol=1e-9)
+    np.testing.assert_allclose(lin.parameter("e"), [G * fall * late, G * fall], rtol=1e-6)
+    simulation = cs.Simulation(BareBall(0.5), [1.0, 0.0])
+    simulation.set("e", 0.25)
+    simulation.advance(0.6)
+    assert simulation.state[1] == pytest.approx(0.25 * G * fall - G * late, rel=1e-9)
+
+
+def test_what_is_no_hybrid_system_is_told_in_a_sentence() -> None:
+    with pytest.raises(cs.InputError, match=r"a str is no hybrid system, it has no flow, transition, start"):
+        cs.simulate("slip", [1.0, 0.0], (0.0, 1.0))
+    with pytest.raises(cs.InputError, match="the class BareBall is given; give one of its instances"):
+        cs.simulate(BareBall, [1.0, 0.0], (0.0, 1.0))
 
 
 def test_both_sides_of_a_jump_and_exact_samples() -> None:

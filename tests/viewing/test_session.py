@@ -11,6 +11,7 @@ import pytest
 
 import contactsim as cs
 from contactsim.contact.modes import Mode
+from contactsim.contact_dynamics.placement import clearance, default_start
 from contactsim.errors import InputError
 from contactsim.io import scene
 from contactsim.viewing.session import Moment, Session
@@ -30,8 +31,8 @@ def dropped(height: float = 0.02, **options: float) -> cs.Simulation:
     """A hexapod that is held by its motors and dropped: six feet land at once."""
     robot = cs.load_robot("hexapod")
     system = cs.ContactSystem(robot, controller=cs.PD(robot, robot.nominal, kp=80.0, kd=2.0))
-    state = scene.default_start(system)
-    state.q[2] += height - scene.clearance(system, state.q)
+    state = default_start(system)
+    state.q[2] += height - clearance(system, state.q)
     return cs.Simulation(system, state, **options)
 
 
@@ -211,7 +212,7 @@ def test_a_failure_is_kept_to_be_looked_at() -> None:
 
     robot = cs.load_robot("hexapod")
     system = cs.ContactSystem(robot, controller=broken)
-    session, notes = Session(cs.Simulation(system, scene.default_start(system)), speed=math.inf), []
+    session, notes = Session(cs.Simulation(system, default_start(system)), speed=math.inf), []
     led(session, lambda s: (notes.append(s.note), s.seek(0.01)))
     assert "the motor burns" in notes[0]
     assert session.trajectory.status is cs.Status.FAILED and "the motor burns" in session.trajectory.message

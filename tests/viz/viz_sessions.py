@@ -10,6 +10,7 @@ from typing import Any
 from contactsim_viz.live import Live
 
 import contactsim as cs
+from contactsim.contact_dynamics.placement import default_start
 from contactsim.io import scene
 from contactsim.viewing.session import Session
 
@@ -21,7 +22,7 @@ def standing(**options: Any) -> Session:
     """A hexapod whose motors hold it, dropped from a hand's breadth; it pauses after the landing."""
     robot = cs.load_robot("hexapod")
     system = cs.ContactSystem(robot, controller=cs.PD(robot, robot.nominal, kp=80.0, kd=2.0))
-    simulation = cs.Simulation(system, scene.default_start(system), tolerances=cs.Tolerances(rtol=1e-6, atol=1e-8))
+    simulation = cs.Simulation(system, default_start(system), tolerances=cs.Tolerances(rtol=1e-6, atol=1e-8))
     return Session(simulation, **{"end": 0.3, "title": "hexapod"} | options)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .planes import Json, colour_code, column_major, floats, paint
 from .reads import Array
+from .shapes import Json, colour_code, column_major, floats, paint
 
 Command = dict[str, Any]
 

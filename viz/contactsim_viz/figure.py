@@ -1,4 +1,4 @@
-"""Where a robot's joints and contacts are at one moment, and in which modes."""
+"""Places of a robot's joints and contacts at one moment, and their modes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Figure:
         return np.array([self._pin.SE3ToXYZQUAT(placement) for placement in self._data.oMi])
 
     def touch(self, q: Array, terrain: Any, t: float) -> tuple[Array, Array]:
-        """Where the contacts touch (nc, 3), metres, and the normals (nc, 3) there; see `ground`."""
+        """Points (nc, 3) [m] where the contacts touch, and the normals (nc, 3) there; see `ground`."""
         return touch_points(self.robot, q, terrain, t)
 
     def modes(self, system: Any, mode: Any) -> np.ndarray:

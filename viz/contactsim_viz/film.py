@@ -43,7 +43,7 @@ _GO = """(() => {
 
 @dataclass(frozen=True)
 class Reel:
-    """What is filmed.
+    """Subject of a film.
 
     Attributes:
         fps: frames a second.
@@ -203,7 +203,7 @@ class _Tab:
         return answer["result"].get("value")
 
     def picture(self, time: float) -> bytes:
-        """What the page shows at a time of the run, as JPEG."""
+        """Picture of the page at a time of the run, as JPEG."""
         self.value(_GO.replace("TIME", repr(time)))
         shot = self.ask("Page.captureScreenshot", format="jpeg", quality=_QUALITY)
         return base64.b64decode(shot["data"])

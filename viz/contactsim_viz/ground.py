@@ -1,4 +1,4 @@
-"""Where a robot's contacts lie on the ground, and how the ground lies there."""
+"""Places of a robot's contacts on the ground, and how the ground lies there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 def touch_points(robot: RobotLike, q: Array, terrain: Any, t: float) -> tuple[Array, Array]:
-    """Where contacts touch, or would, (nc, 3) metres, and the unit normals (nc, 3) of the ground there.
+    """Points (nc, 3) [m] where contacts touch, or would, and the unit normals (nc, 3) of the ground there.
 
     A round contact touches at its centre less its radius along the normal. Contacts between bodies come last; they
     have normals upwards.

@@ -1,4 +1,4 @@
-"""What lies over a robot and comes and goes: friction cones, impulses that flash, and the traces of slipping.
+"""Layers over a robot that come and go: friction cones, impulses that flash, and the traces of slipping.
 
 Each layer is a group of nodes below one path, which the page shows and hides as a whole:
 `/world/cones/<name>/<k>`, `/world/impulses/<name>`, `/world/traces/<name>/<k>`. Inside, only visibility and poses move.
@@ -29,8 +29,8 @@ from .commands import (
 )
 from .ground import ground_ways, touch_points
 from .motion import MODES, SampledPoses
-from .planes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .reads import Array, RobotLike, marks
+from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
 from .stage import Frame, round_number
 
 IMPULSE_COLOUR, STICK_CONE, SLIP_CONE, TRACE_COLOUR = "#7a3ff2", "#12b76a", "#f79009", "#f79009"
@@ -163,7 +163,7 @@ def impulses(traj: Any, motion: SampledPoses, frame: Frame) -> Layer | None:
 
 
 class Hit(NamedTuple):
-    """What a contact took at an event.
+    """Impulse that a contact took at an event.
 
     Attributes:
         time: of the run [s].
@@ -225,7 +225,7 @@ def flash(path: str, frame: Frame) -> list[Command]:
 
 
 def impulse_words(newton: float) -> str:
-    """What the legend says of arrows of so many newton seconds per metre."""
+    """Words of the legend for arrows of so many newton seconds per metre."""
     return f"impulse, 1 m = {newton:g} N s"
 
 

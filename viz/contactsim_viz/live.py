@@ -42,7 +42,7 @@ _MOST_WORDS = 1000  # entries of the list of events that a page is sent at a tim
 
 @dataclass
 class Known:
-    """What a page was told: numbers of commands, nodes and entries, and the latest take, panel and picture,
+    """State of a page, as told so far: numbers of commands, nodes and entries, and the latest take, panel and picture,
     when that was sent [s], and whether the page has yet to draw it."""
 
     commands: int = 0
@@ -95,12 +95,12 @@ class Live:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return self._server.address
 
     @property
     def groups(self) -> dict[str, tuple[str, bool]]:
-        """What can be shown and hidden so far, as wished."""
+        """Groups that can be shown and hidden so far, as wished."""
         return self._painter.groups | self._wished
 
     def start(self) -> Live:

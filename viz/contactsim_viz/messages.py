@@ -1,4 +1,4 @@
-"""What a page may ask of a session: typed messages, and nothing else."""
+"""Messages by which a page may ask something of a session: typed, and nothing else."""
 
 from __future__ import annotations
 

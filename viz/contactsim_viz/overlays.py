@@ -39,9 +39,9 @@ from .layers import (
     trace_paint,
 )
 from .motion import MODES
-from .planes import mesh
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
+from .shapes import mesh
 from .sketch import quaternions
 from .stage import Frame, round_number
 
@@ -54,7 +54,7 @@ _MOST_BANDS = 200  # of all traces together; the oldest go first
 
 @dataclass(frozen=True)
 class Glance:
-    """What there is to see of a robot at a moment.
+    """View of a robot at a moment.
 
     Attributes:
         moment: of the session.
@@ -90,7 +90,7 @@ class Overlay(ABC):
 
     @abstractmethod
     def fresh(self, moment: MomentLike) -> list[Command]:
-        """What is to be drawn that was not drawn before."""
+        """Commands for all that was not drawn before."""
 
     @abstractmethod
     def rows(self, glance: Glance) -> Array:
@@ -201,7 +201,7 @@ class Impulses(Overlay):
         return found
 
     def _hits(self, event: Any) -> dict[str, Hit]:
-        """What is strong enough to flash; that of the last events is kept."""
+        """Impulses strong enough to flash; those of the last events are kept."""
         key = id(event)
         if key not in self._known:
             hits = hits_of(event, self._figure.robot)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .commands import Command
-from .planes import Json, box
+from .shapes import Json, box
 
 LEAST = 200  # vertices of a mesh that is worth it
 _STEPS, _SPHERE = 65535, 127  # of a position along the box, and of a normal

@@ -91,7 +91,7 @@ def _key(time: float) -> float:
 
 
 def told(event: Any) -> str:
-    """What changed at an event: names with the same change together, and what needs no name, the chart, without."""
+    """Changes at an event: names with the same change together, and what needs no name, the chart, without."""
     groups: dict[str, list[str]] = {}
     for name, (before, after) in getattr(event, "transitions", {}).items():
         groups.setdefault(f"{_word(before)} \u2192 {_word(after)}", []).append(name)
@@ -106,7 +106,7 @@ def _word(value: Any) -> str:
 
 
 def legend(scene: Scene) -> str:
-    """What the colours of a scene mean, and how long its arrows are."""
+    """Legend of a scene: the meaning of its colours, and the scale of its arrows."""
     words = [
         f'<span><i style="background:{html.escape(code)}"></i>{html.escape(word)}</span>'
         for word, code in scene.legend.items()

@@ -11,8 +11,8 @@ import numpy as np
 
 from contactsim.errors import InputError
 
-from .planes import Y_TO_Z, Json, box, coil, cylinder, mesh, sphere, tube
 from .reads import Array
+from .shapes import Y_TO_Z, Json, box, coil, cylinder, mesh, sphere, tube
 
 _SHORTEST = 1e-9  # metres; a rod between two points that meet is as long
 _HEAD, _BROAD = 8.0, 2.8  # of the radius of an arrow: length and radius of its head
@@ -20,7 +20,7 @@ FORCES = "forces"  # the group of arrows
 
 
 class Look(NamedTuple):
-    """What does not change while a part moves; equal looks are one object.
+    """Constant look of a part that moves; equal looks are one object.
 
     Attributes:
         kind: "sphere", "box", "rod", "spring", "line" or "head".
@@ -58,7 +58,7 @@ class Look(NamedTuple):
 
 
 class Pose(NamedTuple):
-    """Where a part is.
+    """Place of a part.
 
     Attributes:
         position: (3,) of its centre or start.

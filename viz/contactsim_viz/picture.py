@@ -17,11 +17,11 @@ from .ground import ground_way
 from .motion import MODES, SampledPoses
 from .overlays import Glance, Overlay, overlays
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
-from .planes import paint
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .scene import Scene, hills, joint_path, measure
 from .scene import build as build_robot
+from .shapes import paint
 from .sketch import Sketch, drawn, quaternions, read_drawing, setting
 from .sketch import measure as measure_sketch
 from .stage import Frame, ground_plane, plane_of, round_number
@@ -114,7 +114,7 @@ class RobotPainter(Painter):
         self._way = ground_way(moment.arc.system.terrain, moment.time)
 
     def _scene(self, moment: MomentLike, motion: SampledPoses) -> Scene:
-        """What is drawn before the first picture; its nodes are noted."""
+        """Commands that come before the first picture; their nodes are noted."""
         system = moment.arc.system
         built = build_robot(_Still(system, (moment.time,)), motion)
         self.nodes = [joint_path(system.robot, index) for index in range(1, system.robot.model.njoints)]
@@ -131,7 +131,7 @@ class RobotPainter(Painter):
         return Scene(commands, legend, None if built.force_scale is None else self._newton)
 
     def _fresh(self, moment: MomentLike) -> list[Command]:
-        """What overlays draw for the first time; their new nodes come behind all others."""
+        """Commands of overlays for what is new; its nodes come behind all others."""
         commands: list[Command] = []
         for overlay, places in self._overlays:
             commands += overlay.fresh(moment)
@@ -220,7 +220,7 @@ class RobotPainter(Painter):
 
 @dataclass(frozen=True)
 class _Still:
-    """What is read of a run to draw it before it begins."""
+    """Reading of a run for its drawing before it begins."""
 
     system: Any
     t: tuple[float, ...]

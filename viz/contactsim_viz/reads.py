@@ -36,7 +36,7 @@ def marks(robot: RobotLike) -> Sequence[ContactLike]:
 
 
 def mark_positions(robot: RobotLike, q: Array) -> Array:
-    """Where they are, (number, 3) metres in the world frame."""
+    """Their places, (number, 3) metres in the world frame."""
     positions = getattr(robot, "mark_positions", robot.contact_positions)(q)
     return np.asarray(positions, dtype=np.float64).reshape(len(marks(robot)), 3)
 
@@ -75,7 +75,7 @@ class ArcLike(Protocol):
 
 
 class DrawingLike(Protocol):
-    """What a system looks like at one instant; see `contactsim.look`."""
+    """Picture of a system at one instant; see `contactsim.look`."""
 
     parts: Mapping[str, Any]
     focus: Any
@@ -86,7 +86,7 @@ class DrawingLike(Protocol):
 
 
 class MomentLike(Protocol):
-    """What there is to see of a session; see `contactsim.viewing.session.Moment`."""
+    """View of a session at one instant; see `contactsim.viewing.playback.Moment`."""
 
     @property
     def time(self) -> float:
@@ -118,7 +118,7 @@ class MomentLike(Protocol):
 
     @property
     def log(self) -> Sequence[Any]:
-        """What happened up to `head`: entries with `time` and `event` (None for a change that somebody made)."""
+        """Log up to `head`: entries with `time` and `event` (None for a change that somebody made)."""
 
     def arc_at(self, t: float) -> ArcLike:
         """Piece of the run at a time between `start` and `head`."""
@@ -134,11 +134,11 @@ class SessionLike(Protocol):
 
     @property
     def moment(self) -> Any:
-        """What there is to see."""
+        """The view at one instant."""
 
     @property
     def log(self) -> Sequence[Any]:
-        """What happened: entries with `time`, `event` and `text`."""
+        """Log: entries with `time`, `event` and `text`."""
 
     @property
     def simulation(self) -> Any:

@@ -34,8 +34,8 @@ from .commands import (
 from .ground import ground_ways
 from .layers import Draw, turning
 from .motion import MODES, SampledPoses
-from .planes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
 from .reads import Array, ContactLike, RobotLike, marks
+from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
@@ -282,7 +282,7 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
 
 
 def _contact_tracks(name: str, index: int, motion: SampledPoses) -> dict[str, list[Json]]:
-    """Where a contact is, how it lies on the ground, and in which mode it is."""
+    """Place of a contact, how it lies on the ground, and its mode."""
     path, time = f"/world/contacts/{name}", motion.time
     way = track("position", "vector3", time, motion.points[:, index])
     tracks = {path: [way, turning(time, motion.normals[:, index])]}

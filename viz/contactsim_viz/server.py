@@ -80,7 +80,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """What to type into a browser."""
+        """Address to type into a browser."""
         return f"http://{ADDRESS}:{self.port}/"
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ class Server:
         await server.close_all_connections()
 
     def admits(self, handler: RequestHandler) -> bool:
-        """Whether a request names this server as its host."""
+        """True for a request that names this server as its host."""
         return handler.request.host in self.hosts
 
 
@@ -175,7 +175,7 @@ class Client(WebSocketHandler):
             raise HTTPError(_FORBIDDEN, "a request without an origin")
 
     def check_origin(self, origin: str) -> bool:
-        """Whether the page was served here."""
+        """True for a page that was served here."""
         own = origin in {f"http://{host}" for host in self.server.hosts}
         if not own:
             logger.warning("a page of %r wanted to connect and was refused", origin[:100])

@@ -226,7 +226,7 @@ def draw(item: Any) -> Json | None:
 
 
 def _agrees(found: meshfiles.Triangles, item: Any) -> bool:
-    """Whether a surface fills the box that the collision library puts around the same file."""
+    """True for a surface that fills the box which the collision library puts around the same file."""
     item.geometry.computeLocalAABB()
     expected = np.array([item.geometry.aabb_local.min_, item.geometry.aabb_local.max_])
     vertices = found.vertices * np.asarray(item.meshScale)

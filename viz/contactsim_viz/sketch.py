@@ -18,9 +18,9 @@ from contactsim.errors import InputError
 
 from .commands import Command, animation, node_name, place, placed, put, rgba, switch, track, unit
 from .parts import FORCES, Look, Seen, finite, groups_of, pieces, read
-from .planes import Json, carried, paint
 from .reads import Array, DrawingLike, TrajectoryLike
 from .scene import Scene
+from .shapes import Json, carried, paint
 from .stage import Frame, Heights, axes_of, follow, ground_plane, ground_surface, plane_of, stage
 
 Series = list[Seen | None]
@@ -174,7 +174,7 @@ def measure(sketch: Sketch) -> Frame:
 
 
 def _focus(sketch: Sketch, axes: Array) -> tuple[Array, Array, Array]:
-    """What the camera follows (n, 3), and the corners (3,), (3,), along `axes`, of all parts at all times around it."""
+    """Points (n, 3) that the camera follows, and the corners (3,), (3,), along `axes`, of all parts at all times."""
     focus, lows, highs = [], [], []
     for k, drawing in enumerate(sketch.drawings):
         here = [found for series in sketch.parts.values() if (found := series[k]) is not None]

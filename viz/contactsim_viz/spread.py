@@ -15,8 +15,8 @@ import numpy as np
 from .commands import glowing, node_name, place, placed, put, rgba, switch, track
 from .layers import Draw, Layer, shadowless
 from .motion import SampledPoses
-from .planes import Json, colour_code, mesh, paint, sphere, triangles
 from .reads import Array
+from .shapes import Json, colour_code, mesh, paint, sphere, triangles
 from .sketch import quaternions
 from .stage import Frame
 
@@ -29,7 +29,7 @@ _THINNEST = 8e-3  # of a robot's size: semi-axis of an ellipsoid that has none
 
 
 def spread_layers(spreads: Sequence[Any]) -> tuple[Draw, ...]:
-    """What draws each of them."""
+    """Painters, one for each of them."""
     return tuple(partial(_draw, spread) for spread in spreads)
 
 

@@ -1,4 +1,4 @@
-"""What everything drawn stands in: the lights, the camera that follows, the ground."""
+"""The stage of everything drawn: the lights, the camera that follows, the ground."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contactsim.errors import InputError
 
 from .commands import Command, facing, place, placed, put, set_property, unit
 from .motion import smooth
-from .planes import Json, column_major, mesh, triangles
 from .reads import Array
+from .shapes import Json, column_major, mesh, triangles
 
 CAMERA_DIRECTION = np.array([1.0, -1.25, 0.62])  # from the robot to the camera, z up
 _CAMERA_FOV = 32.0  # degrees, vertical

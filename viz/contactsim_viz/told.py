@@ -1,4 +1,4 @@
-"""What a page says in words and numbers beside the picture: modes, energy, impulses, saltation."""
+"""Words and numbers of a page beside the picture: modes, energy, impulses, saltation."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Wishes:
-    """What a user wants of a page; see `export_html`."""
+    """Options of a page; see `export_html`."""
 
     fps: float = 60.0
     speed: float = 1.0
@@ -242,7 +242,7 @@ def _page(traj: TrajectoryLike, wishes: _Wishes) -> str:
 
 
 def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
-    """What is drawn, and what it is called."""
+    """The thing to draw, and its title."""
     from . import motion, sketch, told
 
     robot = getattr(traj.system, "robot", None)

@@ -65,7 +65,7 @@ def write(name: str, kind: str, where: Path) -> list[Path]:
 
 def announce(files: Iterable[Path]) -> None:
     """Say what was written, and what to do next."""
-    from ..listings import terminal
+    from ...common.terminal import terminal
 
     console = terminal()
     files = list(files)

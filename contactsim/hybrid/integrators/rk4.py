@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import DenseOutput, OdeSolver
+from scipy.interpolate import CubicHermiteSpline
 
 from ...common.arrays import Array
 from ...errors import InputError
@@ -28,15 +29,11 @@ class Hermite(DenseOutput):
 
     def __init__(self, t_old: float, t: float, y_old: Array, y: Array, f_old: Array, f: Array) -> None:
         super().__init__(t_old, t)
-        self._step, self._y_old = t - t_old, y_old
-        rise, first, last = y - y_old, self._step * f_old, self._step * f
-        self._powers = np.array([first, 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise])
+        onward = 1 if t > t_old else -1  # a spline's knots rise
+        self._cubic = CubicHermiteSpline((t_old, t)[::onward], (y_old, y)[::onward], (f_old, f)[::onward])
 
     def _call_impl(self, t: Any) -> Array:
-        s = (np.asarray(t) - self.t_old) / self._step
-        one, two, three = self._powers if s.ndim == 0 else self._powers[:, :, None]
-        rise = s * (one + s * (two + s * three))
-        return self._y_old + rise if s.ndim == 0 else self._y_old[:, None] + rise
+        return np.asarray(self._cubic(t)).T
 
 
 NO_STEP = "the integrator RK4 has a fixed step; give it as Tolerances(max_step=...), or in a scene as run.max_step"

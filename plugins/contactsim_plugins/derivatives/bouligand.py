@@ -20,7 +20,7 @@ LETTERS = 6  # and contacts in each of them
 
 
 class Outcome(NamedTuple):
-    """Where a word of events ends: the state, as its user sees it, and the mode."""
+    """End of a word of events: the state, as its user sees it, and the mode."""
 
     state: Any
     mode: Any

@@ -19,7 +19,7 @@ class Saltation(EventDerivative):
     """
 
     def accepts(self, event: EventData) -> bool:
-        """Whether all that fired is met together."""
+        """True where all that fired is met together."""
         return len(event.groups) == 1
 
     def apply(self, event: EventData, dx: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ class LuGreParameters(LawParameters):
 
 
 class _Bristles(NamedTuple):
-    """What the law works with: v = z_t and its size over g, the share h of the damping, and derivatives by v."""
+    """Terms of the law: v = z_t and its size over g, the share h of the damping, and derivatives by v."""
 
     slip: np.ndarray
     ratio: float

@@ -1,4 +1,4 @@
-"""What the compliant hexapod looks like: a body, six springy legs from hip to toe, and the ground.
+"""Drawing of the compliant hexapod: a body, six springy legs from hip to toe, and the ground.
 
 Source: SimSect manual, 5.4.7.
 """

@@ -22,7 +22,7 @@ BODY = np.ones((1, 6))  # sums over the legs
 
 
 class Setting(NamedTuple):
-    """What a chart fixes.
+    """Constants of a chart.
 
     Attributes:
         stance: which legs stand (6,).

@@ -1,4 +1,4 @@
-"""Where the energy of a run went: an account that closes, and names what the model itself leaves open.
+"""Account of the energy of a run, which closes and names what the model itself leaves open.
 
 Two simplifications of the manual let energy appear and vanish: toes have no weight, and the body does not feel the
 force that it exerts on legs in flight. The account lists both beside the work of the hips and the losses.

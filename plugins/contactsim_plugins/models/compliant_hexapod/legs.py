@@ -50,7 +50,7 @@ class Springs(NamedTuple):
 
     @property
     def jumps(self) -> bool:
-        """Whether the force jumps at rho_l."""
+        """True where the force jumps at rho_l."""
         return self.K > 0.0 and not self.length
 
     def radial(self, rho: Array, rho_rate: Array, saturated: Array | None = None) -> Array:
@@ -59,7 +59,7 @@ class Springs(NamedTuple):
         return force - self.saturation(rho, saturated) if self.K else force
 
     def saturation(self, rho: Array, saturated: Array | None = None) -> Array:
-        """What the saturation adds to the pull of the spring (..., 6) [N].
+        """Addition of the saturation to the pull of the spring (..., 6) [N].
 
         Args:
             rho: lengths (..., 6) [m].
@@ -152,7 +152,7 @@ class SlippingLeg(NamedTuple):
     mu: float
 
     def sticks(self) -> bool:
-        """Whether the force on the resting toe lies in the friction cone, |G_t| <= mu N."""
+        """True where the force on the resting toe lies in the friction cone, |G_t| <= mu N."""
         turning = self.control.limited(self.free - self.control.KD * self.phi_rate, self.phi_rate)
         force = self.rest + self.lever * turning
         N = -float(self.normal @ force)

@@ -94,7 +94,7 @@ class LegChart(NamedTuple):
 
 
 class Profiles(NamedTuple):
-    """What the controller does in a chart, each (6,): rates of the references, ends of the phases, senses, offsets."""
+    """Command of the controller in a chart, each (6,): rates of the references, ends of phases, senses, offsets."""
 
     speeds: Array
     ends: Array
@@ -329,7 +329,7 @@ class CompliantHexapod(Model):
         return new, chart._replace(phases=tuple(phases), held=tuple(held))
 
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
-        """What `reset` says; where a parameter of the controller was set, the legs hold the former command for now."""
+        """Transition by `reset`; where a parameter of the controller was set, the legs hold the old command for now."""
         if fired:
             return super().transition(t, x, mode, fired)
         mode = LegChart.of(mode)
@@ -468,7 +468,7 @@ class CompliantHexapod(Model):
         return energy(self.dynamics, x, self.flow(LegChart.of(chart)).setting)
 
     def drawing(self, t: float, x: Array, chart: Hashable) -> Drawing:
-        """What the robot looks like at a state."""
+        """Drawing of the robot at a state."""
         from .drawing import draw
 
         chart, p = LegChart.of(chart), self.parameters

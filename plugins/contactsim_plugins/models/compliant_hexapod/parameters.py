@@ -54,7 +54,7 @@ class _Platform(ModelParameters):
 
 
 class _Choices(_Platform):
-    """What the text of the manual names or leaves open, but Table 2 does not list."""
+    """Parameters that the text of the manual names or leaves open, but Table 2 does not list."""
 
     # With sticking toes, turning in place chatters from 0.79 s on: touch-downs are refused within microseconds (the
     # flaw of 5.6). Slipping toes turn without a refusal.

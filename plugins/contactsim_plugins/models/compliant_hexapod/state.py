@@ -88,7 +88,7 @@ class BodyAndToes(Manifold):
         return out
 
     def within_chart(self, dx: Array) -> bool:
-        """Whether the body has turned less than CHART_RADIUS."""
+        """True where the body has turned less than CHART_RADIUS."""
         ax, ay, az = dx[:3].tolist()
         return ax * ax + ay * ay + az * az < CHART_RADIUS**2
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
@@ -25,19 +26,12 @@ from .crossing_orders import EventData
 from .event_linearization import LATER, Node, Parameters
 from .variational import ArcVariation
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..analysis.covariance import Covariance, Noise
-    from ..analysis.riccati import Riccati, Weighting
-    from ..analysis.spread import Spread
-
 MOST_CONES = 5040  # words whose cones are listed
 SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
 
 
 class EventLinearization:
-    """What an event does to variations of the state.
+    """Derivative of one event: variations of the state behind it by those before it.
 
     Args:
         data: the event, as derivatives need it.
@@ -58,6 +52,9 @@ class EventLinearization:
     def contacts(self) -> tuple[str, ...]:
         """Names of the contacts that changed or fired."""
         return tuple(dict.fromkeys(name for event in self.events for name in event.contacts))
+
+    def __repr__(self) -> str:
+        return f"EventLinearization({self.time:.9g} s, {several(self.contacts or ('no contacts',))})"
 
     @cached_property
     def _pieces(self) -> Mapping[Word, Array]:
@@ -90,7 +87,7 @@ class EventLinearization:
 
     @cached_property
     def differentiable(self) -> bool:
-        """Whether one matrix describes the event."""
+        """True where one matrix describes the event."""
         try:
             matrices = list(self._pieces.values())
         except NonDifferentiableError:
@@ -132,7 +129,7 @@ class EventLinearization:
 
     @property
     def is_identity(self) -> bool:
-        """Whether the event leaves every variation as it is."""
+        """True where the event leaves every variation as it is."""
         if not self.differentiable or self.saltation.shape[0] != self.saltation.shape[1]:
             return False
         return bool(np.abs(self.saltation - np.eye(len(self.saltation))).max() <= SAME)
@@ -175,8 +172,8 @@ class EventLinearization:
 Piece = ArcVariation | EventLinearization
 
 
-@dataclass(frozen=True)
-class Stretch:
+@dataclass(frozen=True, repr=False)
+class Stretch(Brief):
     """A piece of a run between two times: an arc, or an event (for which both are its time)."""
 
     piece: Piece
@@ -184,7 +181,7 @@ class Stretch:
     t1: float
 
 
-class Linearization:
+class RunDerivative:
     """Derivative of a run with respect to where it started, and to parameters.
 
     Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory. Those at the start of
@@ -218,6 +215,11 @@ class Linearization:
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
+
+    def __repr__(self) -> str:
+        system, where = type(self.trajectory.system).__name__, span(self.t0, self.t1)
+        dims, events = counted(self.dim, "direction"), counted(len(self.events), "event")
+        return f"{type(self).__name__}({system}, {where}, {dims}, {events})"
 
     # --- the pieces of a run ----------------------------------------------------------------------------------
 
@@ -332,7 +334,7 @@ class Linearization:
 
     @cached_property
     def _start(self) -> Array:
-        """What variations of the user's state and of the parameters do to the state a run starts with."""
+        """Derivative of the state a run starts with by the user's state and the parameters."""
         arc, names = self.trajectory.arcs[0], self._parameters.names
         system, x = arc.system, arc(arc.t0)
         matrix = np.eye(self.dim + len(names))
@@ -400,56 +402,8 @@ class Linearization:
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)
-        other = Linearization(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
+        other = RunDerivative(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
         return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
-
-    # --- analyses ---------------------------------------------------------------------------------------------
-
-    def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
-        """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
-        from ..analysis.covariance import covariance
-
-        return covariance(self, P0, noise)
-
-    def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
-        """Where a point of a robot is along perturbed runs; see `analysis.spread.spread`."""
-        from ..analysis.spread import spread
-
-        return spread(self, frame, starts, **options)
-
-    def plot(self) -> Figure:
-        """Draw the norms of D x(t) / D x(0), of the saltation matrices, and the multipliers; see `viewing.plots`."""
-        from ..viewing.plots import plot_linearization
-
-        return plot_linearization(self)
-
-    def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
-        """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
-        from ..analysis.riccati import riccati
-
-        return riccati(self, Q, R, Q_final)
-
-
-def linearize(
-    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = "DOP853"
-) -> Linearization:
-    """First-order behaviour of everything around a run, through its events.
-
-    Args:
-        trajectory: the run, as `simulate` returns it or as it was loaded from a file.
-        tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
-        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
-            "LSODA". Matrices and directions are by collocation (`contactsim.hybrid.integrators.collocation`).
-
-    Returns:
-        The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
-
-    Raises:
-        InputError: `trajectory` is not one, or there is no such integrator.
-    """
-    if tolerances is not None and not isinstance(tolerances, Tolerances):
-        raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
-    return Linearization(trajectory, (), tolerances, integrator)
 
 
 def _event_data(

@@ -1,0 +1,66 @@
+"""The linearization of a run: its derivative, and the analyses that are made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..common import registry
+from ..derivatives.run_derivative import RunDerivative
+from ..errors import InputError
+from ..hybrid.tolerances import Tolerances
+from ..hybrid.trajectory import Trajectory
+from .covariance import Covariance, Noise, covariance
+from .riccati import Riccati, Weighting, riccati
+from .spread import Spread, spread
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Linearization(RunDerivative):
+    """Derivative of a run with respect to where it started and to parameters, with what is asked of it most often.
+
+    The derivative itself, `matrix`, directions `lin(dx)`, `events` and `parameter`, is that of `RunDerivative`, whose
+    arguments it takes; each analysis is a function of its own on that.
+    """
+
+    def covariance(self, P0: Any, noise: Noise | None = None) -> Covariance:
+        """Covariance along the run of a start scattered by `P0` (n, n); see `analysis.covariance.covariance`."""
+        return covariance(self, P0, noise)
+
+    def spread(self, frame: str, starts: Any = None, **options: Any) -> Spread:
+        """Places of a point of a robot along perturbed runs; see `analysis.spread.spread`."""
+        return spread(self, frame, starts, **options)
+
+    def plot(self) -> Figure:
+        """Draw the norms of D x(t) / D x(0), of the saltation matrices, and the multipliers.
+
+        The figure is made by the plugin "linearization" of `contactsim.plots`.
+        """
+        return registry.load("plots", "linearization")(self)  # type: ignore[no-any-return]
+
+    def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
+        """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""
+        return riccati(self, Q, R, Q_final)
+
+
+def linearize(
+    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = "DOP853"
+) -> Linearization:
+    """First-order behaviour of everything around a run, through its events.
+
+    Args:
+        trajectory: the run, as `simulate` returns it or as it was loaded from a file.
+        tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
+        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
+            "LSODA". Matrices and directions are by collocation (`contactsim.hybrid.integrators.collocation`).
+
+    Returns:
+        The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.
+
+    Raises:
+        InputError: `trajectory` is not one, or there is no such integrator.
+    """
+    if tolerances is not None and not isinstance(tolerances, Tolerances):
+        raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
+    return Linearization(trajectory, (), tolerances, integrator)

@@ -1,0 +1,228 @@
+"""Abilities of hybrid systems beyond the contract: each a few methods with defaults, which stand for having none.
+
+A `HybridSystem` has them all; a class of one's own that only keeps the contract may add any method of them by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.representation import Brief
+from ..errors import InputError
+from .manifold import Manifold
+from .tolerances import Tolerances
+from .transition import NOTHING, Transition
+
+
+@dataclass(frozen=True, repr=False)
+class Push(Brief):
+    """A force on a frame that lasts until a time; a Simulation takes it away then.
+
+    Attributes:
+        frame: name of the frame.
+        force: (3,) [N] in world axes.
+        point: (3,) [m] in the frame.
+        end: when it ends [s].
+    """
+
+    frame: str
+    force: Array
+    point: Array
+    end: float
+
+
+class Preferences:
+    """How it is best run.
+
+    Attributes:
+        preferred_integrator: the integrator for runs whose user names none; None: that of `simulate`.
+        preferred_tolerances: the accuracy for runs whose user gives none; None: that of `simulate`.
+    """
+
+    preferred_integrator: str | None = None
+    preferred_tolerances: Tolerances | None = None
+
+
+class States:
+    """How the plain arrays that flows work on are written by the user, and where a run starts."""
+
+    def state(self, x: Array) -> Any:
+        """The state as the user sees it; here the plain array."""
+        return x
+
+    def pack(self, state: Any) -> Array:
+        """A user's state as the plain array that flows work on; the inverse of `state`."""
+        return np.array(state, dtype=float)
+
+    def prepared(self, t: float, x: Array) -> Array:
+        """A user's state with what the system sets itself where a run starts, such as the sample of a controller."""
+        return x
+
+    def initial_state(self) -> Any:
+        """Start that is taken where the user names none; None: it has no start of its own."""
+        return None
+
+
+class Spaces:
+    """The spaces that its states live in.
+
+    Attributes:
+        nv: numbers of a velocity where tangent vectors are (dq, dv, ...) with as many dq; None: it is half of them.
+    """
+
+    nv: int | None = None
+
+    def space(self, mode: Hashable) -> Manifold | None:
+        """Manifold of the states in a mode; None: R^n with the dimension of the state at hand."""
+        return None
+
+
+class _Passes(Protocol):
+    def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition: ...
+
+
+class Neighbours:
+    """How neighbouring runs meet an event, for derivatives through it.
+
+    Attributes:
+        tolerances: what counts as zero at its events, for their derivatives; None: what `linearize` is given.
+    """
+
+    tolerances: Tolerances | None = None
+
+    def crossing(self: _Passes, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition:
+        """Transition of a neighbouring run that meets the guards in `fired` first of several which are at zero here.
+
+        Differs from `transition` only where that looks at what else is at zero, fired or not.
+        """
+        return self.transition(t, x, mode, fired)
+
+    def separable(
+        self, t: float, x: Array, mode: Hashable, names: frozenset[Hashable]
+    ) -> tuple[frozenset[Hashable], ...]:
+        """Guards that are zero together, in the groups that a neighbouring run meets one after the other.
+
+        Guards belong into one group where every neighbouring run meets them together, too.
+        """
+        return one_by_one(names)
+
+
+class Words:
+    """How modes and guards are told to the user."""
+
+    def named_modes(self, mode: Any) -> Any:
+        """A mode as the user sees it: {contact: Mode} of a system with contacts, here the mode itself."""
+        return mode
+
+    def guard_label(self, name: Hashable) -> str:
+        """A guard as a user reads it."""
+        return str(name)
+
+    def why_so_many(self, events: Sequence[Any]) -> str | None:
+        """Cause of so many events, from the last `Event`s of a run that has too many; None: nothing is known."""
+        return None
+
+
+class Parameters:
+    """Parameters by name, which runs change and derivatives are taken by."""
+
+    def parameter(self, name: str) -> float:
+        """Value of a parameter by name.
+
+        Raises:
+            InputError: no such parameter.
+        """
+        raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
+
+    def with_parameter(self, name: str, value: float) -> Self:
+        """A copy with one parameter changed.
+
+        Raises:
+            InputError: no such parameter, or its value is out of range.
+        """
+        raise InputError(f"{type(self).__name__} has no parameter '{name}'; it has none")
+
+    def parameter_scale(self, name: str) -> float:
+        """Change of a parameter that counts as large, relative to which derivatives by it take their steps."""
+        return max(1.0, abs(self.parameter(name)))
+
+
+class Forces:
+    """Forces and energy of a state."""
+
+    def forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
+        """{contact: force} at a state; None: the system has no contacts."""
+        return None
+
+    def loop_forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
+        """{loop: force} at a state; None: the system has no bodies whose loops could be closed."""
+        return None
+
+    def energy(self, x: Array, mode: Any) -> float | None:
+        """Energy of a state [J]; None: the system does not know it."""
+        return None
+
+
+class Audit:
+    """Laws that its runs obey."""
+
+    def audit(self, trajectory: Any) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Residuals {law: largest violation} along a `Trajectory` of this system, and the limit of each; here none."""
+        return NOTHING, NOTHING
+
+
+class Pushes:
+    """Forces that somebody lays on a frame for a while.
+
+    Attributes:
+        pushes: what pushes it for a while.
+    """
+
+    pushes: tuple[Push, ...] = ()
+
+    def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> Self:
+        """A copy with one more of `pushes`.
+
+        Raises:
+            InputError: there is nothing to push, or no such frame.
+        """
+        raise InputError(f"a {type(self).__name__} cannot be pushed; only a ContactSystem can")
+
+    def without_pushes(self, t: float) -> Self:
+        """A copy without the pushes that end at `t` or before."""
+        return self
+
+
+class Law:
+    """A contact law that may be changed for another.
+
+    Attributes:
+        law: its contact law; None: it has none.
+    """
+
+    law: Any = None
+
+    def with_law(self, law: Any) -> Self:
+        """A copy under another contact law.
+
+        Raises:
+            InputError: it has none.
+        """
+        raise InputError(f"a {type(self).__name__} has no contact law to change")
+
+    def carried(self, state: Any) -> Any:
+        """A user's state of a system that differs in parameters or its law, as one of this system."""
+        return state
+
+
+ABILITIES = (Preferences, States, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law)
+
+
+def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
+    """Each name in a group of its own."""
+    return tuple(frozenset({name}) for name in sorted(names, key=str))

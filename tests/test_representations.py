@@ -1,0 +1,55 @@
+"""What a prompt prints of runs, events and derivatives: a line that says what they are, and no arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from builders import point_mass
+
+import contactsim as cs
+from contactsim.common.representation import brief
+
+LONGEST = 600  # characters
+
+
+@pytest.fixture(scope="module")
+def run() -> cs.Trajectory:
+    system = cs.ContactSystem(point_mass(), gravity=(0.0, 0.0, -10.0))
+    return cs.simulate(system, cs.State([0, 0, 0.05], [0, 0, 0.0]), (0.0, 0.2))
+
+
+def test_a_run_is_a_line(run: cs.Trajectory) -> None:
+    assert repr(run) == f"Trajectory(ContactSystem, 0 to 0.2 s, 1 event, FINISHED, {run.evaluations} evaluations)"
+    assert repr(run.events[0]) == "Event(0.1 s, point: open -> stick)"
+    assert repr(run.arcs[0]).startswith("Arc(0 to 0.1 s, ") and repr(run.arcs[0]).endswith(" steps, point: open)")
+
+
+def test_so_is_its_derivative(run: cs.Trajectory) -> None:
+    lin = cs.linearize(run)
+    assert repr(lin) == "Linearization(ContactSystem, 0 to 0.2 s, 6 directions, 1 event)"
+    assert repr(lin.events[0]) == "EventLinearization(0.1 s, point)"
+
+
+def test_a_long_run_of_many_contacts_too() -> None:
+    robot = cs.load_robot("hexapod")
+    system = cs.ContactSystem(robot)
+    q = np.array(robot.nominal)
+    q[2] += 0.05
+    run = cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.15))
+    lin = cs.linearize(run)
+    early = cs.linearize(cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.01)))
+    n = lin.dim
+    things: list[Any] = [run, *run.all_events, *run.arcs, lin, *lin.events, *lin.stretches()]
+    things += [run.events[0].transition, lin.events[0].data, early.covariance(np.eye(n))]
+    things += [early.riccati(np.eye(n), np.eye(18), np.eye(n)), early.spread("lf_foot", np.eye(n))]
+    for thing in things:
+        text = repr(thing)
+        assert len(text) <= LONGEST and "\n" not in text and type(thing).__name__ in text
+
+
+def test_values_in_few_words() -> None:
+    assert brief(np.zeros((3, 4))) == "array (3, 4)" and brief(np.array([1.0, 0.5])) == "[1. , 0.5]"
+    assert brief(dict.fromkeys(range(9))) == "dict of 9" and brief({"a": np.float64(2.0)}) == "{'a': 2.0}"
+    assert brief(brief) == "brief" and len(brief("long " * 99)) <= 82
