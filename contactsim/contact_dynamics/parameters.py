@@ -56,14 +56,14 @@ def read(world: World, name: str) -> float:
     return float(chosen[0])
 
 
-def scale(world: World, name: str) -> float:
+def scale(world: World, name: str, value: float) -> float:
     """Change of a parameter that counts as large: its size, and for all but those of the law at least one.
 
     Raises:
         InputError: a coefficient of friction is zero under a rigid law, whose modes are others than with friction.
     """
     group, _, rest = name.partition(".")
-    value, fields = abs(read(world, name)), type(world.law.parameters).model_fields
+    value, fields = abs(value), type(world.law.parameters).model_fields
     if group != "law" or rest not in fields:
         if isinstance(world.law, RigidLaw) and name.endswith("friction") and value == 0.0:
             raise InputError(f"'{name}' is zero, and runs with friction have other modes; give it a positive value")

@@ -40,7 +40,7 @@ class Variants(HybridSystem):
 
     def parameter_scale(self, name: str) -> float:
         """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
-        return parameters.scale(self.world, name)
+        return parameters.scale(self.world, name, self.parameter(name))
 
     def parameters(self) -> dict[str, float]:
         """All parameters with their values, those of single contacts, bodies and joints."""

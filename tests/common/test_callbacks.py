@@ -12,6 +12,7 @@ import pytest
 from builders import point_mass
 
 import contactsim as cs
+from contactsim.common.user_calls import answer
 from contactsim.contact.laws import CompliantPoint
 from contactsim.multibody.terrain.surface import Surface
 
@@ -256,5 +257,5 @@ def test_a_function_that_fails_at_once_raises(fault: Fault) -> None:
 def test_a_trial_step_that_leaves_the_numbers_is_shortened_instead() -> None:
     """Where the state a function is asked at is not finite, that is no fault of the function."""
     law = Law("torque", None)
-    values = cs.ContactSystem(point_mass(), controller=law)._checked("tau", [np.nan] * 3, 3, 0.0, np.full(9, np.inf))
+    values = answer("the controller", law, "tau", [np.nan] * 3, (3,), 0.0, np.full(9, np.inf))
     assert np.isnan(values).all()
