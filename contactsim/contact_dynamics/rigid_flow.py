@@ -256,17 +256,16 @@ class RigidFlow(ContactFlow):
             return x
         tolerance = world.tolerances.drift
         q, v = world.q(x), world.v(x)
-        gaps = arc.mechanism.gaps(t, q)[list(arc.closed)]
+        gaps, rates = arc.mechanism.gaps(t, q)[list(arc.closed)], arc.mechanism.rates(t, q, v, arc.closed)
+        off = np.abs(gaps).max() > tolerance
+        if not off and np.abs(rates[arc.constrained]).max() <= tolerance:
+            return x
         terms = self._terms(t, x)
-        slip = terms.rates[arc.constrained]
-        if np.abs(gaps).max() > tolerance:
+        if off:
             normals = terms.rows[list(arc.normal.values())]
             q = arc.mechanism.space.integrate(q, smallest_change(terms.mass, normals, -gaps)[0])
             terms = arc.terms(t, q, v)
-            slip = terms.rates[arc.constrained]
-        elif np.abs(slip).max() <= tolerance:
-            return x
-        v = v + smallest_change(terms.mass, terms.rows[arc.constrained], -slip)[0]
+        v = v + smallest_change(terms.mass, terms.rows[arc.constrained], -terms.rates[arc.constrained])[0]
         return world.moved(x, q, v)
 
     def singular(self, t: float, x: Array) -> SimulationError | None:

@@ -241,6 +241,10 @@ class ContactMechanism(Regions, Differentiated):
         """The `terms` of `contacts`, with what they fix worked out once."""
         return partial(_terms, self, contacts)
 
+    def rates(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Contact velocities (m,) alone, for mechanisms that have them for less than their rows."""
+        return self.terms(t, q, v, contacts).rates
+
     @abstractmethod
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """A contact force or impulse given along its rows, as the user sees it (world axes for a robot)."""

@@ -21,20 +21,19 @@ class Interpolant853(DenseOutput):
     Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6 and the code dop853.f there.
     """
 
-    def __init__(self, given: Any) -> None:
-        super().__init__(given.t_old, given.t)
-        self._given, self._step, self._y_old, self.F = given, given.h, given.y_old, given.F
+    def __init__(self, t_old: float, t: float, y_old: Array, F: Array) -> None:
+        super().__init__(t_old, t)
+        self._step, self._y_old, self.F = t - t_old, y_old, F
 
     def __call__(self, t: Any) -> Array:
         """State (n,) at a time, or (n, m) at times (m,)."""
-        if not isinstance(t, float):
-            return self._given(t)
         s = (t - self.t_old) / self._step
         r = 1.0 - s
         b = s * r
         c, d = b * s, b * b
         e, f = d * s, d * b
-        return self._y_old + np.array((s, b, c, d, e, f, f * s)) @ self.F
+        powers = np.array((s, b, c, d, e, f, f * s))
+        return self._y_old + powers @ self.F if powers.ndim == 1 else self._y_old[:, None] + self.F.T @ powers
 
 
 class Dop853(DOP853):
@@ -48,6 +47,9 @@ class Dop853(DOP853):
     B: Array
     t: float
     y: Array
+    f: Array
+    t_old: float
+    y_old: Array
     h_abs: float
 
     def __init__(
@@ -58,6 +60,8 @@ class Dop853(DOP853):
         stages = zip(self.A[1:], self.C[1:].tolist(), strict=True)
         self._stages = [(s, self.K[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(stages, start=1)]
         self._all = self.K[:-1].T
+        extra = zip(self.A_EXTRA, self.C_EXTRA.tolist(), strict=True)
+        self._extra = [(s, self.K_extended[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(extra, start=len(self.K))]
 
     def _step_impl(self) -> tuple[bool, str | None]:
         t, y, scale_old = self.t, self.y, np.abs(self.y)
@@ -102,4 +106,12 @@ class Dop853(DOP853):
         return y_new, f_new
 
     def _dense_output_impl(self) -> Interpolant853:
-        return Interpolant853(super()._dense_output_impl())
+        K, h, f_old = self.K_extended, self.h_previous, self.K_extended[0]
+        for s, before, a, c in self._extra:
+            K[s] = self._rate(self.t_old + c * h, self.y_old + h * np.dot(before, a))
+        rise = self.y - self.y_old
+        F = np.empty((len(self.D) + 3, len(rise)))
+        F[0], F[1], F[2] = rise, h * f_old - rise, 2.0 * rise - h * (self.f + f_old)
+        np.dot(self.D, K, out=F[3:])
+        F[3:] *= h
+        return Interpolant853(self.t_old, self.t, self.y_old, F)

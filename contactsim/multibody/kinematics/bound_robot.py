@@ -206,6 +206,14 @@ class BoundRobot(ContactMechanism):
         """M, forces and rows; z' = J a + bias with what a rolling sphere and a curved or moving ground add."""
         return self.prepared(contacts)(t, q, v)
 
+    def rates(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Contact velocities (m,); on a plane from the velocities of the centres."""
+        equations = self.prepared(contacts)
+        if not (isinstance(equations, Equations) and isinstance(equations.rows, PlaneRows)):
+            return equations(t, q, v).rates
+        pin.forwardKinematics(self._model, self._workspace.data, q, v)
+        return equations.rows.rates(v)
+
     def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
         """The `terms` of `contacts`; what they fix is worked out once for all flows."""
         if contacts not in self._prepared:

@@ -139,28 +139,26 @@ class RollingDynamics:
     ) -> None:
         self._model, self._frames, self._basis, self._damping = model, frames, basis, damping
         self._held, self._still = RollingConstraints(model, points, frames), np.zeros(model.nv)
-        self._below = radius[:, None] * basis[0]
+        self._below = list(radius[:, None] * basis[0])
         self._size = 3 * len(frames)
-        self._drift = np.zeros((self._size, 6 * len(frames)))
+        self._against = np.zeros((self._size, 6 * len(frames)))
         for k, r in enumerate(radius.tolist()):
-            block = self._drift[3 * k : 3 * k + 3, 6 * k : 6 * k + 6]
-            block[:, :3], block[:, 3:] = np.eye(3), r * pin.skew(basis[0])
+            block = self._against[3 * k : 3 * k + 3, 6 * k : 6 * k + 6]
+            block[:, :3], block[:, 3:] = -np.eye(3), -r * pin.skew(basis[0])
 
     def __call__(self, q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
         """Acceleration (nv,), and the forces (m,) when asked."""
         model, held, data = self._model, self._held, self._held.data
         pin.crba(model, data, q, pin.Convention.WORLD)
-        force = -pin.nonLinearEffects(model, data, q, v)
-        if applied is not None:
-            force += applied
+        nonlinear = pin.nonLinearEffects(model, data, q, v)
+        force = -nonlinear if applied is None else applied - nonlinear
         if self._damping is not None:
             force -= self._damping * v
         pin.forwardKinematics(model, data, q, v, self._still)
         drifts = [pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES).vector for frame in self._frames]
         pin.updateFramePlacements(model, data)
-        for place, point in zip(held.touching, np.array(held.centres) - self._below, strict=True):
-            place[:] = point
+        for place, centre, below in zip(held.touching, held.centres, self._below, strict=True):
+            np.subtract(centre, below, out=place)
         held.factors.compute(model, data, held.models, held.datas)
-        drift = self._drift @ np.concatenate(drifts)
-        solution = held.factors.solve(np.concatenate((-drift, force)))
+        solution = held.factors.solve(np.concatenate((self._against @ np.concatenate(drifts), force)))
         return solution[self._size :], lambda: -(solution[: self._size].reshape(-1, 3) @ self._basis.T).reshape(-1)

@@ -66,14 +66,14 @@ class Equations:
     """The same with rows of contacts."""
 
     def __init__(self, motion: Motions, rows: RowsOf) -> None:
-        self._motion, self._rows = motion, rows
+        self._motion, self.rows = motion, rows
 
     def __call__(self, t: float, q: Array, v: Array) -> Terms:
         """Equations of motion and rows at a state."""
         data = self._motion.workspace.data
         mass, force = self._motion.inertia(data, q, v)
         self._motion.sweep(data, q, v)
-        rows, rates, bias = self._rows(t, v)
+        rows, rates, bias = self.rows(t, v)
         return Terms(mass, force, rows, rates, bias)
 
 
@@ -132,6 +132,14 @@ class PlaneRows:
         if self._belt is not None:
             rates = rates - self._belt
         return rows, rates, self._layout @ np.concatenate(drifts)
+
+    def rates(self, v: Array) -> Array:
+        """Velocities alone, where places and velocities in the data are up to date."""
+        model, data = self._motion.model, self._motion.workspace.data
+        speeds = [pin.getFrameVelocity(model, data, frame, WORLD_AXES) for frame in self._frames]
+        parts = [speed.vector for speed in speeds] if self._round else [speed.linear for speed in speeds]
+        rates = self._layout @ np.concatenate(parts)
+        return rates if self._belt is None else rates - self._belt
 
 
 class WithLimits:
