@@ -146,10 +146,13 @@ class BoundRobot(ContactMechanism):
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
         pin.framesForwardKinematics(self._model, self._workspace.data, q)
         centres = self._positions()
-        ground = type(self._terrain).__name__
-        with UserCall("the ground", ground, t):
-            gaps = self._terrain.gaps(t, centres, self._radius)
-        gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
+        if self._plane is not None:
+            gaps = (centres - self._plane[0]) @ self._plane[1] - self._radius
+        else:
+            ground = type(self._terrain).__name__
+            with UserCall("the ground", ground, t):
+                gaps = self._terrain.gaps(t, centres, self._radius)
+            gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
         return np.concatenate([gaps, self.constraint_gaps(t, q)]) if self._limits else gaps
 
     def constraint_gaps(self, t: float, q: Array) -> Array:
