@@ -68,6 +68,9 @@ class RigidArc:
         incipient: {contact: slip direction with which it begins to slip}.
         general: True where forces are not unique, or a slip direction is that of the slip acceleration.
         friction: kinetic coefficients, as a list.
+        kept: rows that take part in contact problems.
+        given: the contact problem of a general mode; None for others.
+        resting: contact velocities (m,) where nothing slips: zeros.
     """
 
     world: World
@@ -86,14 +89,9 @@ class RigidArc:
     incipient: Mapping[int, Array]
     general: bool
     friction: list[float]
-    resting: Array  # (m,) zeros: contact velocities of a mode in which nothing slips
-    kept: list[int]  # rows that take part in contact problems
-    given: GivenModes | None  # the contact problem of a general mode
-
-    @property
-    def all_held(self) -> bool:
-        """True where every row of the closed contacts is constrained."""
-        return len(self.constrained) == self.size
+    kept: list[int]
+    given: GivenModes | None
+    resting: Array
 
 
 def prepare(world: World, mode: SystemMode) -> RigidArc:

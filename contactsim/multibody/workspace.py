@@ -21,7 +21,6 @@ class Workspace(threading.local):
         self.model = model
         self.data = model.createData()
         self.placements = self.data.oMf
-        self.kept: dict[Any, Any] = {}  # of the owner, by what it was computed for
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model,)
