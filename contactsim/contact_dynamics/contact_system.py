@@ -39,7 +39,7 @@ class Facade(Variants):
 
     def _adopt(self) -> None:
         """Show the parts of the world as attributes."""
-        world = self.world
+        world, before = self.world, frozenset(vars(self))
         self.robot, self.terrain, self.gravity = world.robot, world.terrain, world.gravity
         self.joint_limits, self.loops, self.mechanism = world.joint_limits, world.loops, world.mechanism
         self.law, self.controller, self.pushes = world.law, world.controller, world.pushes
@@ -48,6 +48,15 @@ class Facade(Variants):
         self.nq, self.nv, self.memory, self.tangent_size = world.nq, world.nv, world.memory, world.tangent_size
         self.tolerances = world.tolerances
         self.preferred_integrator = world.law.integrator if isinstance(world.law, CompliantLaw) else None
+        self._shown = frozenset(vars(self)) - before
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self).get("_shown", ()):
+            raise AttributeError(
+                f"'{name}' of a {type(self).__name__} is not set, since runs compute with its world; make another"
+                " system, or take with_parameter, with_law or with_coefficients"
+            )
+        super().__setattr__(name, value)
 
     def space(self, mode: Any = None) -> StateSpace:
         """Manifold of (q, v, z)."""
@@ -190,9 +199,12 @@ class ContactSystem(Facade):
         self._adopt()
 
     def _of(self, world: World) -> ContactSystem:
-        made = object.__new__(type(self))
-        made._inhabit(world)
-        return made
+        return _restored(type(self), world, self._own())
+
+    def _own(self) -> dict[str, Any]:
+        """Attributes that a class of the user's has added."""
+        engine = {"world", "_varied", "_contacts", "_shown", *self._shown}
+        return {name: value for name, value in vars(self).items() if name not in engine}
 
     def with_coefficients(self, friction: Array, static_friction: Array, restitution: Array) -> ContactSystem:
         """A copy with other coefficients (nc,) of all contacts and joint limits, as the points would say them."""
@@ -204,15 +216,12 @@ class ContactSystem(Facade):
         return self._of(self.world)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ContactSystem:
-        made = object.__new__(type(self))
-        memo[id(self)] = made
-        made._inhabit(copy.deepcopy(self.world, memo))
-        return made
+        return _restored(type(self), copy.deepcopy(self.world, memo), copy.deepcopy(self._own(), memo))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         for what, thing in self.world.of_the_user():
             demand_picklable(what, thing)
-        return _restored, (type(self), self.world)
+        return _restored, (type(self), self.world, self._own())
 
     # --- the contract of a hybrid system ----------------------------------------------------------------------
 
@@ -330,8 +339,9 @@ class ContactSystem(Facade):
         return audit(self.world, trajectory)
 
 
-def _restored(kind: type[ContactSystem], world: World) -> ContactSystem:
-    """The system of a world that was pickled."""
+def _restored(kind: type[ContactSystem], world: World, own: dict[str, Any]) -> ContactSystem:
+    """The system of a world that was copied or pickled, with attributes of a user's class."""
     made = object.__new__(kind)
+    made.__dict__.update(own)
     made._inhabit(world)
     return made

@@ -136,3 +136,25 @@ def test_a_function_that_cannot_be_pickled_is_named() -> None:
     falling = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: np.zeros(1))
     with pytest.raises(cs.InputError, match="a function of the Mechanism cannot be pickled"):
         pickle.dumps(cs.ContactSystem(falling))
+
+
+class Named(cs.ContactSystem):
+    """A system with an attribute of its own."""
+
+    def __init__(self, robot: cs.Robot, colour: str) -> None:
+        super().__init__(robot)
+        self.colour = colour
+
+
+def test_attributes_of_a_class_of_ones_own_are_copied() -> None:
+    system = Named(cs.Robot.sphere(1.0, 0.1), "red")
+    system.colour = "blue"
+    others = copy.deepcopy(system), pickle.loads(pickle.dumps(system)), system.with_parameter("gravity", 5.0)
+    assert [type(other) for other in others] == [Named] * 3
+    assert [other.colour for other in others] == ["blue"] * 3
+
+
+def test_a_part_that_is_set_is_refused() -> None:
+    system = ball()[0]
+    with pytest.raises(AttributeError, match="make another system, or take with_parameter"):
+        system.tolerances = cs.Tolerances()
