@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import hypot
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
 from ...common.arrays import Array
 from ..problem import ContactProblem, ContactSolution
@@ -61,59 +63,102 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     motion = matrix @ forces + problem.free
     bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), NOTHING)
     parts = [problem.part(i) for i in range(len(problem.dims))]
+    contacts = [(part, matrix[:, part], _Contact.of(problem, i)) for i, part in enumerate(parts)]
     for _ in range(rounds):
         before = forces.copy()
-        for i, part in enumerate(parts):
-            now = forces[part].copy()
-            found = _alone(problem, i, matrix[part, part], motion[part] - matrix[part, part] @ now, now)
+        for part, columns, contact in contacts:
+            now = forces[part]
+            found = contact.alone((motion[part] - columns[part] @ now).tolist(), now.tolist())
             change = found - now
-            if np.any(change):
+            if change.any():
                 forces[part] = found
-                motion = motion + matrix[:, part] @ change
-        if np.abs(forces).max() > bound:
+                motion += columns @ change
+        largest = np.abs(forces).max()
+        if largest > bound:
             return before
-        if np.abs(forces - before).max() <= STILL * np.abs(forces).max():
+        if np.abs(forces - before).max() <= STILL * largest:
             break
     return forces
 
 
-def _alone(problem: ContactProblem, i: int, block: Array, rest: Array, now: Array) -> Array:
-    """Forces of contact `i` that solve its own problem; those it has, `now`, where there are none."""
-    mu, slip, least = float(problem.friction[i]), problem.sliding[i], problem.least(i)
-    if not block.any():
-        return now  # no force moves it
-    if len(rest) == 1:
-        return np.array([max(least, -rest[0] / block[0, 0])])
-    if slip is not None:
-        direction = np.concatenate([[1.0], -mu * slip])
-        lift = float(block[0] @ direction)
-        return direction * max(least, -rest[0] / lift) if lift > 0.0 else now
-    if least == 0.0 and rest[0] >= 0.0:
-        return np.zeros(len(rest))
-    stuck = _at_rest(block, rest)
-    if stuck[0] >= least and hypot(*stuck[1:]) <= mu * stuck[0]:
-        return stuck
-    step = 1.0 / float(np.linalg.norm(block))
-    for _ in range(INNER):
-        motion = block @ now + rest
-        motion[0] += mu * hypot(*motion[1:])
-        now = _into_cone(now - step * motion, mu, least)
-    return now
+class _Contact(NamedTuple):
+    """One contact while all others are held.
+
+    Attributes:
+        block: G_ii (1 + d_t, 1 + d_t).
+        friction: mu.
+        least: the normal force that acts in any case.
+        slip: known slip direction, without which it is empty.
+        lift: normal motion by a unit of normal force with the friction of the slip.
+        step: rho.
+    """
+
+    block: Array
+    friction: float
+    least: float
+    slip: tuple[float, ...]
+    lift: float
+    step: float
+
+    @classmethod
+    def of(cls, problem: ContactProblem, i: int) -> _Contact:
+        """Contact `i` of a problem."""
+        block, mu = problem.delassus[problem.part(i), problem.part(i)], float(problem.friction[i])
+        known: tuple[float, ...] = ()
+        if problem.sliding[i] is not None:
+            known = tuple(np.asarray(problem.sliding[i]).tolist())
+        direction = [1.0, *(-mu * part for part in known)]
+        lift = float(block[0, : len(direction)] @ direction)
+        size = float(np.linalg.norm(block))
+        return cls(block, mu, problem.least(i), known, lift, 1.0 / size if size > 0.0 else 0.0)
+
+    def alone(self, rest: list[float], now: list[float]) -> list[float]:
+        """Forces that solve the contact's own problem; those it has, `now`, where there are none."""
+        if self.step == 0.0:
+            return now  # no force moves it
+        if len(rest) == 1:
+            return [max(self.least, -rest[0] / self.lift)]
+        if self.slip:
+            if self.lift <= 0.0:
+                return now  # friction turns it into the ground
+            normal = max(self.least, -rest[0] / self.lift)
+            return [normal, *[-self.friction * part * normal for part in self.slip]]
+        if self.least == 0.0 and rest[0] >= 0.0:
+            return [0.0] * len(rest)
+        stuck = self._at_rest(rest)
+        if stuck[0] >= self.least and hypot(*stuck[1:]) <= self.friction * stuck[0]:
+            return stuck
+        return self._sliding(rest, now) if len(rest) == 3 else self._sliding([*rest, 0.0], [*now, 0.0])[:2]
+
+    def _at_rest(self, rest: list[float]) -> list[float]:
+        """Forces that bring the contact to rest; the smallest ones where it cannot move in every direction."""
+        right = -np.array(rest)
+        _, _, forces, info = dgesv(self.block, right)
+        if info:
+            forces = np.linalg.lstsq(self.block, right, rcond=None)[0]
+        return forces.tolist()
+
+    def _sliding(self, rest: list[float], now: list[float]) -> list[float]:
+        """The fixed point of the contact's forces, from `now`; its motion without them is `rest`."""
+        (a, b, c), (n, x, y) = rest, now
+        mu, rho, least, table = self.friction, self.step, self.least, np.zeros((3, 3))
+        table[: len(self.block), : len(self.block)] = self.block
+        (nn, nx, ny), (xn, xx, xy), (yn, yx, yy) = table.tolist()
+        for _ in range(INNER):
+            u, v = xn * n + xx * x + xy * y + b, yn * n + yx * x + yy * y + c
+            n -= rho * (nn * n + nx * x + ny * y + a + mu * hypot(u, v))
+            x, y = x - rho * u, y - rho * v
+            n, share = _into_cone(n, hypot(x, y), mu, least)
+            x, y = share * x, share * y
+        return [n, x, y]
 
 
-def _at_rest(block: Array, rest: Array) -> Array:
-    """Forces that bring a contact to rest; the smallest ones where it cannot move in every direction."""
-    try:
-        return np.linalg.solve(block, -rest)
-    except np.linalg.LinAlgError:
-        return np.linalg.lstsq(block, -rest, rcond=None)[0]
+def _into_cone(normal: float, size: float, mu: float, least: float) -> tuple[float, float]:
+    """The point of the cone |lam_t| <= mu lam_n nearest to forces: its normal part, and what is left of the other.
 
-
-def _into_cone(forces: Array, mu: float, least: float) -> Array:
-    """The point of the cone |lam_t| <= mu lam_n nearest to `forces`, its normal part no less than `least`."""
-    normal, size = float(forces[0]), hypot(*forces[1:])
+    The forces have the tangential part `size`; the normal part of the point is no less than `least`.
+    """
     if size > mu * normal:
         normal = max((normal + mu * size) / (1.0 + mu * mu), 0.0)
     normal = max(normal, least)
-    tangential = forces[1:] * min(1.0, mu * normal / size) if size > 0.0 else forces[1:]
-    return np.concatenate([[normal], tangential])
+    return normal, min(1.0, mu * normal / size) if size > 0.0 else 1.0

@@ -9,7 +9,7 @@ from math import hypot
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgesv, dgetrs
+from scipy.linalg.lapack import dgecon, dgesv, dgetrs, dlange
 
 from ...common.arrays import Array
 from ..modes import Mode
@@ -17,7 +17,7 @@ from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import admissible, least_margin
 from ..zero import CREEP, NOTHING, RANK, REGULAR, TOLERANCE
 from .contract import ContactSolver, Start
-from .slip_directions import agreed, free_direction, turned
+from .slip_directions import Factors, GivenForces, agreed, free_direction, turned
 
 
 @dataclass(frozen=True)
@@ -157,37 +157,41 @@ class GivenModes:
         for i, mode in enumerate(self.modes):
             if mode is not Mode.SLIP or problem.dims[i] == 1:
                 slips[i] = None
-            elif (given := problem.sliding[i]) is not None:
-                slips[i] = np.asarray(given)
+            elif (slip := problem.sliding[i]) is not None:
+                slips[i] = np.asarray(slip)
             else:
                 slips[i] = free_direction(problem, i) if slips[i] is None else slips[i]
                 unknown.append(i)
-        forces, unique = self.forces(slips)
+        given = self.forces(slips)
         if unknown:
-            forces, unique = turned(self, slips, unknown, forces, unique, quick)
+            given = turned(self, slips, unknown, given, quick)
+        forces, unique = given.forces, given.unique
         if not unique and least_margin(problem, self.modes, forces) < 0.0:
             forces = self.inside(forces, slips)
             forces = agreed(self, slips, [i for i in unknown if problem.dims[i] == 3], forces)
         return forces, tuple(slips), unique
 
-    def forces(self, slips: Sequence[Direction]) -> tuple[Array, bool]:
-        """Forces (m,) that make the constrained rows vanish, and whether they are the only ones; else the smallest."""
+    def forces(self, slips: Sequence[Direction]) -> GivenForces:
+        """Forces (m,) that make the constrained rows vanish, the smallest ones where there are others."""
         problem = self.problem
         basis, rows = self._basis(slips)
         known = self._known(slips) if problem.lifted else None
         if not rows:
-            return np.zeros(len(problem.free)) if known is None else known, True
+            return GivenForces(np.zeros(len(problem.free)) if known is None else known, True, basis, None)
         right = -problem.free[rows] if known is None else -(problem.free + problem.delassus @ known)[rows]
-        unknowns, unique = _solved(problem.delassus[rows] @ basis, right)
-        return basis @ unknowns if known is None else known + basis @ unknowns, unique
+        unknowns, factors, unique = _solved(self._held @ basis, right)
+        forces = basis @ unknowns
+        return GivenForces(forces if known is None else known + forces, unique, basis, factors)
 
-    def response(self, slips: Sequence[Direction], push: Array) -> Array:
-        """Forces (m, p) that keep the constrained rows as they are under other forces `push` (m, p), and these."""
-        basis, rows = self._basis(slips)
+    def response(self, given: GivenForces, push: Array, pushed: Array) -> Array:
+        """Forces (m, p), besides `push` (m, p), that keep the constrained rows as they are; `pushed` is G `push`."""
+        rows = self._pattern[1]
         if not rows:
-            return push
-        held = self.problem.delassus[rows]
-        return push + basis @ _solved(held @ basis, -(held @ push))[0]
+            return np.zeros_like(push)
+        right = -pushed[rows]
+        if given.factors is not None:
+            return given.basis @ dgetrs(*given.factors, right)[0]
+        return given.basis @ _solved(self._held @ given.basis, right)[0]
 
     def inside(self, forces: Array, slips: Sequence[Direction]) -> Array:
         """Redundant forces moved to where their least cone margin is largest."""
@@ -202,6 +206,11 @@ class GivenModes:
         for i, column in slipping:
             basis[problem.tangent(i), column] = -problem.friction[i] * slips[i]  # type: ignore[operator]
         return basis, rows
+
+    @cached_property
+    def _held(self) -> Array:
+        """The rows (k, m) of G whose motion must vanish."""
+        return self.problem.delassus[self._pattern[1]]
 
     @cached_property
     def _pattern(self) -> tuple[Array, list[int], list[tuple[int, int]]]:
@@ -234,12 +243,12 @@ class GivenModes:
         return known
 
 
-def _solved(matrix: Array, right: Array) -> tuple[Array, bool]:
-    """Solution of A x = b, refined once, and whether it is the only one; else the smallest in least squares."""
+def _solved(matrix: Array, right: Array) -> tuple[Array, Factors | None, bool]:
+    """Solution of A x = b, refined once, the factors of A, and whether it is the only one; else the least squares."""
     lu, pivots, unknowns, info = dgesv(matrix, right)
-    if not info and dgecon(lu, float(np.abs(matrix).sum(axis=0).max()))[0] > REGULAR:
-        return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], True
+    if not info and dgecon(lu, dlange("1", matrix))[0] > REGULAR:
+        return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], (lu, pivots), True
     unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=RANK)
     if rank == len(matrix):
-        return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), True
-    return unknowns, False
+        return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), None, True
+    return unknowns, None, False

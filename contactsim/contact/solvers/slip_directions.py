@@ -6,10 +6,12 @@ where it fails they are turned one by one.
 
 from __future__ import annotations
 
-from math import atan2, hypot
-from typing import Protocol
+from collections.abc import Sequence
+from math import atan2, cos, hypot, sin
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg.lapack import dgecon, dgesv, dlange
 
 from ...common.arrays import Array
 from ..modes import Mode
@@ -26,6 +28,25 @@ AGREEMENTS = 40  # times that they are turned to the motion under forces of larg
 COMPASS = 12  # directions tried in such a turn
 
 
+Factors = tuple[Array, Array]  # of a regular matrix: its triangular factors in one, and its pivots
+
+
+class GivenForces(NamedTuple):
+    """Forces in given modes and slip directions.
+
+    Attributes:
+        forces: lam (m,).
+        unique: whether they are the only ones.
+        basis: E (m, k), from unknowns to forces.
+        factors: of the matrix of the unknowns; None where it is singular, or nothing is held.
+    """
+
+    forces: Array
+    unique: bool
+    basis: Array
+    factors: Factors | None
+
+
 class Equations(Protocol):
     """The linear system of a problem in given modes, for any slip directions."""
 
@@ -39,12 +60,12 @@ class Equations(Protocol):
         """Mode of each contact."""
         ...
 
-    def forces(self, slips: list[Direction]) -> tuple[Array, bool]:
-        """Forces (m,) that make the constrained rows of the motion vanish, and whether they are the only ones."""
+    def forces(self, slips: list[Direction]) -> GivenForces:
+        """Forces (m,) that make the constrained rows of the motion vanish."""
         ...
 
-    def response(self, slips: list[Direction], push: Array) -> Array:
-        """Forces (m, p) that keep the constrained rows as they are under other forces `push` (m, p), and these."""
+    def response(self, given: GivenForces, push: Array, pushed: Array) -> Array:
+        """Forces (m, p), besides `push` (m, p), that keep the constrained rows as they are; `pushed` is G `push`."""
         ...
 
     def inside(self, forces: Array, slips: list[Direction]) -> Array:
@@ -60,36 +81,36 @@ def free_direction(problem: ContactProblem, i: int) -> Array:
 
 
 def turned(
-    equations: Equations, slips: list[Direction], unknown: list[int], forces: Array, unique: bool, quick: bool
-) -> tuple[Array, bool]:
-    """Forces with each unknown direction in `slips` turned until it is that of its own motion.
+    equations: Equations, slips: list[Direction], unknown: list[int], given: GivenForces, quick: bool
+) -> GivenForces:
+    """Forces with each unknown direction in `slips` turned until it is that of its own motion; `given`: before that.
 
     Without `quick`, directions are followed and then aligned one by one where Newton's method fails.
     """
     problem = equations.problem
     for i in (i for i in unknown if problem.dims[i] == 2):
-        motion = problem.delassus @ forces + problem.free
+        motion = problem.delassus @ given.forces + problem.free
         if float(motion[problem.tangent(i)] @ slips[i]) < -TOLERANCE * problem.speed:  # type: ignore[operator]
             slips[i] = -slips[i]  # type: ignore[operator]
-            forces, unique = equations.forces(slips)
+            given = equations.forces(slips)
     spatial = [i for i in unknown if problem.dims[i] == 3]
     if not spatial:
-        return forces, unique
+        return given
     if quick:
-        return _newton(equations, slips, spatial, forces, unique, QUICK_STEPS)[:2]
+        return _newton(equations, slips, spatial, given, QUICK_STEPS)[0]
     start = [slips[i] for i in spatial]
-    forces, unique, converged = _newton(equations, slips, spatial, forces, unique)
-    if not converged or not _slips_forward(problem, slips, spatial, forces):
+    given, converged = _newton(equations, slips, spatial, given)
+    if not converged or not _slips_forward(problem, slips, spatial, given.forces):
         for i, slip in zip(spatial, start, strict=True):
             slips[i] = slip
         _follow(equations, slips, spatial)
-        forces, unique, converged = _newton(equations, slips, spatial, *equations.forces(slips))
-    if not converged or not _slips_forward(problem, slips, spatial, forces):
+        given, converged = _newton(equations, slips, spatial, equations.forces(slips))
+    if not converged or not _slips_forward(problem, slips, spatial, given.forces):
         for _ in range(ALIGNMENTS):
             for i in spatial:
                 _align(equations, slips, i)
-        forces, unique, _ = _newton(equations, slips, spatial, *equations.forces(slips))
-    return forces, unique
+        given, _ = _newton(equations, slips, spatial, equations.forces(slips))
+    return given
 
 
 def agreed(equations: Equations, slips: list[Direction], spatial: list[int], forces: Array) -> Array:
@@ -104,16 +125,16 @@ def agreed(equations: Equations, slips: list[Direction], spatial: list[int], for
     off, turn, inverse = np.zeros(0), np.zeros(0), -np.eye(len(spatial))
     for _ in range(AGREEMENTS):
         motion = problem.delassus @ forces + problem.free
-        aside = _asides(problem, slips, spatial, forces)[0].T @ motion
-        if np.abs(aside).max() <= TOLERANCE * problem.speed:
+        aside = [float(_normal_to(slips[i]) @ motion[problem.tangent(i)]) for i in spatial]
+        if max(map(abs, aside)) <= TOLERANCE * problem.speed:
             break
         before, off = off, _off(problem, slips, spatial, motion)
         if len(turn):
             change = inverse @ (off - before)
             inverse = inverse + np.outer(turn - change, turn @ inverse) / _nonzero(float(turn @ change))
-        turn = _bounded(-inverse @ off)
-        _rotate(slips, spatial, turn)
-        forces = equations.forces(slips)[0]
+        turn = np.array(_bounded((-inverse @ off).tolist()))
+        _rotate(slips, spatial, turn.tolist())
+        forces = equations.forces(slips).forces
         if least_margin(problem, equations.modes, forces) < 0.0:
             forces = equations.inside(forces, slips)
     return forces
@@ -139,39 +160,78 @@ def _slips_forward(problem: ContactProblem, slips: list[Direction], spatial: lis
 
 
 def _newton(
-    equations: Equations,
-    slips: list[Direction],
-    spatial: list[int],
-    forces: Array,
-    unique: bool,
-    steps: int = NEWTON_STEPS,
-) -> tuple[Array, bool, bool]:
-    """Newton's method on the angles of the slip directions in space, whose `forces` are known; whether it converged."""
+    equations: Equations, slips: list[Direction], spatial: list[int], given: GivenForces, steps: int = NEWTON_STEPS
+) -> tuple[GivenForces, bool]:
+    """Newton's method on the angles of the slip directions in space, whose forces are `given`; whether it converged."""
     problem = equations.problem
-    floor = ACROSS * problem.speed
+    floor, tangents = ACROSS * problem.speed, _Tangents(problem, spatial)
     for _ in range(steps):
-        motion = problem.delassus @ forces + problem.free
-        aside, pull = _asides(problem, slips, spatial, forces)
-        across = aside.T @ motion
-        if np.abs(across).max() <= floor:
-            return forces, unique, True
-        along = [float(motion[problem.tangent(i)] @ slips[i]) for i in spatial]  # type: ignore[operator]
-        jacobian = aside.T @ (problem.delassus @ equations.response(slips, pull)) - np.diag(along)
-        turn = _bounded(np.linalg.lstsq(jacobian, -across, rcond=ACROSS)[0])
+        along, across = tangents.motion(slips, given.forces)
+        if max(map(abs, across)) <= floor:
+            return given, True
+        aside, push, pushed = tangents.turning(slips, given.forces)
+        change = pushed[tangents.rows] + tangents.matrix @ equations.response(given, push, pushed)
+        turn = _step(aside.T @ change, along, across)
         _rotate(slips, spatial, turn)
-        forces, unique = equations.forces(slips)
-        if np.abs(turn).max() < TURNED:
-            return forces, unique, True
-    motion = problem.delassus @ forces + problem.free
-    across = _asides(problem, slips, spatial, forces)[0].T @ motion
-    return forces, unique, bool(np.abs(across).max() <= rounding(motion))
+        given = equations.forces(slips)
+        if max(map(abs, turn)) < TURNED:
+            return given, True
+    _, across = tangents.motion(slips, given.forces)
+    motion = problem.delassus @ given.forces + problem.free
+    return given, max(map(abs, across)) <= rounding(motion)
+
+
+class _Tangents:
+    """The tangential rows of some contacts in space, contact by contact."""
+
+    def __init__(self, problem: ContactProblem, spatial: list[int]) -> None:
+        self._normals = [problem.starts[i] for i in spatial]
+        self.rows = [n + k for n in self._normals for k in (1, 2)]
+        self.matrix, self._columns = problem.delassus[self.rows], problem.delassus[:, self.rows]
+        self._free, self._spatial = problem.free[self.rows], spatial
+        self._friction = [float(problem.friction[i]) for i in spatial]
+
+    def motion(self, slips: list[Direction], forces: Array) -> tuple[list[float], list[float]]:
+        """Motion of each contact along its slip direction, and across it."""
+        motion = iter((self.matrix @ forces + self._free).tolist())
+        along, across = [], []
+        for i, x, y in zip(self._spatial, motion, motion, strict=True):
+            a, b = slips[i].tolist()  # type: ignore[union-attr]
+            along.append(a * x + b * y)
+            across.append(a * y - b * x)
+        return along, across
+
+    def turning(self, slips: list[Direction], forces: Array) -> tuple[Array, Array, Array]:
+        """Unit vectors (2 p, p) across the slips, the forces (m, p) that a turn of each adds, and G times these."""
+        count = len(self._spatial)
+        aside, weighted = np.zeros((2 * count, count)), np.zeros((2 * count, count))
+        for k, (i, n, mu) in enumerate(zip(self._spatial, self._normals, self._friction, strict=True)):
+            a, b = slips[i].tolist()  # type: ignore[union-attr]
+            weight = -mu * float(forces[n])
+            aside[2 * k, k], aside[2 * k + 1, k] = -b, a
+            weighted[2 * k, k], weighted[2 * k + 1, k] = -b * weight, a * weight
+        push = np.zeros((len(forces), count))
+        push[self.rows] = weighted
+        return aside, push, self._columns @ weighted
+
+
+def _step(jacobian: Array, along: list[float], across: list[float]) -> list[float]:
+    """Turns of the slip directions in one step of Newton's method [rad]."""
+    if len(along) == 1:
+        slope = float(jacobian[0, 0]) - along[0]
+        return _bounded([-across[0] / slope if slope else 0.0])
+    matrix, right = jacobian - np.diag(along), -np.array(across)
+    lu, _, turn, info = dgesv(matrix, right)
+    if info or dgecon(lu, dlange("1", matrix))[0] <= ACROSS:
+        turn = np.linalg.lstsq(matrix, right, rcond=ACROSS)[0]
+    return _bounded(turn.tolist())
 
 
 def _follow(equations: Equations, slips: list[Direction], spatial: list[int]) -> None:
     """Turn all slip directions some times to those of their motion, which leads to where contacts move along them."""
     problem = equations.problem
     for _ in range(FOLLOWED):
-        motion = problem.delassus @ equations.forces(slips)[0] + problem.free
+        motion = problem.delassus @ equations.forces(slips).forces + problem.free
         for i in spatial:
             slip = motion[problem.tangent(i)]
             size = hypot(*slip)
@@ -187,7 +247,7 @@ def _align(equations: Equations, slips: list[Direction], i: int) -> None:
     for angle in angles:
         around.append(np.array([np.cos(angle), np.sin(angle)]))
         slips[i] = around[-1]
-        motion = (problem.delassus @ equations.forces(slips)[0] + problem.free)[problem.tangent(i)]
+        motion = (problem.delassus @ equations.forces(slips).forces + problem.free)[problem.tangent(i)]
         along.append(float(motion @ slips[i]))
         across.append(float(motion @ _normal_to(slips[i])))
     best, found = -np.inf, slips[i]
@@ -199,27 +259,22 @@ def _align(equations: Equations, slips: list[Direction], i: int) -> None:
     slips[i] = found
 
 
-def _asides(problem: ContactProblem, slips: list[Direction], spatial: list[int], forces: Array) -> tuple[Array, Array]:
-    """Unit vectors (m, p) across the slip directions, and the forces (m, p) that a turn of each adds."""
-    aside = np.zeros((len(forces), len(spatial)))
-    for column, i in enumerate(spatial):
-        aside[problem.tangent(i), column] = _normal_to(slips[i])
-    return aside, aside * np.array([-problem.friction[i] * forces[problem.normal(i)] for i in spatial])
+def _bounded(turn: list[float]) -> list[float]:
+    """Turns, all of them shortened where one is too far."""
+    farthest = max(map(abs, turn))
+    return turn if farthest <= FARTHEST_TURN else [angle * (FARTHEST_TURN / farthest) for angle in turn]
 
 
-def _bounded(turn: Array) -> Array:
-    """Turns (p,), all of them shortened where one is too far."""
-    return turn * min(1.0, FARTHEST_TURN / max(float(np.abs(turn).max()), NOTHING))
-
-
-def _rotate(slips: list[Direction], spatial: list[int], turn: Array) -> None:
+def _rotate(slips: list[Direction], spatial: list[int], turn: Sequence[float]) -> None:
     for angle, i in zip(turn, spatial, strict=True):
-        slips[i] = _rotated(slips[i], float(angle))
+        slips[i] = _rotated(slips[i], angle)
 
 
 def _rotated(direction: Direction, angle: float) -> Array:
-    found = np.cos(angle) * direction + np.sin(angle) * _normal_to(direction)
-    return found / hypot(*found)
+    a, b = direction.tolist()  # type: ignore[union-attr]
+    x, y = cos(angle) * a - sin(angle) * b, cos(angle) * b + sin(angle) * a
+    size = hypot(x, y)
+    return np.array([x / size, y / size])
 
 
 def _normal_to(direction: Direction) -> Array:
