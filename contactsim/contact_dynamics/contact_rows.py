@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution
-from ..contact.modes import Mode, Phase, SystemMode
+from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..multibody.mechanism import Terms
-from .rigid_arc import prepare
-from .rigid_flow import RigidFlow
+from .rigid_arc import Accelerations, References, RigidArc, accelerations, prepare
 from .world import World
 
 
@@ -24,22 +22,64 @@ class Impact:
     solution: ImpactSolution
 
 
+class ContactEvent(NamedTuple):
+    """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
+
+    A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
+    """
+
+    t: float
+    mode: SystemMode
+    touching: tuple[int, ...]
+    kinds: Mapping[int, str]
+    slowest: float | None = None
+
+
+class ContactTerms(NamedTuple):
+    """Equations of motion with the rows of some contacts, and where the rows of each lie."""
+
+    terms: Terms
+    where: Mapping[int, slice]
+
+    def of(self, contacts: tuple[int, ...]) -> ContactTerms:
+        """The same with the rows of some of them."""
+        if len(contacts) == len(self.where):
+            return self
+        terms, rows = self.terms, [row for i in contacts for row in range(self.where[i].start, self.where[i].stop)]
+        chosen = terms._replace(rows=terms.rows[rows], rates=terms.rates[rows], bias=terms.bias[rows])
+        return ContactTerms(chosen, laid_out([(i, self.where[i].stop - self.where[i].start) for i in contacts]))
+
+
+def laid_out(sizes: Iterable[tuple[int, int]]) -> dict[int, slice]:
+    """{contact: its rows} of contacts with so many rows each, one after the other."""
+    where, start = {}, 0
+    for i, size in sizes:
+        where[i], start = slice(start, start + size), start + size
+    return where
+
+
 def closed_terms(
     world: World, t: float, x: Array, contacts: tuple[int, ...], mode: SystemMode | None = None
-) -> tuple[Terms, dict[int, slice]]:
-    """Equations of motion with the rows of `contacts`, and where the rows of each lie; in the regions of a mode."""
-    dims = world.mechanism.dims
-    mechanism = world.mechanism if mode is None else world.mechanism.within(mode.regions)
+) -> ContactTerms:
+    """Equations of motion with the rows of `contacts`; in the regions of a mode."""
+    mechanism = world.mechanism if mode is None or not mode.regions else world.mechanism.within(mode.regions)
     terms = mechanism.terms(t, world.q(x), world.v(x), contacts)
-    starts = np.cumsum([0, *(dims[i] for i in contacts)])
-    return terms, {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
+    return ContactTerms(terms, laid_out([(i, mechanism.dims[i]) for i in contacts]))
+
+
+def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[RigidArc, Accelerations]:
+    """Accelerations and forces in a mode, at a state that is looked at alone: slips go on as they are there."""
+    arc, q, v = prepare(world, mode), world.q(x), world.v(x)
+    free = [i for i, _ in arc.slips if mode.contacts[i].phase is Phase.FREE]
+    rates = arc.terms(t, q, v).rates if free else arc.resting
+    slips = {i: unit(rates[arc.tangent[i]]) or (1.0, 0.0) for i in free}
+    return arc, accelerations(arc, t, q, v, world.z(x), References(slips, arc.incipient))
 
 
 def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
     """{contact: force along its rows} of the closed contacts, at a state that is looked at alone."""
-    flow = RigidFlow(prepare(world, mode)).rebased(t, x)
-    arc, forces = flow.arc, flow.motion(t, x).forces
-    return {i: forces[arc.normal[i] : arc.tangent[i].stop] for i in arc.closed}
+    arc, motion = motion_in(world, t, x, mode)
+    return {i: motion.forces[arc.normal[i] : arc.tangent[i].stop] for i in arc.closed}
 
 
 def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> list[int]:

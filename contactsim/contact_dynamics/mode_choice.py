@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +17,20 @@ from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.solvers.pivot import solve_modes, violations
 from ..contact.stick_slip_choice import slips_without_motion
 from ..errors import NoAdmissibleModeError
-from .contact_rows import closed_forces, closed_terms
-from .rigid_flow import LEAST_FORCE, OF_FORCE, contact_problem
+from .contact_rows import ContactEvent, ContactTerms, closed_forces, closed_terms
+from .rigid_arc import contact_problem
+from .rigid_flow import LEAST_FORCE, OF_FORCE, OF_FORCES
 from .world import World
 
 LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
+
+
+class Choice(NamedTuple):
+    """The mode that was chosen, {law: violation}, and notes."""
+
+    mode: SystemMode
+    residuals: Mapping[str, float]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -32,46 +42,67 @@ class ModeChoice:
 
     def among(
         self,
-        t: float,
+        event: ContactEvent,
         x: Array,
-        mode: SystemMode,
+        touch: ContactTerms,
         staying: tuple[int, ...],
-        kinds: Mapping[int, str],
         at_rest: set[int],
-        residuals: dict[str, float],
-    ) -> tuple[SystemMode, tuple[str, ...]]:
-        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law of accelerations."""
+        jumped: bool,
+    ) -> Choice:
+        """Modes of the contacts in `staying`, whose normal velocity is zero, by the law of accelerations.
+
+        Args:
+            event: what happens.
+            x: the state, with the velocities behind the impact, if there is one.
+            touch: equations of motion there with the rows of all touching contacts.
+            staying: contacts that do not leave.
+            at_rest: those of them that come to rest.
+            jumped: whether there is an impact.
+        """
+        t, mode, kinds, world = event.t, event.mode, event.kinds, self._world
         states = [ContactState(enabled=state.enabled) for state in mode.contacts]
         if not staying:
-            return SystemMode(tuple(states)), ()
-        terms, where = closed_terms(self._world, t, x, staying, mode)
-        applied = self._world.applied_force(t, self._world.q(x), self._world.v(x), self._world.z(x))
+            return Choice(SystemMode(tuple(states)), {}, ())
+        terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
+        applied = world.applied_force(t, world.q(x), world.v(x), world.z(x))
         force = terms.force if applied is None else terms.force + applied
-        jumped = any(law.startswith("impact") for law in residuals)
-        sliding = tuple(self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying)
-        problem = contact_problem(self._world, terms, force, staying, sliding)
-        before = closed_forces(self._world, t, x, mode) if {"force", "cone", "forces"} & set(kinds.values()) else {}
-        if "forces" in kinds.values():
-            kinds = self._without_margin(mode, before) | dict(kinds)
-        kinds = self._at_apex(kinds, before)
+        sliding = tuple([self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying])
+        problem = contact_problem(world, terms, force, staying, sliding)
+        before: Mapping[int, Array] = {}
+        if any(kind in OF_FORCES for kind in kinds.values()):
+            before = closed_forces(world, t, x, mode)
+            kinds = self._by_margins(mode, kinds, before)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
-        slack = self._slack(staying, kinds, problem, before)
+        slack = self._slack(staying, kinds, problem, before) if "force" in kinds.values() else ()
+        asked = replace(problem, guess=guess, directions=directions, slack=slack)
         with UserCall("the contact law", type(self._law).__name__, t):
-            asked = replace(problem, guess=guess, directions=directions, slack=slack)
-            leaving = [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
-            solution = self._leading_on(asked, self._law.select(asked), leaving)
-        residuals.update({f"mode {law}": value for law, value in solution.residuals.items()})
+            solution = self._law.select(asked)
+            if "cone" in kinds.values():
+                solution = self._leading_on(
+                    asked, solution, [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
+                )
         for k, i in enumerate(staying):
             z = terms.rates[where[i]][1:]
             state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
-        after = SystemMode(self._placed(x, mode, states), redundant=not solution.unique)
-        note = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
-        notes: tuple[str, ...] = () if solution.unique else (note,)
-        if paradoxes := indeterminate(problem, solution.modes):
+        if world.mechanism.pair_names:
+            states = self._placed(x, mode, states)
+        residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
+        after = SystemMode(tuple(states), redundant=not solution.unique)
+        return Choice(after, residuals, self._notes(problem, solution, staying))
+
+    def _notes(self, problem: ContactProblem, solution: ContactSolution, staying: tuple[int, ...]) -> tuple[str, ...]:
+        """Sentences on forces that are not unique, and on a choice between two motions."""
+        notes: tuple[str, ...] = ()
+        if not solution.unique:
+            notes = (
+                "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown",
+            )
+        slides = any(slip is not None for slip in problem.sliding)
+        if slides and (paradoxes := indeterminate(problem, solution.modes)):
             names = tuple(self._world.mechanism.all_names[i] for i in staying)
             notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
-        return after, notes
+        return notes
 
     def _leading_on(self, problem: ContactProblem, solution: ContactSolution, leaving: list[int]) -> ContactSolution:
         """The solution, or another where its contacts that are `leaving` their cones would not begin to slip.
@@ -93,13 +124,13 @@ class ModeChoice:
             return solution
         return self._law.select(replace(problem, guess=other.modes, directions=other.directions))
 
-    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> tuple[ContactState, ...]:
+    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> list[ContactState]:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""
         q, mechanism, before = x[: self._world.nq], self._world.mechanism, mode.regions
-        return tuple(
+        return [
             replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
             for i, state in enumerate(states)
-        )
+        ]
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""
@@ -116,8 +147,6 @@ class ModeChoice:
         self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
     ) -> tuple[float, ...]:
         """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
-        if "force" not in kinds.values():
-            return ()
         fired = [kinds.get(i) == "force" and i in before for i in staying]
         return tuple(
             2.0 * abs(float(before[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)])
@@ -125,6 +154,17 @@ class ModeChoice:
             else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
+
+    def _by_margins(self, mode: SystemMode, kinds: Mapping[int, str], before: Mapping[int, Array]) -> dict[int, str]:
+        """The kinds with those of contacts whose margins are used up where forces are not unique.
+
+        A contact that is at the edge of its cone because it has no force any more counts as "force".
+        """
+        kinds = self._without_margin(mode, before) | dict(kinds) if "forces" in kinds.values() else dict(kinds)
+        if "cone" in kinds.values():
+            zero = self._zero(before)
+            kinds = {i: "force" if kind == "cone" and before[i][0] <= zero else kind for i, kind in kinds.items()}
+        return kinds
 
     def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
         """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
@@ -137,13 +177,6 @@ class ModeChoice:
             elif held and self._world.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
                 kinds[i] = "cone"
         return kinds
-
-    def _at_apex(self, kinds: Mapping[int, str], before: Mapping[int, Array]) -> dict[int, str]:
-        """The same with "force" for a contact that is at the edge of its cone because it has no force any more."""
-        if "cone" not in kinds.values():
-            return dict(kinds)
-        zero = self._zero(before)
-        return {i: "force" if kind == "cone" and before[i][0] <= zero else kind for i, kind in kinds.items()}
 
     def _zero(self, before: Mapping[int, Array]) -> float:
         """The force that counts as none [N]: what a guard of forces may miss."""

@@ -20,8 +20,16 @@ from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, Transition
 from ..multibody.kinematics.closed_loops import ClosedMechanism
-from ..multibody.mechanism import Terms
-from .contact_rows import Impact, closed_forces, closed_terms, resting_rows
+from .contact_rows import (
+    ContactEvent,
+    ContactTerms,
+    Impact,
+    closed_forces,
+    closed_terms,
+    laid_out,
+    motion_in,
+    resting_rows,
+)
 from .mode_choice import ModeChoice
 from .outcome_sensitivity import OutcomeSensitivity
 from .rigid_arc import prepare, problem_of
@@ -34,28 +42,26 @@ PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
+INNER = {"slow", "fast", "enable"}  # kinds of guards behind which only the engine sees a change
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
-class Encounter(NamedTuple):
-    """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
+class PostEvent(NamedTuple):
+    """What an event leads to.
 
-    A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
+    Attributes:
+        x, mode: state and mode in which it ends.
+        impact: the impact in it; None: there is none.
+        left: {contact: impulse along its rows} that brings to rest what the mode says is at rest.
+        residuals: {law: largest violation}.
+        notes: sentences worth telling.
     """
-
-    t: float
-    mode: SystemMode
-    touching: tuple[int, ...]
-    kinds: Mapping[int, str]
-    slowest: float | None = None
-
-
-class Settled(NamedTuple):
-    """State and mode in which an event ends, impulses {contact: along its rows} on the way there, and notes."""
 
     x: Array
     mode: SystemMode
-    impulses: dict[int, Array]
+    impact: Impact | None
+    left: Mapping[int, Array]
+    residuals: Mapping[str, float]
     notes: tuple[str, ...]
 
 
@@ -92,7 +98,8 @@ class RigidContacts:
                 raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
-        transition = self._resolve(x, Encounter(t, before, touching, {}))
+        event = ContactEvent(t, before, touching, {})
+        transition = self._record(x, event, self._resolve(x, event))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
     def transition(
@@ -104,17 +111,22 @@ class RigidContacts:
         """
         # In the order of their names: of a contact whose cone and force vanish together, the force counts.
         kinds = {i: kind for kind, i in sorted(name for name in fired if isinstance(name, tuple))}
-        mode, ended = self._end_bounces(t, self._enable(t, x, mode, kinds))
-        if ended and not kinds:
-            return self._come_to_rest(x, mode, ended)
-        inner = {"slow", "fast", "enable"}
-        if kinds and set(kinds.values()) <= inner:
+        if "enable" in kinds.values():
+            mode = self._enable(t, x, mode, kinds)
+        if mode.limits:
+            mode, ended = self._end_bounces(t, mode)
+            if ended and not kinds:
+                return self._come_to_rest(x, mode, ended)
+        if kinds and set(kinds.values()) <= INNER:
             return self._turn_phase(t, x, mode, kinds)
-        mode, beyond = self._change_regions(mode, kinds)
-        arriving = {i for i, kind in kinds.items() if kind == "gap"}
-        near = set() if alone else self._near(t, x, mode)
-        touching = tuple(sorted((set(mode.closed) | near | arriving) - beyond))
-        return self._resolve(x, Encounter(t, mode, touching, kinds))
+        beyond = set[int]()
+        if any(kind.startswith(SIDE) for kind in kinds.values()):
+            mode, beyond = self._change_regions(mode, kinds)
+        touching = {*mode.closed, *(i for i, kind in kinds.items() if kind == "gap")}
+        if not alone:
+            touching |= self._near(t, x, mode)
+        event = ContactEvent(t, mode, tuple(sorted(touching - beyond)), kinds)
+        return self._record(x, event, self._resolve(x, event))
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
         """The mode without the bounces that have come to their end, and the contacts which did."""
@@ -227,7 +239,7 @@ class RigidContacts:
 
     # --- impact, then selection -------------------------------------------------------------------------------
 
-    def _resolve(self, x: Array, event: Encounter) -> Transition:
+    def _resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
 
         Where no mode is admissible, a law that jams goes on with an impact without collision.
@@ -239,91 +251,119 @@ class RigidContacts:
                 raise
             return self._outcome(x, event, jam=True)
 
-    def _outcome(self, x: Array, event: Encounter, jam: bool = False) -> Transition:
+    def _outcome(self, x: Array, event: ContactEvent, jam: bool = False) -> PostEvent:
         """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
-        t, before, speed = event.t, x, self._world.tolerances.speed
-        terms, where = closed_terms(self._world, t, x, event.touching)
-        impact: Impact | None = None
-        impulses: dict[str, Array] = {}
-        residuals: dict[str, float] = {}
-        notes: tuple[str, ...] = ()
-        at_rest = self._stopping(event.mode, event.kinds)
-        if jam or any(terms.rates[where[i]][0] < -speed for i in event.touching):
-            x, solution, impulses = self._impact(t, x, event.touching, terms, where, jam)
-            impact = Impact(event.touching, solution)
-            notes = (JAMMED,) * jam + self._gain(terms.mass, before, solution)
-            residuals = {f"impact {law}": value for law, value in solution.residuals.items()}
-            terms, where = closed_terms(self._world, t, x, event.touching)
-            at_rest = {i for k, i in enumerate(event.touching) if solution.modes[k] is Mode.STICK}
-        staying = {i for i in event.touching if terms.rates[where[i]][0] <= speed}
-        then = self._settled(x, event, staying, at_rest, residuals)
-        if impulses:
-            impulses = self._with_settling(t, then.x, impact, impulses, then.impulses)
-        changes = self._changes(event.mode, then.mode, event.kinds, impulses)
-        derivative = partial(self._sensitivity.by_state, t, before, impact, then.x, event.mode, then.mode)
-        still, notes = self._world.mechanism.autonomous, notes + then.notes
-        return Transition(then.x, then.mode, changes, impulses, residuals, notes, derivative, still, impact is None)
+        t, touching, slow = event.t, event.touching, self._world.tolerances.speed
+        touch, impact, notes, residuals = closed_terms(self._world, t, x, touching), None, tuple[str, ...](), {}
+        normals = [touch.where[i].start for i in touching]
+        at_rest = self._stopping(event) if "stop" in event.kinds.values() else set[int]()
+        if jam or any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
+            impact, change = self._impact(event, touch, jam)
+            notes = (JAMMED,) * jam + self._gain(touch.terms.mass, self._world.v(x), impact.solution)
+            residuals = {f"impact {law}": value for law, value in impact.solution.residuals.items()}
+            modes = impact.solution.modes
+            at_rest = {i for i, mode in zip(touching, modes, strict=True) if mode is Mode.STICK}
+            x = self.accelerated(x, change)
+            touch = closed_terms(self._world, t, x, touching)
+        staying = {i for i, rate in zip(touching, touch.terms.rates[normals].tolist(), strict=True) if rate <= slow}
+        then = PostEvent(x, event.mode, impact, {}, residuals, notes)
+        return self._settled(then, event, touch, staying, at_rest)
 
     def _settled(
-        self, x: Array, event: Encounter, staying: set[int], at_rest: set[int], residuals: dict[str, float]
-    ) -> Settled:
-        """Modes of what stays in touch: found anew while others come to rest by them, or hop too low to be followed."""
-        t, bouncing, rest = event.t, set[int](), None
+        self, given: PostEvent, event: ContactEvent, touch: ContactTerms, staying: set[int], at_rest: set[int]
+    ) -> PostEvent:
+        """Modes of what stays in touch: found anew while others come to rest by them, or hop too low to be followed.
+
+        Args:
+            given: state behind the impact, and what is known of the event.
+            event: what happens.
+            touch: equations of motion at that state, with the rows of all touching contacts.
+            staying: contacts that do not leave.
+            at_rest: those of them that come to rest.
+        """
+        t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
+        residuals, leaving = dict(given.residuals), {*event.touching} - staying
         while True:
-            after, notes = self._choice.among(t, x, event.mode, tuple(sorted(staying)), event.kinds, at_rest, residuals)
-            settled, left = self._settle(t, x, after)
-            stopped = self._stopped_by_others(t, settled, after) - at_rest
-            hopping = self._hopping(t, settled, after, {*event.touching} - staying, event.slowest)
+            choice = self._choice.among(event, x, touch, tuple(sorted(staying)), at_rest, jumped)
+            residuals |= choice.residuals
+            settled, left, stopped = self._settle(x, choice.mode, touch)
+            stopped -= at_rest
+            hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
             if not stopped and not hopping:
                 break
             if hopping and not bouncing and event.slowest is None:
-                rest = time_to_rest(self, t, settled, after, hopping)
+                rest = time_to_rest(self, t, settled, choice.mode, hopping)
             at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
-        if rest is not None:
-            after = _bouncing_until(float(t + rest), after, bouncing)
-        return Settled(settled, after, left, notes)
+            leaving = leaving - hopping
+        after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
+        return PostEvent(settled, after, given.impact, left, residuals, given.notes + choice.notes)
 
-    def _with_settling(
-        self, t: float, x: Array, impact: Impact | None, impulses: dict[str, Array], left: Mapping[int, Array]
-    ) -> dict[str, Array]:
-        """Impulses of an impact with those `left` when it settles, and those of closed loops under both."""
-        names, total = self._world.mechanism.all_names, dict(impulses)
-        for i, force in left.items():
-            along = self._world.mechanism.world_force(t, self._world.q(x), i, force)
-            total[names[i]] = total.get(names[i], 0.0) + along
-        return total | self._loop_impulses(t, x, impact, left)
+    def _record(self, x: Array, event: ContactEvent, then: PostEvent) -> Transition:
+        """The event, as trajectories and derivatives have it."""
+        t, impact = event.t, then.impact
+        impulses = {} if impact is None else self._impulses(t, then.x, impact, then.left)
+        changes = self._changes(event.mode, then.mode, event.kinds, impulses)
+        derivative = partial(self._sensitivity.by_state, t, x, impact, then.x, event.mode, then.mode)
+        time_invariant = self._world.mechanism.autonomous
+        return Transition(
+            then.x,
+            then.mode,
+            changes,
+            impulses,
+            then.residuals,
+            then.notes,
+            derivative,
+            time_invariant,
+            unmoved=impact is None,
+        )
 
-    def _loop_impulses(self, t: float, x: Array, impact: Impact | None, left: Mapping[int, Array]) -> dict[str, Array]:
+    def _impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
+        """{name: impulse} of an impact with those `left` when it settles, and those of closed loops under both."""
+        mechanism, q, names = self._world.mechanism, self._world.q(x), self._world.mechanism.all_names
+        where, along = self._along_rows(impact)
+        total = {}
+        for i, part in where.items():
+            if along[part].any():
+                total[names[i]] = mechanism.world_force(t, q, i, along[part])
+        if not total:
+            return {}
+        for i, impulse in left.items():
+            settling = mechanism.world_force(t, q, i, impulse)
+            total[names[i]] = total.get(names[i], 0.0) + settling
+        return total | self._loop_impulses(t, x, impact, left) if isinstance(mechanism, ClosedMechanism) else total
+
+    def _along_rows(self, impact: Impact) -> tuple[dict[int, slice], Array]:
+        """The rows of the contacts of an impact, and its impulses along all of them."""
+        where = laid_out([(i, self._world.mechanism.dims[i]) for i in impact.contacts])
+        along = np.zeros(max((part.stop for part in where.values()), default=0))
+        along[self._world.kept_rows(impact.contacts)] = impact.solution.impulses
+        return where, along
+
+    def _loop_impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
         """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
         mechanism = self._world.mechanism
-        if not isinstance(mechanism, ClosedMechanism):
-            return {}
-        contacts = tuple(sorted({*(impact.contacts if impact is not None else ()), *left}))
-        starts = np.cumsum([0, *(mechanism.dims[i] for i in contacts)])
-        where = {i: slice(int(starts[k]), int(starts[k + 1])) for k, i in enumerate(contacts)}
-        along = np.zeros(int(starts[-1]))
-        if impact is not None:
-            rows = [
-                n
-                for i in impact.contacts
-                for n in range(where[i].start, where[i].start + 1 + self._world.tangent_rows[i])
-            ]
-            along[rows] = impact.solution.impulses
+        assert isinstance(mechanism, ClosedMechanism)
+        contacts = tuple(sorted({*impact.contacts, *left}))
+        where = laid_out([(i, mechanism.dims[i]) for i in contacts])
+        along = np.zeros(max(part.stop for part in where.values()))
+        own, impulses = self._along_rows(impact)
+        for i, part in own.items():
+            along[where[i]] = impulses[part]
         for i, impulse in left.items():
             along[where[i]] += impulse
         return mechanism.loop_impulses(t, self._world.q(x), contacts, along)
 
-    def _gain(self, mass: Array, before: Array, solution: ImpactSolution) -> tuple[str, ...]:
+    def _gain(self, mass: Array, v_pre: Array, solution: ImpactSolution) -> tuple[str, ...]:
         """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
 
         Work is counted relative to the ground, which may move.
         """
-        v_pre = self._world.v(before)
         notes: tuple[str, ...] = ()
-        if solution.work > GAIN * max(0.5 * float(v_pre @ mass @ v_pre), solution.turnover):
+        work = solution.work
+        if work > GAIN * 0.5 * float(v_pre @ mass @ v_pre) and work > GAIN * solution.turnover:
             law = type(self._law).__name__
             notes += (
-                f"the impact gains {solution.work:.3g} J of energy under the law {law}, which does not exclude that;"
+                f"the impact gains {work:.3g} J of energy under the law {law}, which does not exclude that;"
                 " lower the restitution or the friction, or take law='energetic'",
             )
         if not all(stage.solution.unique for stage in solution.stages):
@@ -332,33 +372,29 @@ class RigidContacts:
             )
         return notes
 
-    def _stopping(self, mode: SystemMode, kinds: Mapping[int, str]) -> set[int]:
+    def _stopping(self, event: ContactEvent) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.
 
         The corners of a box that slides and spins stop all at one instant; below the slip speed their held directions
         would bring them to rest one after the other.
         """
-        stopped = {i for i, kind in kinds.items() if kind == "stop"}
+        mode, stopped = event.mode, {i for i, kind in event.kinds.items() if kind == "stop"}
         spatial = {i for i in mode.closed if self._world.mechanism.dims[i] == 3}
         slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
         return stopped | slow if stopped & spatial else stopped
 
-    def _hopping(self, t: float, x: Array, mode: SystemMode, leaving: set[int], slowest: float | None) -> set[int]:
+    def _hopping(self, event: ContactEvent, x: Array, mode: SystemMode, leaving: set[int]) -> set[int]:
         """Contacts that leave so slowly that they would be back before their gap is more than rounding: they stay.
 
         Neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
         """
-        if not leaving:
-            return set()
-        contacts = tuple(sorted(leaving))
-        _, rates, bend = self.gap_motion(t, x, mode, contacts)
-        if slowest is not None:
-            return {i for i, rate, back in zip(contacts, rates, -bend, strict=True) if back > 0.0 and rate <= slowest}
-        height = max(self._world.tolerances.hop, self._lowest_hop(t, x))
+        contacts, slowest = tuple(sorted(leaving)), event.slowest
+        _, rates, bend = self.gap_motion(event.t, x, mode, contacts)
+        height = max(self._world.tolerances.hop, self._lowest_hop(event.t, x)) if slowest is None else 0.0
         return {
             i
             for i, rate, back in zip(contacts, rates, -bend, strict=True)
-            if back > 0.0 and rate**2 <= 2 * height * back
+            if back > 0.0 and (rate**2 <= 2 * height * back if slowest is None else rate <= slowest)
         }
 
     def _lowest_hop(self, t: float, x: Array) -> float:
@@ -373,7 +409,7 @@ class RigidContacts:
 
     def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
-        acceleration = RigidFlow(prepare(self._world, mode)).rebased(t, x).motion(t, x).acceleration
+        acceleration = motion_in(self._world, t, x, mode)[1].acceleration
         terms, where = closed_terms(self._world, t, x, contacts)
         normals = [where[i].start for i in contacts]
         return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
@@ -387,33 +423,18 @@ class RigidContacts:
     def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
         """State and mode behind the impact of one more contact; what leaves at up to `slowest` [m/s] stays."""
         touching = tuple(sorted({*mode.closed, contact}))
-        transition = self._resolve(x, Encounter(t, mode, touching, {contact: "gap"}, slowest=slowest))
-        assert isinstance(transition.mode, SystemMode)
-        return transition.x, transition.mode
+        then = self._resolve(x, ContactEvent(t, mode, touching, {contact: "gap"}, slowest))
+        return then.x, then.mode
 
-    def _stopped_by_others(self, t: float, x: Array, mode: SystemMode) -> set[int]:
-        """Contacts that are said to slide, but have no slip velocity left since others stick."""
-        terms, where = closed_terms(self._world, t, x, mode.closed)
-        sliding = {i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)}
-        return {i for i in sliding if np.linalg.norm(terms.rates[where[i]][1:]) <= self._world.tolerances.speed}
-
-    def _impact(
-        self,
-        t: float,
-        x: Array,
-        touching: tuple[int, ...],
-        terms: Terms,
-        where: Mapping[int, slice],
-        jam: bool = False,
-    ) -> tuple[Array, ImpactSolution, dict[str, Array]]:
-        """Velocities after the impact of all touching contacts: M (v+ - v-) = J^T Lam."""
-        world = self._world
+    def _impact(self, event: ContactEvent, touch: ContactTerms, jam: bool = False) -> tuple[Impact, Array]:
+        """The impact of all touching contacts, and the change of the velocities by it: M (v+ - v-) = J^T Lam."""
+        world, terms, touching = self._world, touch.terms, event.touching
         kept = world.kept_rows(touching)
         rows = terms.rows[kept]
         solved = solve_mass(terms.mass, rows.T)
         problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
-        with UserCall("the contact law", type(self._law).__name__, t):
+        with UserCall("the contact law", type(self._law).__name__, event.t):
             solution = jammed(problem) if jam else self._law.impact(problem, world.restitution[list(touching)])
         if solution is None:
             raise NoAdmissibleModeError(
@@ -421,33 +442,27 @@ class RigidContacts:
                 " contact compliance",
                 contact_problem=problem,
             )
-        x = x.copy()
-        self._world.v(x)[:] += solved @ solution.impulses
-        along = np.zeros(len(terms.rates))
-        along[kept] = solution.impulses
-        q = self._world.q(x)
-        impulses = {
-            world.mechanism.all_names[i]: world.mechanism.world_force(t, q, i, along[where[i]])
-            for i in touching
-            if np.any(along[where[i]] != 0.0)
-        }
-        return x, solution, impulses
+        return Impact(touching, solution), solved @ solution.impulses
 
-    def _settle(self, t: float, x: Array, mode: SystemMode) -> tuple[Array, dict[int, Array]]:
+    def _settle(self, x: Array, mode: SystemMode, touch: ContactTerms) -> tuple[Array, dict[int, Array], set[int]]:
         """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.
 
-        Returns the state, and {contact: impulse along its rows} that this took.
+        Returns the state, {contact: impulse along its rows} that this took, and the contacts that are said to slide,
+        but have no slip velocity left since others stick.
         """
-        terms, where = closed_terms(self._world, t, x, mode.closed)
-        rows = resting_rows(self._world, mode, where)
-        if not rows or not np.any(terms.rates[rows]):
-            return x, {}
-        change, multipliers = smallest_change(terms.mass, terms.rows[rows], -terms.rates[rows])
-        x = x.copy()
-        self._world.v(x)[:] += change
-        impulse = np.zeros(len(terms.rates))
-        impulse[rows] = multipliers
-        return x, {i: impulse[where[i]] for i in mode.closed}
+        if not mode.closed:
+            return x, {}, set()
+        terms, where = touch.of(mode.closed)
+        rows, rates, impulses = resting_rows(self._world, mode, where), terms.rates, dict[int, Array]()
+        if np.any(rates[rows]):
+            change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows])
+            x, rates = self.accelerated(x, change), rates + terms.rows @ change
+            along = np.zeros(len(rates))
+            along[rows] = multipliers
+            impulses = {i: along[where[i]] for i in mode.closed}
+        sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
+        speed = self._world.tolerances.speed
+        return x, impulses, {i for i in sliding if np.linalg.norm(rates[where[i]][1:]) <= speed}
 
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import contactsim as cs
 from contactsim.contact.impact import ImpactSolution
-from contactsim.contact.modes import Mode
+from contactsim.contact.modes import ContactState, Mode, SystemMode
 from contactsim.contact.problem import ContactProblem
-from contactsim.contact_dynamics.contact_rows import Impact, closed_terms
+from contactsim.contact_dynamics.contact_rows import ContactEvent, closed_terms
 from contactsim.contact_dynamics.outcome_sensitivity import OutcomeSensitivity
 
 Array = np.ndarray
@@ -316,12 +316,12 @@ def test_derivative_of_collisions_in_sequence() -> None:
     mode = system.start(0.0, system.pack(state)).mode
     landing = system.pack(cs.State([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, 0.0]))
     contacts = system._contacts
-    terms, where = closed_terms(system.world, 0.0, landing, (0, 1, 2))
-    _, solution, _ = contacts._impact(0.0, landing, (0, 1, 2), terms, where)
-    assert len(solution.stages) >= 6
-    matrix = OutcomeSensitivity(system.world).by_impact(0.0, landing, Impact((0, 1, 2), solution))
+    event = ContactEvent(0.0, mode, (0, 1, 2), {})
+    impact, _ = contacts._impact(event, closed_terms(system.world, 0.0, landing, event.touching))
+    assert len(impact.solution.stages) >= 6
+    matrix = OutcomeSensitivity(system.world).by_impact(0.0, landing, impact)
     product = np.eye(4)
-    for stage in solution.stages[::2]:  # compression and expansion of one pair: a collision with e
+    for stage in impact.solution.stages[::2]:  # compression and expansion of one pair: a collision with e
         (k,) = [k for k, closing in enumerate(stage.solution.modes) if closing is not Mode.OPEN]
         way = np.zeros(4)
         way[k], way[k + 1] = -1.0, 1.0
@@ -340,13 +340,12 @@ def test_derivative_of_a_weakened_expansion(seed: int) -> None:
     x = np.concatenate([np.zeros(nq), problem_rows[1]])
 
     def after(y: Array) -> Array:
-        terms, where = closed_terms(system.world, 0.0, y, (0, 1))
-        return contacts._impact(0.0, y, (0, 1), terms, where)[0][nq:]
+        return y[nq:] + contacts._impact(event, closed_terms(system.world, 0.0, y, event.touching))[1]
 
-    terms, where = closed_terms(system.world, 0.0, x, (0, 1))
-    _, solution, _ = contacts._impact(0.0, x, (0, 1), terms, where)
-    assert solution.stages[1].balanced
-    matrix = OutcomeSensitivity(system.world).by_impact(0.0, x, Impact((0, 1), solution))
+    event = ContactEvent(0.0, SystemMode((ContactState(),) * 2), (0, 1), {})
+    impact, _ = contacts._impact(event, closed_terms(system.world, 0.0, x, event.touching))
+    assert impact.solution.stages[1].balanced
+    matrix = OutcomeSensitivity(system.world).by_impact(0.0, x, impact)
     for k, way in enumerate(np.eye(2 * nq)):
         values = [after(x + s * 1e-4 * way) for s in (-2, -1, 1, 2)]
         column = (8 * (values[2] - values[1]) - (values[3] - values[0])) / 12e-4
