@@ -54,7 +54,7 @@ def solve(
     for solver in solvers:
         solution = solver.solve(problem, start)
         if solution is not None:
-            return _held(solution, start.modes)
+            return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
     names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
     slides = any(slip is not None for slip in problem.sliding)
     why = "(Painleve)" if slides and Enumerate().reaches(problem) else "within what the search tries"
@@ -73,8 +73,6 @@ def _held(solution: ContactSolution, guess: tuple[Mode, ...]) -> ContactSolution
     friction at one of them it is said to slip, but its slip has no direction. A contact that breaks away begins to slip
     without motion, too, but as one that sticks it has no margin left.
     """
-    if Mode.SLIP not in solution.modes:
-        return solution
     problem = solution.problem
     slipping = [i for i, m in enumerate(solution.modes) if m is Mode.SLIP and problem.sliding[i] is None]
     still = slips_without_motion(solution)

@@ -139,7 +139,10 @@ class _Contact(NamedTuple):
         return forces.tolist()
 
     def _sliding(self, rest: list[float], now: list[float]) -> list[float]:
-        """The fixed point of the contact's forces, from `now`; its motion without them is `rest`."""
+        """The fixed point of the contact's forces, from `now`; its motion without them is `rest`.
+
+        P takes the point of the cone that is nearest, its normal part no less than the one that acts in any case.
+        """
         (a, b, c), (n, x, y) = rest, now
         mu, rho, least, table = self.friction, self.step, self.least, np.zeros((3, 3))
         table[: len(self.block), : len(self.block)] = self.block
@@ -148,17 +151,10 @@ class _Contact(NamedTuple):
             u, v = xn * n + xx * x + xy * y + b, yn * n + yx * x + yy * y + c
             n -= rho * (nn * n + nx * x + ny * y + a + mu * hypot(u, v))
             x, y = x - rho * u, y - rho * v
-            n, share = _into_cone(n, hypot(x, y), mu, least)
-            x, y = share * x, share * y
+            size = hypot(x, y)
+            if size > mu * n:
+                n = max((n + mu * size) / (1.0 + mu * mu), 0.0)
+            n = max(n, least)
+            if size > mu * n:
+                x, y = x * (mu * n / size), y * (mu * n / size)
         return [n, x, y]
-
-
-def _into_cone(normal: float, size: float, mu: float, least: float) -> tuple[float, float]:
-    """The point of the cone |lam_t| <= mu lam_n nearest to forces: its normal part, and what is left of the other.
-
-    The forces have the tangential part `size`; the normal part of the point is no less than `least`.
-    """
-    if size > mu * normal:
-        normal = max((normal + mu * size) / (1.0 + mu * mu), 0.0)
-    normal = max(normal, least)
-    return normal, min(1.0, mu * normal / size) if size > 0.0 else 1.0

@@ -199,12 +199,12 @@ class GivenModes:
 
     def _basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:
         """The matrix E (m, k), and the k rows of the motion that must vanish."""
-        problem, (pattern, rows, slipping) = self.problem, self._pattern
+        pattern, rows, slipping = self._pattern
         if not slipping:
             return pattern, rows
         basis = pattern.copy()
-        for i, column in slipping:
-            basis[problem.tangent(i), column] = -problem.friction[i] * slips[i]  # type: ignore[operator]
+        for i, column, tangents, friction in slipping:
+            basis[tangents, column] = -friction * slips[i]  # type: ignore[operator]
         return basis, rows
 
     @cached_property
@@ -213,18 +213,21 @@ class GivenModes:
         return self.problem.delassus[self._pattern[1]]
 
     @cached_property
-    def _pattern(self) -> tuple[Array, list[int], list[tuple[int, int]]]:
-        """E without friction, the rows that vanish, and (contact, column of its normal force) of those that slip."""
+    def _pattern(self) -> tuple[Array, list[int], list[tuple[int, int, slice, float]]]:
+        """E without friction, the rows that vanish, and of those that slip (contact, column of its normal force, ...).
+
+        With the tangential rows and the friction of these.
+        """
         problem = self.problem
         rows: list[int] = []
-        slipping: list[tuple[int, int]] = []
+        slipping: list[tuple[int, int, slice, float]] = []
         for i, mode in enumerate(self.modes):
             if mode is Mode.OPEN:
                 continue
             start = problem.starts[i]
             if i not in problem.lifted:
                 if mode is Mode.SLIP and problem.dims[i] > 1:
-                    slipping.append((i, len(rows)))
+                    slipping.append((i, len(rows), problem.tangent(i), float(problem.friction[i])))
                 rows.append(start)
             if mode is Mode.STICK:
                 rows.extend(range(start + 1, start + problem.dims[i]))

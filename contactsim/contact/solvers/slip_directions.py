@@ -99,13 +99,13 @@ def turned(
     if quick:
         return _newton(equations, slips, spatial, given, QUICK_STEPS)[0]
     start = [slips[i] for i in spatial]
-    given, converged = _newton(equations, slips, spatial, given)
-    if not converged or not _slips_forward(problem, slips, spatial, given.forces):
+    given, arrived = _newton(equations, slips, spatial, given)
+    if not arrived:
         for i, slip in zip(spatial, start, strict=True):
             slips[i] = slip
         _follow(equations, slips, spatial)
-        given, converged = _newton(equations, slips, spatial, equations.forces(slips))
-    if not converged or not _slips_forward(problem, slips, spatial, given.forces):
+        given, arrived = _newton(equations, slips, spatial, equations.forces(slips))
+    if not arrived:
         for _ in range(ALIGNMENTS):
             for i in spatial:
                 _align(equations, slips, i)
@@ -153,32 +153,31 @@ def _nonzero(value: float) -> float:
     return value if abs(value) > NOTHING else NOTHING
 
 
-def _slips_forward(problem: ContactProblem, slips: list[Direction], spatial: list[int], forces: Array) -> bool:
-    """True where no contact slips against its direction."""
-    motion = problem.delassus @ forces + problem.free
-    return all(float(motion[problem.tangent(i)] @ slips[i]) >= -rounding(motion) for i in spatial)  # type: ignore[operator]
-
-
 def _newton(
     equations: Equations, slips: list[Direction], spatial: list[int], given: GivenForces, steps: int = NEWTON_STEPS
 ) -> tuple[GivenForces, bool]:
-    """Newton's method on the angles of the slip directions in space, whose forces are `given`; whether it converged."""
+    """Newton's method on the angles of the slip directions in space, whose forces are `given`.
+
+    Also says whether it converged, and to where no contact slips against its direction.
+    """
     problem = equations.problem
-    floor, tangents = ACROSS * problem.speed, _Tangents(problem, spatial)
-    for _ in range(steps):
+    floor, tangents, farthest = ACROSS * problem.speed, _Tangents(problem, spatial), 1.0
+    for step in range(steps + 1):
         along, across = tangents.motion(slips, given.forces)
-        if max(map(abs, across)) <= floor:
-            return given, True
+        off = max(map(abs, across))
+        if step == steps or off <= floor or farthest < TURNED:
+            break
         aside, push, pushed = tangents.turning(slips, given.forces)
         change = pushed[tangents.rows] + tangents.matrix @ equations.response(given, push, pushed)
         turn = _step(aside.T @ change, along, across)
+        farthest = max(map(abs, turn))
         _rotate(slips, spatial, turn)
         given = equations.forces(slips)
-        if max(map(abs, turn)) < TURNED:
-            return given, True
-    _, across = tangents.motion(slips, given.forces)
-    motion = problem.delassus @ given.forces + problem.free
-    return given, max(map(abs, across)) <= rounding(motion)
+    converged = off <= floor or farthest < TURNED
+    if converged and min(along) >= 0.0:
+        return given, True
+    limit = rounding(problem.delassus @ given.forces + problem.free)
+    return given, (converged or off <= limit) and min(along) >= -limit
 
 
 class _Tangents:
