@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -93,7 +94,8 @@ def drop() -> tuple[cs.ContactSystem, cs.Trajectory]:
 def landings(trajectory: cs.Trajectory) -> Iterator[Any]:
     """Events at which contacts land, and none does anything else."""
     for event in trajectory.events:
-        if event.fired and all(name[0] == "gap" for name in event.fired):
+        kinds = [name[0] for name in event.fired if isinstance(name, tuple)]
+        if kinds and set(kinds) == {"gap"}:
             yield event
 
 
@@ -102,14 +104,17 @@ def touch_down(system: cs.ContactSystem, event: Any) -> Callable[[], object]:
     return lambda: system.transition(event.time, event.x_pre, event.mode_pre, event.fired)
 
 
-def rate(system: cs.ContactSystem, trajectory: cs.Trajectory, slips: bool) -> Callable[[], object]:
-    """One rate in an arc where all closed contacts stick, or where some slip; another state at each call."""
+def rate(system: cs.ContactSystem, trajectory: cs.Trajectory, slips: bool) -> Callable[[], object] | None:
+    """One rate in an arc where all closed contacts stick, or some slip; another state at each call; None: no arc."""
+    arc: Any
     for arc in trajectory.arcs:
         states = [state for state in arc.mode.contacts if state.closed]
         sliding = [state.phase in (Phase.FREE, Phase.DIRECTED) for state in states]
         still = all(state.mode is cs.Mode.STICK for state in states)
-        if len(states) > 2 and not arc.mode.redundant and (any(sliding) if slips else still):
+        if states and not arc.mode.redundant and (any(sliding) if slips else still):
             break
+    else:
+        return None
     t, x, space = arc.t0, arc(arc.t0), system.space(arc.mode)
     stepper = Stepper(system.flow(arc.mode).rebased(t, x), space, t, x, "DOP853", cs.Tolerances(), None)
     nudges = iter(1e-9 * np.random.default_rng(0).normal(size=(2, space.dim)))
@@ -118,8 +123,6 @@ def rate(system: cs.ContactSystem, trajectory: cs.Trajectory, slips: bool) -> Ca
 
 def modules() -> int:
     """Modules of ours that the command imports to run the hexapod."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", COUNT_MODULES, folder]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -136,6 +139,8 @@ def main() -> None:
             "touch-down": touch_down(system, next(landings(trajectory))),
         }
         for which, job in jobs.items():
+            if job is None:
+                continue
             calls = Calls(job)
             calls.told(f"{which} of {name}", which)
             if listed:

@@ -16,10 +16,19 @@ from .world import World
 
 @dataclass(frozen=True)
 class Impact:
-    """An impact as it came out: the touching contacts, and the stages of it."""
+    """An impact as it came out.
+
+    Attributes:
+        contacts: the touching contacts.
+        solution: the stages of it.
+        where: rows of each contact.
+        along: impulses (m,) along all these rows.
+    """
 
     contacts: tuple[int, ...]
     solution: ImpactSolution
+    where: Mapping[int, slice]
+    along: Array
 
 
 class ContactEvent(NamedTuple):

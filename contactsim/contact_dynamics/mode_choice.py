@@ -89,7 +89,8 @@ class ModeChoice:
             states = self._placed(x, mode, states)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = SystemMode(tuple(states), redundant=not solution.unique)
-        return Choice(after, residuals, self._notes(problem, solution, staying))
+        told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
+        return Choice(after, residuals, self._notes(problem, solution, staying) if told else ())
 
     def _notes(self, problem: ContactProblem, solution: ContactSolution, staying: tuple[int, ...]) -> tuple[str, ...]:
         """Sentences on forces that are not unique, and on a choice between two motions."""
@@ -98,8 +99,7 @@ class ModeChoice:
             notes = (
                 "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown",
             )
-        slides = any(slip is not None for slip in problem.sliding)
-        if slides and (paradoxes := indeterminate(problem, solution.modes)):
+        if paradoxes := indeterminate(problem, solution.modes):
             names = tuple(self._world.mechanism.all_names[i] for i in staying)
             notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
         return notes

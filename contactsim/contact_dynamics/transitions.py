@@ -320,24 +320,16 @@ class RigidContacts:
     def _impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
         """{name: impulse} of an impact with those `left` when it settles, and those of closed loops under both."""
         mechanism, q, names = self._world.mechanism, self._world.q(x), self._world.mechanism.all_names
-        where, along = self._along_rows(impact)
         total = {}
-        for i, part in where.items():
-            if along[part].any():
-                total[names[i]] = mechanism.world_force(t, q, i, along[part])
+        for i, part in impact.where.items():
+            if impact.along[part].any():
+                total[names[i]] = mechanism.world_force(t, q, i, impact.along[part])
         if not total:
             return {}
         for i, impulse in left.items():
             settling = mechanism.world_force(t, q, i, impulse)
             total[names[i]] = total.get(names[i], 0.0) + settling
         return total | self._loop_impulses(t, x, impact, left) if isinstance(mechanism, ClosedMechanism) else total
-
-    def _along_rows(self, impact: Impact) -> tuple[dict[int, slice], Array]:
-        """The rows of the contacts of an impact, and its impulses along all of them."""
-        where = laid_out([(i, self._world.mechanism.dims[i]) for i in impact.contacts])
-        along = np.zeros(max((part.stop for part in where.values()), default=0))
-        along[self._world.kept_rows(impact.contacts)] = impact.solution.impulses
-        return where, along
 
     def _loop_impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
         """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
@@ -346,9 +338,8 @@ class RigidContacts:
         contacts = tuple(sorted({*impact.contacts, *left}))
         where = laid_out([(i, mechanism.dims[i]) for i in contacts])
         along = np.zeros(max(part.stop for part in where.values()))
-        own, impulses = self._along_rows(impact)
-        for i, part in own.items():
-            along[where[i]] = impulses[part]
+        for i, part in impact.where.items():
+            along[where[i]] = impact.along[part]
         for i, impulse in left.items():
             along[where[i]] += impulse
         return mechanism.loop_impulses(t, self._world.q(x), contacts, along)
@@ -442,7 +433,9 @@ class RigidContacts:
                 " contact compliance",
                 contact_problem=problem,
             )
-        return Impact(touching, solution), solved @ solution.impulses
+        along = np.zeros(len(terms.rates))
+        along[kept] = solution.impulses
+        return Impact(touching, solution, touch.where, along), solved @ solution.impulses
 
     def _settle(self, x: Array, mode: SystemMode, touch: ContactTerms) -> tuple[Array, dict[int, Array], set[int]]:
         """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.

@@ -183,11 +183,11 @@ class GivenModes:
         forces = basis @ unknowns
         return GivenForces(forces if known is None else known + forces, unique, basis, factors)
 
-    def response(self, given: GivenForces, push: Array, pushed: Array) -> Array:
-        """Forces (m, p), besides `push` (m, p), that keep the constrained rows as they are; `pushed` is G `push`."""
+    def response(self, given: GivenForces, pushed: Array) -> Array:
+        """Forces (m, p) that keep the constrained rows still where others move the contacts by `pushed` (m, p)."""
         rows = self._pattern[1]
         if not rows:
-            return np.zeros_like(push)
+            return np.zeros_like(pushed)
         right = -pushed[rows]
         if given.factors is not None:
             return given.basis @ dgetrs(*given.factors, right)[0]

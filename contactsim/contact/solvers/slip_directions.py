@@ -64,8 +64,8 @@ class Equations(Protocol):
         """Forces (m,) that make the constrained rows of the motion vanish."""
         ...
 
-    def response(self, given: GivenForces, push: Array, pushed: Array) -> Array:
-        """Forces (m, p), besides `push` (m, p), that keep the constrained rows as they are; `pushed` is G `push`."""
+    def response(self, given: GivenForces, pushed: Array) -> Array:
+        """Forces (m, p) that keep the constrained rows still where others move the contacts by `pushed` (m, p)."""
         ...
 
     def inside(self, forces: Array, slips: list[Direction]) -> Array:
@@ -167,8 +167,8 @@ def _newton(
         off = max(map(abs, across))
         if step == steps or off <= floor or farthest < TURNED:
             break
-        aside, push, pushed = tangents.turning(slips, given.forces)
-        change = pushed[tangents.rows] + tangents.matrix @ equations.response(given, push, pushed)
+        aside, pushed = tangents.turning(slips, given.forces)
+        change = pushed[tangents.rows] + tangents.matrix @ equations.response(given, pushed)
         turn = _step(aside.T @ change, along, across)
         farthest = max(map(abs, turn))
         _rotate(slips, spatial, turn)
@@ -200,18 +200,14 @@ class _Tangents:
             across.append(a * y - b * x)
         return along, across
 
-    def turning(self, slips: list[Direction], forces: Array) -> tuple[Array, Array, Array]:
-        """Unit vectors (2 p, p) across the slips, the forces (m, p) that a turn of each adds, and G times these."""
-        count = len(self._spatial)
-        aside, weighted = np.zeros((2 * count, count)), np.zeros((2 * count, count))
+    def turning(self, slips: list[Direction], forces: Array) -> tuple[Array, Array]:
+        """Unit vectors (2 p, p) across the slips, and the motion (m, p) by the friction that a turn of each adds."""
+        aside, weights = np.zeros((len(self.rows), len(self._spatial))), []
         for k, (i, n, mu) in enumerate(zip(self._spatial, self._normals, self._friction, strict=True)):
             a, b = slips[i].tolist()  # type: ignore[union-attr]
-            weight = -mu * float(forces[n])
             aside[2 * k, k], aside[2 * k + 1, k] = -b, a
-            weighted[2 * k, k], weighted[2 * k + 1, k] = -b * weight, a * weight
-        push = np.zeros((len(forces), count))
-        push[self.rows] = weighted
-        return aside, push, self._columns @ weighted
+            weights.append(-mu * float(forces[n]))
+        return aside, self._columns @ (aside * weights)
 
 
 def _step(jacobian: Array, along: list[float], across: list[float]) -> list[float]:
