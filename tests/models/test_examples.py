@@ -67,7 +67,7 @@ def test_each_example_starts_and_says_what_it_writes(name: str) -> None:
     file = initfile.read(name)
     assert file.settings.dataBaseName == Path(name).stem and file.notes == ()
     assert located(name).read_text(encoding="utf-8").startswith("### ")
-    assert initfile.begin(file).status is cs.Status.RUNNING
+    assert file.prepared().begin().status is cs.Status.RUNNING
 
 
 def test_toml_says_the_same_as_rc() -> None:

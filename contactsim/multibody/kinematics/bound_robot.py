@@ -18,7 +18,7 @@ from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
-from ..terrain import Terrain, tangents
+from ..terrain import Plane, Terrain, tangents
 from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
 from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
 from .plane_ground import PlaneDerivatives, simple_model, skew
@@ -94,6 +94,7 @@ class BoundRobot(ContactMechanism):
         self._radius = np.array([point.radius for point in points])
         self._plane = self._terrain.plane()
         self._moving = bool(self._terrain.belt().any())
+        self._plain = type(self._terrain).gaps is Plane.gaps
 
     def _motions(self) -> Array:
         """Orthonormal directions (r, 3) in which the contacts can move at all; none: it has no contacts."""
@@ -146,8 +147,8 @@ class BoundRobot(ContactMechanism):
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
         pin.framesForwardKinematics(self._model, self._workspace.data, q)
         centres = self._positions()
-        if self._plane is not None:
-            gaps = (centres - self._plane[0]) @ self._plane[1] - self._radius
+        if self._plain:  # no ground of a user's that may fail
+            gaps = self._terrain.gaps(t, centres, self._radius)
         else:
             ground = type(self._terrain).__name__
             with UserCall("the ground", ground, t):
