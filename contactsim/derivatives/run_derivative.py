@@ -25,9 +25,9 @@ from .contract import EventDerivative, Word
 from .crossing_orders import EventData
 from .event_linearization import LATER, Node, Parameters
 from .variational import ArcVariation
+from .zero import SAME
 
 MOST_CONES = 5040  # words whose cones are listed
-SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
 
 
 class EventLinearization:

@@ -20,12 +20,12 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..errors import InputError, TransversalityError
+from .zero import GRAZING
 
 Field = Callable[[Array], Array]  # b (n,) of -1 and +1 -> F_b (d,)
 Sample = Callable[[Array], tuple[Array, Array]]  # codes (u,) -> fields (u, d), rates (u, n)
 Order = tuple[int, ...]
 
-GRAZING = 1e-12  # dimensionless, rate of a guard against |D_t g| + |D_x g| |F|: below, rounding decides its sign
 MOST_LISTED = 8  # surfaces, n! = 40320 matrices
 MOST_SAMPLED = 16  # surfaces, 2^n = 65536 fields
 MOST_CODED = 62  # surfaces, bits of a code

@@ -15,11 +15,11 @@ from .differences import derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean, Manifold
 from .system import Dynamics, HybridSystem, Transition, completed, one_by_one
+from .zero import ON_SURFACE
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
-ON_SURFACE = 1e-9  # a guard this close to zero, in its unit, lies on the surface where the other mode begins
 CORRECTIONS = 3  # Newton steps back onto the surface; it is followed to rounding, so one is the rule
 
 

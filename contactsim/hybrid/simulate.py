@@ -24,10 +24,10 @@ from .stepper import Stepper
 from .system import CLOCK, Dynamics, HybridSystem, completed
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
+from .zero import NO_TIME
 
 EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
-NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
 LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
