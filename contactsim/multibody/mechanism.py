@@ -23,7 +23,6 @@ from ..hybrid.manifold import Euclidean, Manifold
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 
 COEFFICIENTS = ("friction", "static_friction", "restitution")  # of a contact
-ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 SPREAD = 1e-3  # step of those of fourth order, about the fifth root
 

@@ -10,10 +10,9 @@ import pinocchio as pin
 
 from ..common.arrays import Array
 from ..errors import InputError
+from .zero import FAR, INDEFINITE
 
 FREE = 7  # coordinates of a free root
-FAR = 1e6  # m, a limit beyond this is none
-INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
 
 
 def frame_id_of(model: Any, name: str, owner: str) -> int:

@@ -33,14 +33,13 @@ from ..kinematics.plane_ground import EPS, simple_model
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..workspace import Workspace
-from .solids import RIM, Region, Shape
+from ..zero import ASIDE, MOTION, RIM
+from .solids import Region, Shape
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
 # has no meaning in any scene.
 N0, TANGENTS = np.array([2.0, 3.0, 6.0]) / 7.0, np.array([[3.0, -6.0, 2.0], [6.0, 2.0, -3.0]]) / 7.0
-RANK = 1e-9  # directions of motion smaller than this, relative to the largest, are none
-SLANTED = 1e-9  # a normal that leaves the plane (or line) of the motions by more than this does so for good
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ class Frame:
     def demand(self, n: Array, name: str) -> None:
         """Raise InputError where a normal does not lie in the plane (or line) of the motions."""
         off = n - self._motions.T @ (self._motions @ n)
-        if self.rows < 3 and np.linalg.norm(off) > SLANTED:
+        if self.rows < 3 and np.linalg.norm(off) > ASIDE:
             where = "line" if self.rows == 1 else "plane"
             raise InputError(
                 f"contact '{name}': the normal {np.round(n, 6)} is not in the {where} in which its bodies move; give"
@@ -431,4 +430,4 @@ def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) ->
             c = data.oMi[pair.joint_a].act(pair.centre)
             columns.append(relative[:3] + np.cross(relative[3:].T, c).T)
     directions, values, _ = np.linalg.svd(np.hstack(columns))
-    return directions[:, values > RANK * max(float(values.max()), RANK)].T
+    return directions[:, values > MOTION * max(float(values.max()), MOTION)].T

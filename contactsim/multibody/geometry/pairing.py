@@ -21,12 +21,12 @@ from ...common.arrays import Array
 from ...errors import InputError
 from ..mechanism import check_coefficients, static_of
 from ..robot_model import RobotModel
+from ..zero import ON_SOLID
 from .collision_solids import GEOMETRY, placement_of
 from .pair_kinematics import PairShape
 from .pairs import ContactPair
 from .solids import Solid
 
-SAME = 1e-9  # a contact point on the surface of a solid of its own body is this near to it [m]
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
 
 
@@ -141,10 +141,10 @@ def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
         if solid.frame != tip.frame:
             continue
         own = placement_of(solid).actInv(tip.offset)
-        if solid.kind == "sphere" and np.linalg.norm(own) < SAME and abs(tip.radius - solid.size[0]) < SAME:
+        if solid.kind == "sphere" and np.linalg.norm(own) < ON_SOLID and abs(tip.radius - solid.size[0]) < ON_SOLID:
             return solid
         corner = 0.5 * np.array(solid.size)
-        if solid.kind == "box" and tip.radius == 0.0 and np.allclose(np.abs(own), corner, atol=SAME):
+        if solid.kind == "box" and tip.radius == 0.0 and np.allclose(np.abs(own), corner, atol=ON_SOLID):
             return solid
     return None
 
@@ -153,7 +153,7 @@ def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
     """True if a contact point of the same body lies in the solid, and it is a sphere."""
     if solid.kind != "sphere":
         return False
-    centre, reach = np.array(solid.position), solid.size[0] + SAME
+    centre, reach = np.array(solid.position), solid.size[0] + ON_SOLID
     own = (tip.offset for tip in everything if tip.frame == solid.frame)
     return any(float(np.linalg.norm(offset - centre)) <= reach for offset in own)
 

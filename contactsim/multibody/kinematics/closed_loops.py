@@ -25,6 +25,7 @@ from ...contact.linear_algebra import RANK, solve_mass
 from ...errors import InputError, SingularError
 from ...hybrid.system import LOOP
 from ..mechanism import ContactMechanism, TermDerivatives, Terms
+from ..zero import CLOSED, EXACT, OPEN
 from .around import Around
 from .loop_rows import LoopRows
 
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from ..loops import LoopClosure
     from ..robot_model import RobotModel
 
-OPEN = 1e-6  # a loop may start open by this much [m, m/s]; it is closed then
-EXACT = 1e-15  # errors below this are zero, relative to the size of the configuration [m]
-CLOSED = 1e-11  # what is left where Newton's method ends [m]
 NEWTON_STEPS = 200
 LONGEST = 0.3  # longest step of Newton's method [rad, m]
 HALVINGS = 20  # of such a step, until the loops are less open

@@ -20,12 +20,12 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import InputError, SingularError
-from ..terrain.planes import DOWN, level_axes, rise
+from ..terrain.planes import level_axes, rise
 from ..terrain.surface import Surface, Terrain
+from ..zero import ASIDE, DOWN
 from .plane_ground import EPS, PlaneDerivatives, skew
 
 EYE = np.eye(3)
-ASIDE = 1e-9  # component of a normal out of the plane in which a robot moves that counts as none
 
 
 class Turned(NamedTuple):
