@@ -20,7 +20,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import InputError, SingularError
-from ..terrain.planes import level_axes, rise
+from ..terrain.planes import rise
 from ..terrain.surface import Surface, Terrain
 from ..zero import ASIDE, DOWN
 from .plane_ground import EPS, PlaneDerivatives, skew
@@ -310,17 +310,3 @@ def _at(spatial: Array, centres: Array) -> Array:
 def axes(normal: Array, tangents: Tangents) -> Array:
     """Rows (1 + d, 3) of a contact: the normal (3,) and its tangents."""
     return np.vstack([normal, tangents.at(normal[None]).axes[0]])
-
-
-__all__ = [
-    "CurvedDerivatives",
-    "Held",
-    "InPlane",
-    "Level",
-    "PointKinematics",
-    "Tangents",
-    "axes",
-    "level_axes",
-    "rows",
-    "tangents_of",
-]
