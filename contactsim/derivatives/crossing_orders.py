@@ -144,7 +144,7 @@ class EventData(Brief):
 
     @property
     def time(self) -> float:
-        """When [s]."""
+        """Time [s]."""
         return self.root.t
 
     @cached_property

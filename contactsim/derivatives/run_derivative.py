@@ -45,7 +45,7 @@ class EventLinearization:
 
     @property
     def time(self) -> float:
-        """When [s]."""
+        """Time [s]."""
         return self.data.time
 
     @property

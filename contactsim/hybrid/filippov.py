@@ -213,7 +213,7 @@ class SlidingFlow(Flow):
         return share * first + (1.0 - share) * second
 
     def guards(self, t: float, x: Array) -> Array:
-        """How fast both fields lead to the surface, and the other guards of both modes."""
+        """Rates at which both fields lead to the surface, and the other guards of both modes."""
         outward, back = self.rates(t, x)
         own, others = self._watched
         return np.concatenate([[-outward, back], self._first.guards(t, x)[own], self._second.guards(t, x)[others]])

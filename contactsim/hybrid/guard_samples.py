@@ -53,13 +53,13 @@ class Samples(NamedTuple):
 
 
 def quiet(values: Array) -> Array:
-    """Which guards stay far above zero, by samples (n, ng) in both ends of a step and its middle."""
+    """Mask of the guards that stay far above zero, by samples (n, ng) in both ends of a step and its middle."""
     low = values.min(axis=0)
     return low > QUIET * (values.max(axis=0) - low)
 
 
 def unresolved(values: Array) -> Array:
-    """Which guards may swing through zero between samples (6, ng): the step is too long for them."""
+    """Mask of the guards that may swing through zero between samples (6, ng): the step is too long for them."""
     series = np.abs(TO_SERIES @ values)
     swing = series[1:].sum(axis=0)
     rough = series[4] + series[5] > UNRESOLVED * swing

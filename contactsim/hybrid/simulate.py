@@ -433,7 +433,7 @@ class Simulation:
         self._enter(transition.mode, transition.x)
 
     def _push_end(self) -> float:
-        """When the first of the present pushes ends; infinity if there is none."""
+        """End of the first of the present pushes; infinity if there is none."""
         return min((push.end for push in self.system.pushes), default=math.inf)
 
     def _space(self) -> Manifold:

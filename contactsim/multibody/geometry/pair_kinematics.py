@@ -29,7 +29,7 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look
-from ..kinematics.plane_ground import EPS, simple_model
+from ..kinematics.plane_ground import EPS, follows, simple_model, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..workspace import Workspace
@@ -187,7 +187,8 @@ class PairKinematics:
         self._still = np.zeros(self.nv)
         self._supports = supports(self._model)
         self.frame = Frame(_motions(self._model, self._data, self.pairs, self._supports))
-        self._follows, self._simple = _follows(self._model), simple_model(model)
+        self._simple = simple_model(model)
+        self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
 
     @property
     def derivable(self) -> bool:
@@ -395,28 +396,6 @@ class _Seeds:
         A = [mask * (motion_cross(J, V) + by_v) for mask, V in ((a, base.V_a), (b, base.V_b))]
         still = np.zeros((len(J), 3))
         return Bodies(still, np.zeros((len(J), 3, 3)), still, a * J, b * J, *A)
-
-
-def supports(model: Any) -> Array:
-    """Which velocities move each joint (joints, nv), as zeros and ones."""
-    found = np.zeros((model.njoints, model.nv))
-    for i in range(1, model.njoints):
-        for k in list(model.supports[i])[1:]:
-            joint = model.joints[k]
-            found[i, joint.idx_v : joint.idx_v + joint.nv] = 1.0
-    return found
-
-
-def _follows(model: Any) -> Array:
-    """[k, m]: whether the joint of velocity k is that of velocity m or comes after it.
-
-    Within a composite joint the parts follow each other.
-    """
-    simple = simple_model(model)
-    model = model if simple is None else simple[0]
-    joints = list(model.joints)[1:]
-    owner = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in joints])
-    return supports(model)[owner] > 0.0
 
 
 def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) -> Array:

@@ -22,7 +22,7 @@ from ..terrain import Terrain, tangents
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
 from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
 from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
-from .plane_ground import PlaneDerivatives, simple_model, skew
+from .plane_ground import PlaneDerivatives, add_points, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
 
@@ -83,12 +83,7 @@ class BoundRobot(ContactMechanism):
         self._centres = np.array(
             [frame.placement.act(np.asarray(p.offset, float)) for frame, p in zip(frames, points, strict=True)]
         ).reshape(-1, 3)
-        self._frames = [
-            self._model.addFrame(
-                pin.Frame(f"contact:{p.name}", joint, pin.SE3(np.eye(3), centre), pin.FrameType.OP_FRAME), False
-            )
-            for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
-        ]
+        self._frames = add_points(self._model, "contact", self._joints, self._centres)
         self._workspace = ContactWorkspace(self._model, self._frames)
         self._radius = np.array([point.radius for point in points])
         self._plane = self._terrain.plane()

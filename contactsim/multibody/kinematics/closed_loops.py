@@ -55,7 +55,7 @@ class LoopProjector(NamedTuple):
 
 
 class Found(threading.local):
-    """What a thread has found of the loops.
+    """Findings of a thread about the loops.
 
     Attributes:
         rank: of their rows where a run has started: trial steps must not change it.
@@ -200,7 +200,7 @@ class ClosedMechanism(Around):
     # --- staying closed ---------------------------------------------------------------------------------------
 
     def is_closed(self, q: Array, v: Array, tolerance: float) -> bool:
-        """Whether the loops are closed, and stay so, within `tolerance` [m, m/s]."""
+        """True where the loops are closed, and stay so, within `tolerance` [m, m/s]."""
         off = max(float(np.abs(self.loops.errors(q)).max()), float(np.abs(self.loops.rows(q) @ v).max()))
         return off <= tolerance
 
@@ -246,7 +246,7 @@ class ClosedMechanism(Around):
         return found, v - hold.lift @ (hold.rows @ v)
 
     def _closed_near(self, q: Array) -> Array:
-        """Where Gauss and Newton's method ends, closed or not."""
+        """Configuration in which Gauss and Newton's method ends, closed or not."""
         errors = self.loops.errors(q)
         floor = EXACT * max(1.0, float(np.abs(q).max(initial=0.0)))
         for _ in range(NEWTON_STEPS):

@@ -43,7 +43,7 @@ class Turned(NamedTuple):
 
 
 class Tangents(ABC):
-    """How the tangents of a contact follow the normal; `count` of them."""
+    """The `count` tangents of a contact, as they follow the normal."""
 
     count: int
 
@@ -121,7 +121,7 @@ class Level(Tangents):
 
 
 def tangents_of(terrain: Terrain, basis: Array, motions: Array) -> Tangents:
-    """How tangents follow the normal of a ground, for a mechanism whose contacts move within `motions` (r, 3).
+    """The tangents that follow the normal of a ground, for a mechanism whose contacts move within `motions` (r, 3).
 
     Args:
         terrain: the ground.

@@ -19,7 +19,7 @@ from ..loops import POINTS, LoopClosure
 from ..mechanism import unique_names
 from ..robot_model import RobotModel
 from ..workspace import Workspace
-from .plane_ground import PlaneDerivatives, simple_model
+from .plane_ground import PlaneDerivatives, add_points, simple_model
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
@@ -49,12 +49,8 @@ class LoopRows:
         self.size = int(ends[-1])
         first, second = ([end for closure in closures for end in _ends(robot, closure, side)] for side in "ab")
         self._count = len(first)
-        self._frames = [
-            self._model.addFrame(
-                pin.Frame(f"loop:{k}", end.joint, pin.SE3(np.eye(3), end.point), pin.FrameType.OP_FRAME), False
-            )
-            for k, end in enumerate((*first, *second))
-        ]
+        joints, places = zip(*first, *second, strict=True)
+        self._frames = add_points(self._model, "loop", joints, places)
         self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
         self._derivatives = _derivatives(self._model, (*first, *second))
