@@ -40,14 +40,8 @@ class Simulation:
     """A run that is advanced step by step; `simulate` is a loop over it.
 
     Args:
-        system: what to simulate.
-        state: where to start (a State for a ContactSystem, else a plain array).
+        system, state, integrator, tolerances, record_period, max_events, accumulation: as of `simulate`.
         t0: time of the start [s].
-        integrator: name of an integrator; None: the one that the system prefers, else DEFAULT_INTEGRATOR.
-        tolerances: accuracy; None: that which the system prefers, else that of `Tolerances()`.
-        record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
-        max_events: the run stops at this many events.
-        accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
 
     Attributes:
         error: the error that stopped the run, a user function's exception as its cause; None: there is none.

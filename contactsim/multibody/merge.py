@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -67,13 +67,6 @@ class MergedGeometry:
         frame = part.robot.model.frames[item.parentFrame].name
         moved.parentFrame = link_frame(model, f"{part.name}/{frame}") if item.parentFrame > 0 else 0
         return moved
-
-
-class Merged(NamedTuple):
-    """The model of a merged robot, and the places of its parts in it."""
-
-    model: Any
-    parts: tuple[Part[Any], ...]
 
 
 # --- merging ----------------------------------------------------------------------------------------------------
@@ -180,7 +173,9 @@ def placed(position: Sequence[float], quaternion: Sequence[float]) -> Any:
     return pin.XYZQUATToSE3(np.array([*position, *quaternion], dtype=float))
 
 
-def _joined(robots: Sequence[RobotModel], names: Sequence[str], placements: Sequence[Any]) -> Merged:
+def _joined(
+    robots: Sequence[RobotModel], names: Sequence[str], placements: Sequence[Any]
+) -> tuple[Any, tuple[Part[Any], ...]]:
     """One model of all, and where each part is in it."""
     model, parts = pin.Model(), []
     model.name = "+".join(names)
@@ -189,7 +184,7 @@ def _joined(robots: Sequence[RobotModel], names: Sequence[str], placements: Sequ
         model = pin.appendModel(model, _prefixed(robot.model, name), 0, placement)
         parts.append(Part(name, robot, placement, slice(q, model.nq), slice(v, model.nv)))
     model.armature = np.concatenate([robot.model.armature for robot in robots])  # which appendModel drops
-    return Merged(model, tuple(parts))
+    return model, tuple(parts)
 
 
 def _prefixed(model: Any, name: str) -> Any:

@@ -86,6 +86,7 @@ def human_soles() -> Feet:
 
 UNITREE = "FL_foot FR_foot RL_foot RR_foot"
 ANYMAL = "LF_FOOT RF_FOOT LH_FOOT RH_FOOT"
+ANYMAL_B = balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325))
 SOLO = "FL_FOOT FR_FOOT HL_FOOT HR_FOOT"
 TALOS = soles("left_sole_link", "right_sole_link", -0.1, 0.1, 0.06, 0.06)
 ICUB = soles("l_sole", "r_sole", -0.044, 0.109, 0.029, 0.029)
@@ -99,21 +100,9 @@ SIMPLE_ANGLES = {"LEG_HIP_P": -0.1, "LEG_KNEE": 0.07, "LEG_ANKLE_P": 0.03}
 
 QUADRUPEDS = (
     Row("a1", "a1_description/urdf/a1.urdf", "Unitree A1 quadruped", srdf="a1", feet=balls(UNITREE, 0.02), drop=0.1),
-    Row(
-        "anymal",
-        "anymal_b_simple_description/robots/anymal.urdf",
-        "ANYmal B quadruped",
-        srdf="anymal",
-        feet=balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325)),
-        drop=0.1,
-    ),
-    Row(
-        "anymal_b",
-        "anymal_b_simple_description/robots/anymal.urdf",
-        "ANYmal B quadruped, as anymal",
-        srdf="anymal",
-        feet=balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325)),
-        drop=0.1,
+    *(
+        Row(name, "anymal_b_simple_description/robots/anymal.urdf", about, srdf="anymal", feet=ANYMAL_B, drop=0.1)
+        for name, about in (("anymal", "ANYmal B quadruped"), ("anymal_b", "ANYmal B quadruped, as anymal"))
     ),
     Row(
         "anymal_c",
@@ -129,7 +118,7 @@ QUADRUPEDS = (
         "ANYmal B with a Kinova arm",
         srdf="anymal-kinova",
         posture="standing_with_arm_up",
-        feet=balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325)),
+        feet=ANYMAL_B,
         drop=0.1,
     ),
     Row("b1", "b1_description/urdf/b1.urdf", "Unitree B1 quadruped", srdf="b1", feet=balls(UNITREE, 0.04), drop=0.1),
@@ -175,21 +164,12 @@ QUADRUPEDS = (
         "quadruped, knees locked by their limits",
         feet=balls("FL_contact FR_contact BL_contact BR_contact", 0.0),
     ),
-    Row(
-        "solo8",
-        "solo_description/robots/solo.urdf",
-        "Solo quadruped with 8 motors",
-        srdf="solo",
-        feet=balls(SOLO, 0.016),
-        drop=0.1,
-    ),
-    Row(
-        "solo12",
-        "solo_description/robots/solo12.urdf",
-        "Solo quadruped with 12 motors",
-        srdf="solo",
-        feet=balls(SOLO, 0.016),
-        drop=0.1,
+    *(
+        Row(name, f"solo_description/robots/{file}.urdf", about, srdf="solo", feet=balls(SOLO, 0.016), drop=0.1)
+        for name, file, about in (
+            ("solo8", "solo", "Solo quadruped with 8 motors"),
+            ("solo12", "solo12", "Solo quadruped with 12 motors"),
+        )
     ),
     Row(
         "centauro",
@@ -220,21 +200,12 @@ BIPEDS = (
         drop=0.1,
         time=0.5,
     ),
-    Row(
-        "g1",
-        "g1_description/urdf/g1_29dof_rev_1_0.urdf",
-        "Unitree G1 humanoid, 29 motors",
-        angles=G1_ANGLES,
-        feet=G1,
-        drop=0.02,
-    ),
-    Row(
-        "g1_hands",
-        "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf",
-        "Unitree G1 humanoid with hands",
-        angles=G1_ANGLES,
-        feet=G1,
-        drop=0.02,
+    *(
+        Row(name, f"g1_description/urdf/{file}.urdf", about, angles=G1_ANGLES, feet=G1, drop=0.02)
+        for name, file, about in (
+            ("g1", "g1_29dof_rev_1_0", "Unitree G1 humanoid, 29 motors"),
+            ("g1_hands", "g1_29dof_with_hand_rev_1_0", "Unitree G1 humanoid with hands"),
+        )
     ),
     Row(
         "human",
@@ -261,61 +232,30 @@ BIPEDS = (
         feet=soles("l_sole", "r_sole", -0.0735, 0.155, 0.0528, 0.0676),
         drop=0.02,
     ),
-    Row(
-        "simple_humanoid",
-        "simple_humanoid_description/urdf/simple_humanoid.urdf",
-        "humanoid without geometry",
-        srdf="simple_humanoid",
-        posture="half_sitting",
-        angles=SIMPLE_ANGLES,
-        feet=SIMPLE,
-        drop=0.02,
+    *(
+        Row(
+            name,
+            f"simple_humanoid_description/urdf/{name}.urdf",
+            about,
+            srdf=name,
+            posture="half_sitting",
+            angles=SIMPLE_ANGLES,
+            feet=SIMPLE,
+            drop=0.02,
+        )
+        for name, about in (
+            ("simple_humanoid", "humanoid without geometry"),
+            ("simple_humanoid_classical", "humanoid without geometry, classical joint order"),
+        )
     ),
-    Row(
-        "simple_humanoid_classical",
-        "simple_humanoid_description/urdf/simple_humanoid_classical.urdf",
-        "humanoid without geometry, classical joint order",
-        srdf="simple_humanoid_classical",
-        posture="half_sitting",
-        angles=SIMPLE_ANGLES,
-        feet=SIMPLE,
-        drop=0.02,
-    ),
-    Row(
-        "talos",
-        "talos_data/robots/talos_reduced.urdf",
-        "TALOS humanoid, grippers fixed",
-        srdf="talos",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
-    ),
-    Row(
-        "talos_box",
-        "talos_data/robots/talos_reduced_box.urdf",
-        "TALOS humanoid, box-shaped collision feet",
-        srdf="talos",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
-    ),
-    Row(
-        "talos_full",
-        "talos_data/robots/talos_full_v2.urdf",
-        "TALOS humanoid with grippers",
-        srdf="talos",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
-    ),
-    Row(
-        "talos_full_box",
-        "talos_data/robots/talos_full_v2_box.urdf",
-        "TALOS humanoid with grippers, box-shaped feet",
-        srdf="talos",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
+    *(
+        Row(name, f"talos_data/robots/{file}.urdf", about, srdf="talos", posture="half_sitting", feet=TALOS, drop=0.02)
+        for name, file, about in (
+            ("talos", "talos_reduced", "TALOS humanoid, grippers fixed"),
+            ("talos_box", "talos_reduced_box", "TALOS humanoid, box-shaped collision feet"),
+            ("talos_full", "talos_full_v2", "TALOS humanoid with grippers"),
+            ("talos_full_box", "talos_full_v2_box", "TALOS humanoid with grippers, box-shaped feet"),
+        )
     ),
 )
 
@@ -339,29 +279,13 @@ FLYERS = (
 )
 
 FIXED = (
-    Row(
-        "alex_nub_hands",
-        "alex_description/urdf/alex_nub_hands.urdf",
-        "Alex upper body",
-        "fixed",
-        "alex_nub_hands",
-        "default",
-    ),
-    Row(
-        "alex_psyonic_hands",
-        "alex_description/urdf/alex_psyonic_hands.urdf",
-        "Alex upper body, Psyonic hands",
-        "fixed",
-        "alex_psyonic_hands",
-        "default",
-    ),
-    Row(
-        "alex_sake_hands",
-        "alex_description/urdf/alex_sake_hands.urdf",
-        "Alex upper body, Sake grippers",
-        "fixed",
-        "alex_sake_hands",
-        "default",
+    *(
+        Row(name, f"alex_description/urdf/{name}.urdf", about, "fixed", name, "default")
+        for name, about in (
+            ("alex_nub_hands", "Alex upper body"),
+            ("alex_psyonic_hands", "Alex upper body, Psyonic hands"),
+            ("alex_sake_hands", "Alex upper body, Sake grippers"),
+        )
     ),
     Row("allegro_left_hand", "allegro_hand_description/urdf/allegro_left_hand.urdf", "Allegro left hand", "fixed"),
     Row("allegro_right_hand", "allegro_hand_description/urdf/allegro_right_hand.urdf", "Allegro right hand", "fixed"),
