@@ -68,7 +68,8 @@ class Filippov(HybridSystem):
         system = completed(system)
         self.system = system
         for name in UNCHANGED:
-            setattr(self, name, getattr(system, name))
+            if getattr(type(self), name) is getattr(HybridSystem, name):  # not what a class of one's own says
+                setattr(self, name, getattr(system, name))
 
     def __getattr__(self, name: str) -> Any:
         if name == "system":  # while a copy is being made

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
 from .controllers import name_of
+from .geometry.collision_solids import items_of
 from .geometry.pairing import automatic, expanded, warn_of_other_shapes
 from .geometry.pairs import ContactPair
 from .loops import WORLD, LoopClosure
@@ -53,7 +54,7 @@ class MergedGeometry:
         merged = pin.GeometryModel()
         for part in self.parts:
             own = part.robot.visual_model if self.visual else part.robot.collision_model
-            for item in own.geometryObjects if own is not None else ():
+            for item in items_of(own):
                 merged.addGeometryObject(self._moved(model, part, item))
         return merged
 
