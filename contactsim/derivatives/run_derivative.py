@@ -435,11 +435,7 @@ def _reset_derivative(event: Event) -> Array:
 
 
 def _registered() -> list[EventDerivative]:
-    """An instance of every event derivative that is registered, in the order in which they are asked."""
+    """Every registered event derivative: those of third parties, the saltation matrix, the general B-derivative."""
     plugins = dict(registry.load_all("event_derivatives"))
-    return [plugins[name]() for name in _by_priority(list(plugins))]
-
-
-def _by_priority(names: list[str]) -> list[str]:
-    """Plugins of third parties first, then the saltation matrix, then the general B-derivative."""
-    return sorted(names, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))
+    order = sorted(plugins, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))
+    return [plugins[name]() for name in order]

@@ -253,10 +253,6 @@ class Hills(Terrain):
                 f" {self.curvature:.4g}/m is unique; make the contact stiffer or the hills smoother"
             )
 
-    def _velocities(self, jet: list[Array]) -> list[Array]:
-        """Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y)."""
-        return [derivatives @ self._drift for derivatives in jet[1:]]
-
 
 class _Distances:
     """The distances of some points from a surface, with their derivatives by (t, x, y, z)."""
@@ -276,7 +272,8 @@ class _Distances:
         right[:, :, 0] -= phi[:, :, 0] * n1[:, 1:3, 0]
         along[:, 1:] = _inverse(matrix) @ right
         self.curvature = n1 @ along
-        drift = ground._velocities(jet)
+        # Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y).
+        drift = [derivatives @ ground._drift for derivatives in jet[1:]]
         self.velocity = np.concatenate([np.tile(ground._drift[1:], (k, 1)), drift[0][:, None]], axis=1)
         self.change = np.zeros((k, 3, 4))
         self.change[:, 2] = np.einsum("ka,kay->ky", drift[1], along)
