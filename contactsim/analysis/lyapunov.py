@@ -11,8 +11,7 @@ from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 from .linearization import linearize
-
-LOST = 1e-13  # a direction that keeps less than this share of the fastest one's length is taken away
+from .zero import LOST
 
 
 def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None = None) -> Array:

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..errors import InputError
-
-ROUNDING = 1e-10  # asymmetry, or a negative eigenvalue, that rounding explains, relative to the largest entry
+from .zero import ROUNDING
 
 Weight = Callable[[float], Array]
 

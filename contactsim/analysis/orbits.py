@@ -11,6 +11,7 @@ from ..hybrid.system import Dynamics, completed
 from ..hybrid.tolerances import Tolerances
 from .periodic_orbit import PeriodicOrbit
 from .shooting import Section, Shooting, Shot, Symmetry
+from .zero import STANDING
 
 ACCURACY = 1e-9  # largest residual of an orbit, in the units of the state
 MOVES = 9
@@ -19,7 +20,6 @@ LEAST_DAMPING = 1e-3  # of a first try at a step, relative to the residual
 MORE_DAMPING, DAMPINGS = 10.0, 9
 DECREASE = 0.25  # share of a step's predicted decrease of the residual that is asked of it
 SLOW = 0.7  # a step that leaves more of the residual is a reason to move on
-STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
 
 
 def find_periodic_orbit(

@@ -13,8 +13,7 @@ from ..common.representation import Brief
 from ..hybrid.system import HybridSystem
 from ..hybrid.trajectory import Trajectory
 from .linearization import Linearization
-
-STABLE = 1e-6  # multipliers closer to one than this count as neutral
+from .zero import STABLE
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,22 +16,20 @@ from ..hybrid.flow import Flow
 from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem
-from ..hybrid.tolerances import TINY, Tolerances
+from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
+from ..hybrid.zero import TINY
 from .linearization import Linearization, linearize
 from .periodic_orbit import PeriodicOrbit
+from .zero import FLAT, RANK, TOUCHING, TRANSVERSE
 
-RANK = 1e-7  # singular values of Newton's matrix below this, relative to its largest, belong to neutral directions
 CLOSE = 0.05  # a period that ends this near to an event, relative to its length, starts elsewhere on the orbit
-TOUCHING = 1e-6  # and one as near as this has no derivative, where it cannot
 MOVE = 0.12  # and this is how far it moves on, relative to the period
 RETURN = 0.3  # the guess of the period is improved within this share of it
 SAMPLES = 200  # states that are looked at for that
 EVENTS, STEPS = 1000, 20_000  # a first run over one period has at most as many
 LONGER = 5  # and the runs after it this many times those that the first had, and 50 more
 PROJECTIONS = 5
-FLAT = 1e-6  # singular values of a differenced projector below this are zero; the others are one or more
-TRANSVERSE = 1e-6  # cosine between the field and a section's normal above which the section fixes the phase
 
 Symmetry = Callable[[Any], Any]
 Section = Callable[[Any], Any] | tuple[Any, float]

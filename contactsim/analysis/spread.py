@@ -13,12 +13,12 @@ from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from .matrices import symmetric
+from .zero import THIN
 
 if TYPE_CHECKING:
     from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
 SAMPLES = 120  # times of a spread, where none are given
-THIN = 1e-9  # of the largest singular value, below which directions do not count
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,12 +16,12 @@ from ..hybrid.manifold import Euclidean
 from ..hybrid.trajectory import Arc
 from ..multibody.controllers import Controller
 from .riccati import Policy, Riccati
+from .zero import JUMP
 
 if TYPE_CHECKING:
     from ..contact_dynamics.contact_system import ContactSystem
 
 REACH = 0.25  # how far an arc is continued past its events, relative to its length
-JUMP = 1e-6  # a state that changes less than this at an event does not jump there
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from ..errors import PluginError, SingularError
 from ..hybrid.differences import derivative, tangent_derivative
 from ..hybrid.flow import Flow, Look
 from ..hybrid.system import Transition
-from ..multibody.mechanism import ULPS, Terms
+from ..multibody.mechanism import Terms
+from ..multibody.zero import ULPS
 from .contact_flow import ContactFlow
 from .world import World
 

@@ -16,11 +16,10 @@ from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .compliant_flow import CompliantFlow
 from .rigid_flow import RigidFlow
 from .world import World
+from .zero import MOVING, NO_ENERGY, NO_FORCE
 
 # A step is looked at where its work is integrated (Gauss and Legendre), and at its end.
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
-MOVING = 10.0  # the direction of friction is compared with that of the slip above this many slip speeds
-NO_ENERGY = 1e-12  # J, the scale of a run in which nothing moves
 
 CLOSURE = "opening of loops [m]"
 LIMITS = {
@@ -60,7 +59,7 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
 class _Worst:
     """The largest violations seen so far; forces in newton."""
 
-    force: float = 1e-12
+    force: float = NO_FORCE
     violations: dict[str, float] = field(default_factory=lambda: dict.fromkeys(list(LIMITS)[:5], 0.0))
 
     def see(self, law: str, value: float) -> None:

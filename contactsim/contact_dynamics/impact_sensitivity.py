@@ -15,8 +15,9 @@ from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Mode
 from ..errors import NonDifferentiableError
 from ..multibody.mechanism import Terms
-from .mode_sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces
+from .mode_sensitivity import ModeEquations, Turn, across, loose_forces
 from .world import World
+from .zero import SMALLEST
 
 
 class _Moved(NamedTuple):

@@ -19,10 +19,9 @@ from ..contact.stick_slip_choice import slips_without_motion
 from ..errors import NoAdmissibleModeError
 from .contact_rows import ContactEvent, ContactTerms, closed_forces, closed_terms
 from .rigid_arc import contact_problem
-from .rigid_flow import LEAST_FORCE, OF_FORCE, OF_FORCES
+from .rigid_flow import OF_FORCES
 from .world import World
-
-LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
+from .zero import LEAST_FORCE, LESS, OF_FORCE
 
 
 class Choice(NamedTuple):

@@ -11,8 +11,6 @@ from ..common.arrays import Array
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..multibody.mechanism import ContactMechanism
 
-SMALLEST = 1e-8  # forces that are the smallest ones are so but for this, relative to the largest of them
-
 # (A^+)^T -> dA^T A^+^T u: (k, K) by the state and (k, p) by the turns
 Loose = Callable[[Array], tuple[Array, Array]]
 

@@ -10,11 +10,10 @@ from ..errors import InputError
 from ..multibody.model_checks import unbounded
 from ..multibody.robot import Robot
 from .contact_system import ContactSystem, State
+from .zero import ALONG_AXIS, PLACED
 
 DROP = 0.1  # height above ground at which a robot without a demonstration starts [m]
-PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 UP = 2  # the vertical axis of the world
-STRAIGHT = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]
 
 
 def default_start(system: ContactSystem) -> State:
@@ -81,6 +80,6 @@ def along(robot: Robot, q: Array, axis: int) -> int | None:
             continue
         there = q.copy()
         there[index] += 1.0
-        if np.allclose(robot.contact_positions(there) - here, np.eye(3)[axis], atol=STRAIGHT):
+        if np.allclose(robot.contact_positions(there) - here, np.eye(3)[axis], atol=ALONG_AXIS):
             return index
     return None

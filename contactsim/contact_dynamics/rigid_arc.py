@@ -29,10 +29,7 @@ from ..contact.solvers.pivot import GivenModes
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .world import World
-
-# Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
-# near the stop would turn the direction of friction, and a long step would amplify that.
-STRAIGHT = 1e-12
+from .zero import STRAIGHT
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,13 @@ from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.flow import Finding, Look
-from ..multibody.mechanism import ULPS, Terms
+from ..multibody.mechanism import Terms
+from ..multibody.zero import ULPS
 from .contact_flow import ContactFlow
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
+from .zero import AT_STOP, JAM, LEAST_FORCE, LEAVE, OF_FORCE, OF_SLIP_SPEED
 
-# A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
-# the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
-LEAVE = 2.0
-# Contacts jam where friction makes the least singular value of their equations this small, relative to that without.
-JAM = 1e-3
-# What a guard counts as zero, besides `Tolerances`:
-LEAST_FORCE = 1e-3  # forces are known relative to the largest of them, but no better than for this one [N]
-OF_FORCE = 4.0  # `Tolerances.force` that a margin of forces may be off: it is made of several
-AT_STOP = 0.01  # a stop is as exact as this share of the speed that counts as zero
-OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction is let go or held does not matter
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
 

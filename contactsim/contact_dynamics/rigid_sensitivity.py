@@ -12,8 +12,9 @@ from ..common.arrays import Array
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Phase
 from ..multibody.mechanism import Terms
-from .mode_sensitivity import SMALLEST, ModeEquations, Turn, across, loose_forces, turned
+from .mode_sensitivity import ModeEquations, Turn, across, loose_forces, turned
 from .rigid_arc import Accelerations, References, RigidArc, combine_with, slip_direction
+from .zero import SMALLEST
 
 
 @dataclass(frozen=True)

@@ -33,17 +33,13 @@ from .contact_rows import (
 from .mode_choice import ModeChoice
 from .outcome_sensitivity import OutcomeSensitivity
 from .rigid_arc import prepare, problem_of
-from .rigid_flow import LEAVE, SIDE, RigidFlow
+from .rigid_flow import SIDE, RigidFlow
 from .world import World
 from .zeno import time_to_rest
+from .zero import GAIN, LEAVE, LOWEST, PARALLEL, SAME_RATE, SPACING
 
 JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
-PARALLEL = 1e-9  # one less the cosine between two normals that count as one
-GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
-SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
-LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
 INNER = {"slow", "fast", "enable"}  # kinds of guards behind which only the engine sees a change
-SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 
 
 class PostEvent(NamedTuple):

@@ -14,12 +14,8 @@ from scipy.optimize import linprog
 from ..common.arrays import Array
 from ..common.representation import Brief
 from .event_linearization import Node, Passage
+from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
 
-TWIN = 1e-10  # nodes in one mode whose states differ by less than this, relative to the state, are one node
-TIED = 1e-9  # rates at which two guards come closer by a variation below this, relative to their own, are zero
-APART = 1e-7  # outcomes further apart than this, relative to the state, are different ones
-FIELDS_APART = 1e-5  # the same of fields: they change with the state by stiff forces
-INTERIOR = 1e-7  # a cone that holds no ball of this radius around a point of the unit cube is flat
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
 
@@ -148,7 +144,7 @@ class EventData(Brief):
 
     @property
     def time(self) -> float:
-        """When [s]."""
+        """Time [s]."""
         return self.root.t
 
     @cached_property

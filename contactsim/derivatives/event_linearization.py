@@ -21,15 +21,13 @@ from ..hybrid.event_location import Watch
 from ..hybrid.flow import Flow
 from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.system import CLOCK, HybridSystem, Transition
-from ..hybrid.tolerances import TINY, Tolerances
+from ..hybrid.tolerances import Tolerances
+from ..hybrid.zero import TINY
 from .saltation import saltation_matrix
+from .zero import FALLING, GRAZE, ONE_INSTANT, SHARPEST
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
-AT_ONCE = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
-GRAZING = 1e-9  # a guard falls if its rate is more than this fraction of |D_x g| |F|
 LATER = -1.0  # what is noted of a guard close to zero that the run meets in an event of its own, a little later
-SHARPEST = 1e6  # curvature of a guard in time up to which a graze is recognised [its unit / s^2]
-GRAZE = 100.0  # squared rates of a graze exceed that of its rounding by less than this
 TIME_STEP = 2e-5  # differences by time [s]
 PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_scale`
 
@@ -215,11 +213,11 @@ class Node:
         reach = self._reaches.get(name, 0.0)
         if reach == LATER:
             return False
-        return abs(value) <= max(reach, rounding + AT_ONCE * self.tolerances.event_time * abs(self.rate(name)))
+        return abs(value) <= max(reach, rounding + ONE_INSTANT * self.tolerances.event_time * abs(self.rate(name)))
 
     def _falls(self, name: Hashable) -> bool:
         scale = float(np.linalg.norm(self.gradient(name)[: self.space.dim]) * np.linalg.norm(self.field))
-        return self.rate(name) < -GRAZING * max(scale, TINY)
+        return self.rate(name) < -FALLING * max(scale, TINY)
 
     # --- what lies behind -------------------------------------------------------------------------------------
 

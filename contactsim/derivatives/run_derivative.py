@@ -25,9 +25,9 @@ from .contract import EventDerivative, Word
 from .crossing_orders import EventData
 from .event_linearization import LATER, Node, Parameters
 from .variational import ArcVariation
+from .zero import SAME
 
 MOST_CONES = 5040  # words whose cones are listed
-SAME = 1e-8  # matrices closer than this, relative to their size, are one: forces at an event are known to 1e-9
 
 
 class EventLinearization:
@@ -45,7 +45,7 @@ class EventLinearization:
 
     @property
     def time(self) -> float:
-        """When [s]."""
+        """Time [s]."""
         return self.data.time
 
     @property
@@ -209,8 +209,8 @@ class RunDerivative:
         method(integrator, tolerances or Tolerances())
         self.trajectory = trajectory
         self._parameters = Parameters(parameters)
-        self._tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
-        self._integrator = integrator
+        self.tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
+        self.integrator = integrator
         self._plugins = _registered() if plugins is None else list(plugins)
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
@@ -229,7 +229,7 @@ class RunDerivative:
         while k < len(arcs):
             arc = arcs[k]
             if arc.t1 > arc.t0:
-                pieces.append(ArcVariation(arc, self._parameters, self._tolerances, self._integrator))
+                pieces.append(ArcVariation(arc, self._parameters, self.tolerances, self.integrator))
             last = k
             while last + 1 < len(arcs) and arcs[last + 1].t0 == arcs[last + 1].t1 and arcs[last + 1].event:
                 last += 1
@@ -244,22 +244,12 @@ class RunDerivative:
 
     def _event(self, events: tuple[Event, ...], behind: Any) -> EventLinearization:
         first = events[0]
-        tolerances = first.system.tolerances or self._tolerances
+        tolerances = first.system.tolerances or self.tolerances
         data = _event_data(events, behind, tolerances, self._parameters)
         plugin = next((plugin for plugin in self._plugins if plugin.accepts(data)), None)
         if plugin is None:
             raise NonDifferentiableError(f"no event derivative accepts the event at t = {first.time:.9g} s")
         return EventLinearization(data, plugin, events)
-
-    @property
-    def tolerances(self) -> Tolerances:
-        """Accuracy (rtol, atol) of the variational equation and of what is computed along with it."""
-        return self._tolerances
-
-    @property
-    def integrator(self) -> str:
-        """Name of the method of what is followed at all times of an arc."""
-        return self._integrator
 
     @property
     def dim(self) -> int:
@@ -402,7 +392,7 @@ class RunDerivative:
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)
-        other = RunDerivative(self.trajectory, (name,), self._tolerances, self._integrator, self._plugins)
+        other = RunDerivative(self.trajectory, (name,), self.tolerances, self.integrator, self._plugins)
         return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
 
 
@@ -445,11 +435,7 @@ def _reset_derivative(event: Event) -> Array:
 
 
 def _registered() -> list[EventDerivative]:
-    """An instance of every event derivative that is registered, in the order in which they are asked."""
+    """Every registered event derivative: those of third parties, the saltation matrix, the general B-derivative."""
     plugins = dict(registry.load_all("event_derivatives"))
-    return [plugins[name]() for name in _by_priority(list(plugins))]
-
-
-def _by_priority(names: list[str]) -> list[str]:
-    """Plugins of third parties first, then the saltation matrix, then the general B-derivative."""
-    return sorted(names, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))
+    order = sorted(plugins, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))
+    return [plugins[name]() for name in order]

@@ -37,7 +37,7 @@ class Push(Brief):
 
 
 class Preferences:
-    """How it is best run.
+    """Settings with which it is best run.
 
     Attributes:
         preferred_integrator: the integrator for runs whose user names none; None: that of `simulate`.
@@ -49,7 +49,7 @@ class Preferences:
 
 
 class States:
-    """How the plain arrays that flows work on are written by the user, and where a run starts."""
+    """The user's form of the plain arrays that flows work on, and the start of a run."""
 
     def state(self, x: Array) -> Any:
         """The state as the user sees it; here the plain array."""
@@ -87,7 +87,7 @@ class _Passes(Protocol):
 
 
 class Neighbours:
-    """How neighbouring runs meet an event, for derivatives through it.
+    """Events as neighbouring runs meet them, for derivatives through them.
 
     Attributes:
         tolerances: what counts as zero at its events, for their derivatives; None: what `linearize` is given.
@@ -113,7 +113,7 @@ class Neighbours:
 
 
 class Words:
-    """How modes and guards are told to the user."""
+    """Modes and guards in the user's words."""
 
     def named_modes(self, mode: Any) -> Any:
         """A mode as the user sees it: {contact: Mode} of a system with contacts, here the mode itself."""

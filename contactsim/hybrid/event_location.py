@@ -18,14 +18,9 @@ from .segments import Segment
 from .step_bounds import path
 from .stepper import Stepper
 from .tolerances import Tolerances
+from .zero import AT_ONCE, GUESS, LANDED, ROOT, SHALLOW, UNITS_A_SECOND
 
-SHALLOW = 0.1  # share of `Tolerances.gap`: a dip that is no deeper than this is none
-UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
 SLOPE = 1e-4  # step of the differences that give the slope of a guard, relative to the step of the integrator
-GUESS = 1e-3  # share of `Tolerances.event_time` to which the zero of an interpolant is found
-LANDED = 0.1  # share of it to which an event is then met on true steps
-ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
-AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
 SOON = 4.0  # times its mean speed that a guard may have at the end of a step
 FAR = 1e-3  # share of a step by which it may miss an event for a straight line to tell where that was
 CORRECTIONS = 8  # of an event's time on true steps; two are the rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,15 @@ from .differences import derivative, tangent_derivative
 from .flow import Finding, Flow
 from .manifold import Euclidean, Manifold
 from .system import Dynamics, HybridSystem, Transition, completed, one_by_one
+from .zero import ON_SURFACE
 
 if TYPE_CHECKING:
-    from .trajectory import Trajectory
+    pass
 
-ON_SURFACE = 1e-9  # a guard this close to zero, in its unit, lies on the surface where the other mode begins
+UNCHANGED = (  # abilities of a system that are the same where it slides
+    *("preferred_integrator", "preferred_tolerances", "tolerances", "nv", "pushes"),
+    *("state", "pack", "prepared", "parameter", "forces", "loop_forces", "audit"),
+)
 CORRECTIONS = 3  # Newton steps back onto the surface; it is followed to rounding, so one is the rule
 
 
@@ -63,8 +67,9 @@ class Filippov(HybridSystem):
     def __init__(self, system: Dynamics) -> None:
         system = completed(system)
         self.system = system
-        self.preferred_integrator, self.preferred_tolerances = system.preferred_integrator, system.preferred_tolerances
-        self.tolerances, self.nv, self.pushes = system.tolerances, system.nv, system.pushes
+        for name in UNCHANGED:
+            if getattr(type(self), name) is getattr(HybridSystem, name):  # not what a class of one's own says
+                setattr(self, name, getattr(system, name))
 
     def __getattr__(self, name: str) -> Any:
         if name == "system":  # while a copy is being made
@@ -130,10 +135,6 @@ class Filippov(HybridSystem):
         """Guards as the system groups them; while sliding, one by one."""
         return one_by_one(names) if isinstance(mode, Sliding) else self.system.separable(t, x, mode, names)
 
-    def prepared(self, t: float, x: Array) -> Array:
-        """A user's state as the system prepares it."""
-        return self.system.prepared(t, x)
-
     def guard_label(self, name: Hashable) -> str:
         """A guard as a user reads it."""
         if isinstance(name, tuple) and name and name[0] in ("first", "second", "into"):
@@ -144,37 +145,17 @@ class Filippov(HybridSystem):
         """A copy with one parameter of the system changed."""
         return Filippov(self.system.with_parameter(name, value))
 
-    def parameter(self, name: str) -> float:
-        """Value of a parameter of the system."""
-        return self.system.parameter(name)
-
     def space(self, mode: Hashable) -> Manifold | None:
         """Manifold of the states in a mode; both sides of a surface share it."""
         return self.system.space(mode.first if isinstance(mode, Sliding) else mode)
-
-    def state(self, x: Array) -> Any:
-        """The state as the user sees it."""
-        return self.system.state(x)
 
     def named_modes(self, mode: Any) -> Any:
         """A mode as the system names it; that of sliding is its own name."""
         return mode if isinstance(mode, Sliding) else self.system.named_modes(mode)
 
-    def forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
-        """Contact forces of the system."""
-        return self.system.forces(t, x, mode)
-
-    def loop_forces(self, t: float, x: Array, mode: Any) -> dict[str, Array] | None:
-        """Forces of the system's loops."""
-        return self.system.loop_forces(t, x, mode)
-
     def energy(self, x: Array, mode: Any) -> float | None:
         """Energy of the system; while sliding that of the first mode."""
         return self.system.energy(x, mode.first if isinstance(mode, Sliding) else mode)
-
-    def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Residuals of a run by the laws of the system."""
-        return self.system.audit(trajectory)
 
     def with_push(self, frame: str, force: Any, end: float, point: Any = (0.0, 0.0, 0.0)) -> Filippov:
         """A copy whose system is pushed."""
@@ -183,10 +164,6 @@ class Filippov(HybridSystem):
     def without_pushes(self, t: float) -> Filippov:
         """A copy without the pushes that end at `t` or before."""
         return Filippov(self.system.without_pushes(t))
-
-    def pack(self, state: Any) -> Array:
-        """A user's state as the plain array."""
-        return self.system.pack(state)
 
 
 def _identity(space: Manifold | None, x: Array) -> Array:
@@ -237,7 +214,7 @@ class SlidingFlow(Flow):
         return share * first + (1.0 - share) * second
 
     def guards(self, t: float, x: Array) -> Array:
-        """How fast both fields lead to the surface, and the other guards of both modes."""
+        """Rates at which both fields lead to the surface, and the other guards of both modes."""
         outward, back = self.rates(t, x)
         own, others = self._watched
         return np.concatenate([[-outward, back], self._first.guards(t, x)[own], self._second.guards(t, x)[others]])

@@ -15,7 +15,7 @@ from ..errors import InputError, SimulationError
 
 @dataclass(frozen=True)
 class Finding:
-    """What a flow finds wrong with a state.
+    """A fault of a state, found by a flow.
 
     Attributes:
         reason: what is wrong, and what to do about it.
@@ -27,7 +27,7 @@ class Finding:
 
 
 class Path(NamedTuple):
-    """How far a step can lead, in tangent coordinates: bounds that hold all along it.
+    """Bounds of a step, in tangent coordinates, that hold all along it.
 
     Attributes:
         t: time of its start [s].
@@ -47,7 +47,7 @@ class Path(NamedTuple):
 
 
 class GuardBounds(NamedTuple):
-    """How fast some of the guards can change along a step.
+    """Bounds of the speed of some of the guards along a step.
 
     Attributes:
         guards: which (k,), among `Flow.guard_names`.
@@ -112,7 +112,7 @@ class Flow(ABC):
         raise NotImplementedError
 
     def places(self, names: Sequence[Hashable]) -> list[int]:
-        """Where the named guards stand among `guard_names`.
+        """Places of the named guards among `guard_names`.
 
         Raises:
             InputError: there is no such guard.
@@ -127,7 +127,7 @@ class Flow(ABC):
         return float("inf")
 
     def longest_step(self, t: float, x: Array) -> float:
-        """How far a step from (t, x) may go at most: across it, guards are known by a few samples."""
+        """Longest step from (t, x): across it, guards are known by a few samples."""
         return float("inf")
 
     def rebased(self, t: float, x: Array) -> Flow:
@@ -147,11 +147,11 @@ class Flow(ABC):
         return x
 
     def singular(self, t: float, x: Array) -> SimulationError | None:
-        """Why no step leads on from (t, x), where the integrator found none; None: nothing is known."""
+        """Reason for which no step leads on from (t, x), where the integrator found none; None: nothing is known."""
         return None
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
-        """What is wrong with a state in this mode, after an event or at the end of a step; empty: it is fine."""
+        """Faults of a state in this mode, after an event or at the end of a step; empty: it is fine."""
         return ()
 
     def jacobian(self, t: float, x: Array) -> Array | None:

@@ -18,6 +18,7 @@ from scipy.optimize import minimize_scalar
 from ..common.arrays import Array
 from .flow import GuardBounds
 from .segments import Segment
+from .zero import FLAT, LOWEST
 
 NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))  # shares of a step
 GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
@@ -26,9 +27,7 @@ TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
 TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # by shares
 DIP = 1e-2
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
-FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
 QUIET = 2.0  # a guard that stays this many times its own change above zero is not looked at closer
-LOWEST = 1e-6  # share of the place where a guard may be least, to which that is found
 
 
 class Samples(NamedTuple):
@@ -54,13 +53,13 @@ class Samples(NamedTuple):
 
 
 def quiet(values: Array) -> Array:
-    """Which guards stay far above zero, by samples (n, ng) in both ends of a step and its middle."""
+    """Mask of the guards that stay far above zero, by samples (n, ng) in both ends of a step and its middle."""
     low = values.min(axis=0)
     return low > QUIET * (values.max(axis=0) - low)
 
 
 def unresolved(values: Array) -> Array:
-    """Which guards may swing through zero between samples (6, ng): the step is too long for them."""
+    """Mask of the guards that may swing through zero between samples (6, ng): the step is too long for them."""
     series = np.abs(TO_SERIES @ values)
     swing = series[1:].sum(axis=0)
     rough = series[4] + series[5] > UNRESOLVED * swing

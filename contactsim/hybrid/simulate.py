@@ -24,10 +24,10 @@ from .stepper import Stepper
 from .system import CLOCK, Dynamics, HybridSystem, completed
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
+from .zero import NO_TIME
 
 EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
-NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow
 DEFAULT_INTEGRATOR = "DOP853"
 LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
@@ -40,14 +40,8 @@ class Simulation:
     """A run that is advanced step by step; `simulate` is a loop over it.
 
     Args:
-        system: what to simulate.
-        state: where to start (a State for a ContactSystem, else a plain array).
+        system, state, integrator, tolerances, record_period, max_events, accumulation: as of `simulate`.
         t0: time of the start [s].
-        integrator: name of an integrator; None: the one that the system prefers, else DEFAULT_INTEGRATOR.
-        tolerances: accuracy; None: that which the system prefers, else that of `Tolerances()`.
-        record_period: spacing of the trajectory's samples [s]; None: the ends of the steps.
-        max_events: the run stops at this many events.
-        accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
 
     Attributes:
         error: the error that stopped the run, a user function's exception as its cause; None: there is none.
@@ -433,7 +427,7 @@ class Simulation:
         self._enter(transition.mode, transition.x)
 
     def _push_end(self) -> float:
-        """When the first of the present pushes ends; infinity if there is none."""
+        """End of the first of the present pushes; infinity if there is none."""
         return min((push.end for push in self.system.pushes), default=math.inf)
 
     def _space(self) -> Manifold:

@@ -9,9 +9,7 @@ from .trajectory import Arc, Trajectory
 EXPLICIT = ("DOP853", "RK45", "RK23")
 MANY = 500  # steps of an arc from which on a look is worth its while
 LOOKS = 12  # states of it at which the derivative is taken
-EDGE = (
-    2.0  # step times decay rate; steps that accuracy sets are below it, the stability of these methods ends at 3 to 6
-)
+EDGE = 2.0  # step times decay rate: less where accuracy sets the step; these methods are stable up to 3 to 6
 ADVICE = "Radau9"
 
 

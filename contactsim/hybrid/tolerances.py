@@ -1,12 +1,10 @@
-"""Every number that decides "is this zero?", named and with its unit."""
+"""The accuracy of a run, which a user may set: what counts as zero, by kind and unit; the rest of it is in `zero`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
 from ..errors import InputError
-
-TINY = 1e-300  # keeps quotients of two zeros finite; no quantity is as small
 
 
 @dataclass(frozen=True)

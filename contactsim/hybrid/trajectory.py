@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from .tolerances import Tolerances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Known = TypeVar("Known")
 
 DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
@@ -292,9 +294,7 @@ class Trajectory:
         """
         arc = self.arc_at(t, side)
         forces = arc.system.forces(t, arc(t), arc.mode)
-        if forces is None:
-            raise InputError(f"{type(self.system).__name__} has no contact forces; ask a ContactSystem's trajectory")
-        return forces
+        return self._known(forces, "has no contact forces; ask a ContactSystem's trajectory")
 
     def energy(self, t: float, side: str = "+") -> float:
         """Mechanical energy at `t` [J], without that stored in the ground.
@@ -304,12 +304,7 @@ class Trajectory:
         """
         arc = self.arc_at(t, side)
         energy = arc.system.energy(arc(t), arc.mode)
-        if energy is None:
-            raise InputError(
-                f"{type(self.system).__name__} does not know its energy; give it a method energy(x, mode) that returns"
-                " joule"
-            )
-        return energy
+        return self._known(energy, "does not know its energy; give it a method energy(x, mode) that returns joule")
 
     def plot(self, kinds: str | Sequence[str] | None = None) -> Figure:
         """Draw the run over time with matplotlib, by the plugin "trajectory" of `contactsim.plots`.
@@ -327,9 +322,12 @@ class Trajectory:
         """
         arc = self.arc_at(t, side)
         forces = arc.system.loop_forces(t, arc(t), arc.mode)
-        if forces is None:
-            raise InputError(f"{type(self.system).__name__} has no closed loops; ask a ContactSystem's trajectory")
-        return forces
+        return self._known(forces, "has no closed loops; ask a ContactSystem's trajectory")
+
+    def _known(self, value: Known | None, otherwise: str) -> Known:
+        if value is None:
+            raise InputError(f"{type(self.system).__name__} {otherwise}")
+        return value
 
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:
         """Residuals of every law along the run: {law: largest violation}.

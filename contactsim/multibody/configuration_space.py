@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from ..common.arrays import Array
 from ..hybrid.manifold import Manifold
+from .zero import SMALL_ANGLE
 
 CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]; exp is singular only at 2 pi
 
@@ -105,7 +106,7 @@ def planar_difference(start: list[float], end: list[float]) -> tuple[float, floa
     angle = atan2(c0 * s1 - s0 * c1, c0 * c1 + s0 * s1)
     along, across = c0 * (x1 - x0) + s0 * (y1 - y0), c0 * (y1 - y0) - s0 * (x1 - x0)
     half = angle / 2
-    factor = half / tan(half) if abs(half) > 1e-4 else 1.0 - half * half / 3.0
+    factor = half / tan(half) if abs(half) > SMALL_ANGLE else 1.0 - half * half / 3.0
     return factor * along + half * across, factor * across - half * along, angle
 
 

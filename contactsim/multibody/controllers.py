@@ -260,7 +260,7 @@ class Sampled(Controller):
 
 
 def _plain_joints(robot: Any) -> Array:
-    """Which velocities (nv,) are the rates of coordinates that simply add up."""
+    """Mask (nv,) of the velocities that are rates of coordinates which simply add up."""
     plain = np.ones(robot.nv, dtype=bool)
     if (model := getattr(robot, "model", None)) is not None:
         for joint in list(model.joints)[1:]:

@@ -23,7 +23,6 @@ from ..hybrid.manifold import Euclidean, Manifold
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 
 COEFFICIENTS = ("friction", "static_friction", "restitution")  # of a contact
-ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
 SPREAD = 1e-3  # step of those of fourth order, about the fifth root
 
@@ -92,7 +91,7 @@ class JointPath(NamedTuple):
 
 
 class GapBounds(NamedTuple):
-    """How fast some gaps can change along a path: see `GuardBounds`.
+    """Bounds of the speed of some gaps along a path: see `GuardBounds`.
 
     Attributes:
         speed: bounds of |g'| (k,).
@@ -130,7 +129,7 @@ class Regions:
         return ()
 
     def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
-        """How far from leaving a region on a side, and the gradient (nv,)."""
+        """Distance from leaving a region on a side, and its gradient (nv,)."""
         raise NotImplementedError
 
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
@@ -230,7 +229,7 @@ class ContactMechanism(Regions, Differentiated):
         return self.gaps(t, q)[len(self.names) :]
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
-        """How fast the gaps of some contacts (k,), in rising order, can change along a path; None: nothing is known."""
+        """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
         return None
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
@@ -266,7 +265,7 @@ class ContactMechanism(Regions, Differentiated):
         raise InputError("only a Robot can be pushed on a frame; add the force to the mechanism's own function")
 
     def admissible_force(self, q: Array, force: Array) -> Array:
-        """What moves the mechanism of generalised forces (nv,) or (nv, k); closed loops take up the rest."""
+        """The part of generalised forces (nv,) or (nv, k) that moves the mechanism; closed loops take up the rest."""
         return force
 
     def admissible_force_jacobian(self, q: Array, force: Array, force_x: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
 from .controllers import name_of
+from .geometry.collision_solids import items_of
 from .geometry.pairing import automatic, expanded, warn_of_other_shapes
 from .geometry.pairs import ContactPair
 from .loops import WORLD, LoopClosure
@@ -53,7 +54,7 @@ class MergedGeometry:
         merged = pin.GeometryModel()
         for part in self.parts:
             own = part.robot.visual_model if self.visual else part.robot.collision_model
-            for item in own.geometryObjects if own is not None else ():
+            for item in items_of(own):
                 merged.addGeometryObject(self._moved(model, part, item))
         return merged
 
@@ -67,13 +68,6 @@ class MergedGeometry:
         frame = part.robot.model.frames[item.parentFrame].name
         moved.parentFrame = link_frame(model, f"{part.name}/{frame}") if item.parentFrame > 0 else 0
         return moved
-
-
-class Merged(NamedTuple):
-    """The model of a merged robot, and the places of its parts in it."""
-
-    model: Any
-    parts: tuple[Part[Any], ...]
 
 
 # --- merging ----------------------------------------------------------------------------------------------------
@@ -180,7 +174,9 @@ def placed(position: Sequence[float], quaternion: Sequence[float]) -> Any:
     return pin.XYZQUATToSE3(np.array([*position, *quaternion], dtype=float))
 
 
-def _joined(robots: Sequence[RobotModel], names: Sequence[str], placements: Sequence[Any]) -> Merged:
+def _joined(
+    robots: Sequence[RobotModel], names: Sequence[str], placements: Sequence[Any]
+) -> tuple[Any, tuple[Part[Any], ...]]:
     """One model of all, and where each part is in it."""
     model, parts = pin.Model(), []
     model.name = "+".join(names)
@@ -189,7 +185,7 @@ def _joined(robots: Sequence[RobotModel], names: Sequence[str], placements: Sequ
         model = pin.appendModel(model, _prefixed(robot.model, name), 0, placement)
         parts.append(Part(name, robot, placement, slice(q, model.nq), slice(v, model.nv)))
     model.armature = np.concatenate([robot.model.armature for robot in robots])  # which appendModel drops
-    return Merged(model, tuple(parts))
+    return model, tuple(parts)
 
 
 def _prefixed(model: Any, name: str) -> Any:

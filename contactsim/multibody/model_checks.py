@@ -10,10 +10,9 @@ import pinocchio as pin
 
 from ..common.arrays import Array
 from ..errors import InputError
+from .zero import FAR, INDEFINITE
 
 FREE = 7  # coordinates of a free root
-FAR = 1e6  # m, a limit beyond this is none
-INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
 
 
 def frame_id_of(model: Any, name: str, owner: str) -> int:
@@ -68,7 +67,8 @@ def check_masses(model: Any) -> None:
 def warn_about_dry_friction(model: Any) -> None:
     """Tell which joints have dry friction, which is left out."""
     dry = np.maximum(np.abs(model.friction), np.abs(model.upperDryFrictionLimit))
-    largest = {model.names[i]: _largest(dry, model.joints[i]) for i in range(1, model.njoints)}
+    joints = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
+    largest = {name: float(dry[j.idx_v : j.idx_v + j.nv].max(initial=0.0)) for name, j in joints}
     named = [f"'{name}' ({value:.3g})" for name, value in largest.items() if value > 0.0]
     if named:
         warnings.warn(
@@ -76,10 +76,6 @@ def warn_about_dry_friction(model: Any) -> None:
             " damping",
             stacklevel=3,
         )
-
-
-def _largest(values: Array, joint: Any) -> float:
-    return float(values[joint.idx_v : joint.idx_v + joint.nv].max(initial=0.0))
 
 
 def unbounded(model: Any, index: int) -> bool:

@@ -40,21 +40,7 @@ R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
 
 class RobotModel:
-    """A pinocchio model with its contact points. Its data stay as they are: `Robot` changes them in copies.
-
-    Args:
-        model: pinocchio's model; it is copied, never changed.
-        contacts: contact points, or "auto": from the collision geometry.
-        nominal: a standing configuration (nq,); by default the neutral one, lifted until it touches level ground.
-        visual: geometry model, or a function that loads it when it is first needed.
-        collision: the same, from which contacts "auto" are taken.
-        name: name of the robot; by default the model's.
-        loops: what closes its loops.
-
-    Attributes:
-        parts: {name: part} of a robot that `merge` made; empty for others.
-        pairs: contacts between its bodies, each of one contact point and one solid.
-    """
+    """The data of a `Robot`, which says what they are; they stay as they are, and `Robot` changes them in copies."""
 
     def __init__(
         self,
@@ -142,7 +128,7 @@ class RobotModel:
 
     @cached_property
     def actuated(self) -> Array:
-        """Which velocities (nv,) have an actuator: all but those of a floating or planar root."""
+        """Mask (nv,) of the velocities that have an actuator: all but those of a floating or planar root."""
         mask = np.ones(self.nv, dtype=bool)
         if self.parts:
             return np.concatenate([part.robot.actuated for part in self.parts.values()])

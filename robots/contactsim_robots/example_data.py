@@ -38,7 +38,7 @@ class Row:
         urdf: file below the robots' folder.
         about: a few words for the listing.
         root: how its first link is joined to the world.
-        srdf: file with reference postures, or empty.
+        srdf: name of the file with reference postures, in the folder "srdf" of the same package, or empty.
         posture: the reference posture to stand in.
         angles: angle by the end of a joint's name, rad, in place of the reference posture's.
         tilt: quaternion (x, y, z, w) of the free-flying root, where no reference posture exists.
@@ -86,6 +86,7 @@ def human_soles() -> Feet:
 
 UNITREE = "FL_foot FR_foot RL_foot RR_foot"
 ANYMAL = "LF_FOOT RF_FOOT LH_FOOT RH_FOOT"
+ANYMAL_B = balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325))
 SOLO = "FL_FOOT FR_FOOT HL_FOOT HR_FOOT"
 TALOS = soles("left_sole_link", "right_sole_link", -0.1, 0.1, 0.06, 0.06)
 ICUB = soles("l_sole", "r_sole", -0.044, 0.109, 0.029, 0.029)
@@ -98,35 +99,16 @@ SIMPLE_ANGLES = {"LEG_HIP_P": -0.1, "LEG_KNEE": 0.07, "LEG_ANKLE_P": 0.03}
 """Its reference posture bends the knees beyond the URDF's joint limits; these angles do not."""
 
 QUADRUPEDS = (
-    Row(
-        "a1",
-        "a1_description/urdf/a1.urdf",
-        "Unitree A1 quadruped",
-        srdf="a1_description/srdf/a1.srdf",
-        feet=balls(UNITREE, 0.02),
-        drop=0.1,
-    ),
-    Row(
-        "anymal",
-        "anymal_b_simple_description/robots/anymal.urdf",
-        "ANYmal B quadruped",
-        srdf="anymal_b_simple_description/srdf/anymal.srdf",
-        feet=balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325)),
-        drop=0.1,
-    ),
-    Row(
-        "anymal_b",
-        "anymal_b_simple_description/robots/anymal.urdf",
-        "ANYmal B quadruped, as anymal",
-        srdf="anymal_b_simple_description/srdf/anymal.srdf",
-        feet=balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325)),
-        drop=0.1,
+    Row("a1", "a1_description/urdf/a1.urdf", "Unitree A1 quadruped", srdf="a1", feet=balls(UNITREE, 0.02), drop=0.1),
+    *(
+        Row(name, "anymal_b_simple_description/robots/anymal.urdf", about, srdf="anymal", feet=ANYMAL_B, drop=0.1)
+        for name, about in (("anymal", "ANYmal B quadruped"), ("anymal_b", "ANYmal B quadruped, as anymal"))
     ),
     Row(
         "anymal_c",
         "anymal_c_simple_description/urdf/anymal.urdf",
         "ANYmal C quadruped",
-        srdf="anymal_c_simple_description/srdf/anymal.srdf",
+        srdf="anymal",
         feet=balls(ANYMAL, 0.03, (0.0, 0.0, 0.0225)),
         drop=0.1,
     ),
@@ -134,41 +116,29 @@ QUADRUPEDS = (
         "anymal_kinova",
         "anymal_b_simple_description/robots/anymal-kinova.urdf",
         "ANYmal B with a Kinova arm",
-        srdf="anymal_b_simple_description/srdf/anymal-kinova.srdf",
+        srdf="anymal-kinova",
         posture="standing_with_arm_up",
-        feet=balls(ANYMAL, 0.031, (0.0, 0.0, 0.02325)),
+        feet=ANYMAL_B,
         drop=0.1,
     ),
-    Row(
-        "b1",
-        "b1_description/urdf/b1.urdf",
-        "Unitree B1 quadruped",
-        srdf="b1_description/srdf/b1.srdf",
-        feet=balls(UNITREE, 0.04),
-        drop=0.1,
-    ),
+    Row("b1", "b1_description/urdf/b1.urdf", "Unitree B1 quadruped", srdf="b1", feet=balls(UNITREE, 0.04), drop=0.1),
     Row(
         "b1_z1",
         "b1_description/urdf/b1-z1.urdf",
         "Unitree B1 with a Z1 arm",
-        srdf="b1_description/srdf/b1-z1.srdf",
+        srdf="b1-z1",
         posture="standing_with_arm_home",
         feet=balls(UNITREE, 0.04),
         drop=0.1,
     ),
     Row(
-        "go1",
-        "go1_description/urdf/go1.urdf",
-        "Unitree Go1 quadruped",
-        srdf="go1_description/srdf/go1.srdf",
-        feet=balls(UNITREE, 0.02),
-        drop=0.1,
+        "go1", "go1_description/urdf/go1.urdf", "Unitree Go1 quadruped", srdf="go1", feet=balls(UNITREE, 0.02), drop=0.1
     ),
     Row(
         "go2",
         "go2_description/urdf/go2.urdf",
         "Unitree Go2 quadruped",
-        srdf="go2_description/srdf/go2.srdf",
+        srdf="go2",
         feet=balls(UNITREE, 0.022),
         drop=0.1,
     ),
@@ -176,7 +146,7 @@ QUADRUPEDS = (
         "hyq",
         "hyq_description/robots/hyq_no_sensors.urdf",
         "HyQ hydraulic quadruped",
-        srdf="hyq_description/srdf/hyq.srdf",
+        srdf="hyq",
         feet=balls("lf_foot rf_foot lh_foot rh_foot", 0.02175),
         drop=0.1,
     ),
@@ -194,27 +164,18 @@ QUADRUPEDS = (
         "quadruped, knees locked by their limits",
         feet=balls("FL_contact FR_contact BL_contact BR_contact", 0.0),
     ),
-    Row(
-        "solo8",
-        "solo_description/robots/solo.urdf",
-        "Solo quadruped with 8 motors",
-        srdf="solo_description/srdf/solo.srdf",
-        feet=balls(SOLO, 0.016),
-        drop=0.1,
-    ),
-    Row(
-        "solo12",
-        "solo_description/robots/solo12.urdf",
-        "Solo quadruped with 12 motors",
-        srdf="solo_description/srdf/solo.srdf",
-        feet=balls(SOLO, 0.016),
-        drop=0.1,
+    *(
+        Row(name, f"solo_description/robots/{file}.urdf", about, srdf="solo", feet=balls(SOLO, 0.016), drop=0.1)
+        for name, file, about in (
+            ("solo8", "solo", "Solo quadruped with 8 motors"),
+            ("solo12", "solo12", "Solo quadruped with 12 motors"),
+        )
     ),
     Row(
         "centauro",
         "centauro_description/urdf/centauro.urdf",
         "Centauro on four wheels (contact balls)",
-        srdf="centauro_description/srdf/centauro.srdf",
+        srdf="centauro",
         posture="homing_nominal",
         feet=balls("wheel_1 wheel_2 wheel_3 wheel_4", 0.124),
     ),
@@ -225,7 +186,7 @@ BIPEDS = (
         "alexander",
         "alexander_description/urdf/alexander_v1.lowerBodyOnly.urdf",
         "Alexander, lower body",
-        srdf="alexander_description/srdf/alexander.srdf",
+        srdf="alexander",
         posture="default",
         feet=soles("LEFT_FOOT", "RIGHT_FOOT", -0.051, 0.153, 0.044, 0.044, z=-0.072),
         drop=0.02,
@@ -234,26 +195,17 @@ BIPEDS = (
         "bolt",
         "bolt_description/robots/bolt.urdf",
         "Bolt biped on point feet, which topples",
-        srdf="bolt_description/srdf/bolt.srdf",
+        srdf="bolt",
         feet=balls("FL_FOOT FR_FOOT", 0.016),
         drop=0.1,
         time=0.5,
     ),
-    Row(
-        "g1",
-        "g1_description/urdf/g1_29dof_rev_1_0.urdf",
-        "Unitree G1 humanoid, 29 motors",
-        angles=G1_ANGLES,
-        feet=G1,
-        drop=0.02,
-    ),
-    Row(
-        "g1_hands",
-        "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf",
-        "Unitree G1 humanoid with hands",
-        angles=G1_ANGLES,
-        feet=G1,
-        drop=0.02,
+    *(
+        Row(name, f"g1_description/urdf/{file}.urdf", about, angles=G1_ANGLES, feet=G1, drop=0.02)
+        for name, file, about in (
+            ("g1", "g1_29dof_rev_1_0", "Unitree G1 humanoid, 29 motors"),
+            ("g1_hands", "g1_29dof_with_hand_rev_1_0", "Unitree G1 humanoid with hands"),
+        )
     ),
     Row(
         "human",
@@ -266,7 +218,7 @@ BIPEDS = (
         "icub",
         "icub_description/robots/icub_reduced.urdf",
         "iCub humanoid, head fixed",
-        srdf="icub_description/srdf/icub.srdf",
+        srdf="icub",
         posture="half_sitting",
         feet=ICUB,
         drop=0.02,
@@ -275,66 +227,35 @@ BIPEDS = (
         "romeo",
         "romeo_description/urdf/romeo_small.urdf",
         "Romeo humanoid, hands and head fixed",
-        srdf="romeo_description/srdf/romeo_small.srdf",
+        srdf="romeo_small",
         posture="half_sitting",
         feet=soles("l_sole", "r_sole", -0.0735, 0.155, 0.0528, 0.0676),
         drop=0.02,
     ),
-    Row(
-        "simple_humanoid",
-        "simple_humanoid_description/urdf/simple_humanoid.urdf",
-        "humanoid without geometry",
-        srdf="simple_humanoid_description/srdf/simple_humanoid.srdf",
-        posture="half_sitting",
-        angles=SIMPLE_ANGLES,
-        feet=SIMPLE,
-        drop=0.02,
+    *(
+        Row(
+            name,
+            f"simple_humanoid_description/urdf/{name}.urdf",
+            about,
+            srdf=name,
+            posture="half_sitting",
+            angles=SIMPLE_ANGLES,
+            feet=SIMPLE,
+            drop=0.02,
+        )
+        for name, about in (
+            ("simple_humanoid", "humanoid without geometry"),
+            ("simple_humanoid_classical", "humanoid without geometry, classical joint order"),
+        )
     ),
-    Row(
-        "simple_humanoid_classical",
-        "simple_humanoid_description/urdf/simple_humanoid_classical.urdf",
-        "humanoid without geometry, classical joint order",
-        srdf="simple_humanoid_description/srdf/simple_humanoid_classical.srdf",
-        posture="half_sitting",
-        angles=SIMPLE_ANGLES,
-        feet=SIMPLE,
-        drop=0.02,
-    ),
-    Row(
-        "talos",
-        "talos_data/robots/talos_reduced.urdf",
-        "TALOS humanoid, grippers fixed",
-        srdf="talos_data/srdf/talos.srdf",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
-    ),
-    Row(
-        "talos_box",
-        "talos_data/robots/talos_reduced_box.urdf",
-        "TALOS humanoid, box-shaped collision feet",
-        srdf="talos_data/srdf/talos.srdf",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
-    ),
-    Row(
-        "talos_full",
-        "talos_data/robots/talos_full_v2.urdf",
-        "TALOS humanoid with grippers",
-        srdf="talos_data/srdf/talos.srdf",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
-    ),
-    Row(
-        "talos_full_box",
-        "talos_data/robots/talos_full_v2_box.urdf",
-        "TALOS humanoid with grippers, box-shaped feet",
-        srdf="talos_data/srdf/talos.srdf",
-        posture="half_sitting",
-        feet=TALOS,
-        drop=0.02,
+    *(
+        Row(name, f"talos_data/robots/{file}.urdf", about, srdf="talos", posture="half_sitting", feet=TALOS, drop=0.02)
+        for name, file, about in (
+            ("talos", "talos_reduced", "TALOS humanoid, grippers fixed"),
+            ("talos_box", "talos_reduced_box", "TALOS humanoid, box-shaped collision feet"),
+            ("talos_full", "talos_full_v2", "TALOS humanoid with grippers"),
+            ("talos_full_box", "talos_full_v2_box", "TALOS humanoid with grippers, box-shaped feet"),
+        )
     ),
 )
 
@@ -343,7 +264,7 @@ FLYERS = (
         "borinot",
         "borinot_description/urdf/borinot_flying_arm_2.urdf",
         "Borinot flying arm",
-        srdf="borinot_description/srdf/borinot_flying_arm_2.srdf",
+        srdf="borinot_flying_arm_2",
         posture="home",
     ),
     Row("hector", "hector_description/robots/quadrotor_base.urdf", "Hector quadrotor"),
@@ -351,36 +272,20 @@ FLYERS = (
         "hextilt",
         "hextilt_description/urdf/hextilt_flying_arm_5.urdf",
         "Hextilt hexarotor with an arm",
-        srdf="hextilt_description/srdf/hextilt_flying_arm_5.srdf",
+        srdf="hextilt_flying_arm_5",
         posture="home",
     ),
     Row("iris", "iris_description/robots/iris_simple.urdf", "Iris quadrotor"),
 )
 
 FIXED = (
-    Row(
-        "alex_nub_hands",
-        "alex_description/urdf/alex_nub_hands.urdf",
-        "Alex upper body",
-        "fixed",
-        "alex_description/srdf/alex_nub_hands.srdf",
-        "default",
-    ),
-    Row(
-        "alex_psyonic_hands",
-        "alex_description/urdf/alex_psyonic_hands.urdf",
-        "Alex upper body, Psyonic hands",
-        "fixed",
-        "alex_description/srdf/alex_psyonic_hands.srdf",
-        "default",
-    ),
-    Row(
-        "alex_sake_hands",
-        "alex_description/urdf/alex_sake_hands.urdf",
-        "Alex upper body, Sake grippers",
-        "fixed",
-        "alex_description/srdf/alex_sake_hands.srdf",
-        "default",
+    *(
+        Row(name, f"alex_description/urdf/{name}.urdf", about, "fixed", name, "default")
+        for name, about in (
+            ("alex_nub_hands", "Alex upper body"),
+            ("alex_psyonic_hands", "Alex upper body, Psyonic hands"),
+            ("alex_sake_hands", "Alex upper body, Sake grippers"),
+        )
     ),
     Row("allegro_left_hand", "allegro_hand_description/urdf/allegro_left_hand.urdf", "Allegro left hand", "fixed"),
     Row("allegro_right_hand", "allegro_hand_description/urdf/allegro_right_hand.urdf", "Allegro right hand", "fixed"),
@@ -390,7 +295,7 @@ FIXED = (
         "baxter_description/urdf/baxter.urdf",
         "Baxter with two arms",
         "fixed",
-        "baxter_description/srdf/baxter_manipulation.srdf",
+        "baxter_manipulation",
         "neutral",
     ),
     Row("double_pendulum", "double_pendulum_description/urdf/double_pendulum.urdf", "double pendulum", "fixed"),
@@ -411,36 +316,15 @@ FIXED = (
         "finger_edu_description/robots/finger_edu.urdf",
         "TriFinger's finger",
         "fixed",
-        "finger_edu_description/srdf/finger_edu.srdf",
+        "finger_edu",
         "hanging",
     ),
-    Row(
-        "kinova",
-        "kinova_description/robots/kinova.urdf",
-        "Kinova arm",
-        "fixed",
-        "kinova_description/srdf/kinova.srdf",
-        "arm_up",
-    ),
-    Row(
-        "panda",
-        "panda_description/urdf/panda.urdf",
-        "Franka Panda arm",
-        "fixed",
-        "panda_description/srdf/panda.srdf",
-        "default",
-    ),
+    Row("kinova", "kinova_description/robots/kinova.urdf", "Kinova arm", "fixed", "kinova", "arm_up"),
+    Row("panda", "panda_description/urdf/panda.urdf", "Franka Panda arm", "fixed", "panda", "default"),
     Row("pr2", "pr2_description/urdf/pr2.urdf", "PR2 on a fixed base", "fixed"),
     Row("so100", "so_arm_description/urdf/so100.urdf", "SO-100 arm", "fixed"),
     Row("so101", "so_arm_description/urdf/so101.urdf", "SO-101 arm", "fixed"),
-    Row(
-        "talos_arm",
-        "talos_data/robots/talos_left_arm.urdf",
-        "left arm of TALOS",
-        "fixed",
-        "talos_data/srdf/talos.srdf",
-        "half_sitting",
-    ),
+    Row("talos_arm", "talos_data/robots/talos_left_arm.urdf", "left arm of TALOS", "fixed", "talos", "half_sitting"),
     Row("tiago", "tiago_description/robots/tiago.urdf", "TIAGo on a fixed base", "fixed"),
     Row("tiago_dual", "tiago_description/robots/tiago_dual.urdf", "TIAGo with two arms on a fixed base", "fixed"),
     Row("tiago_no_hand", "tiago_description/robots/tiago_no_hand.urdf", "TIAGo without hand on a fixed base", "fixed"),
@@ -454,7 +338,7 @@ FIXED = (
     Row("ur10", "ur_description/urdf/ur10_robot.urdf", "Universal Robots UR10 arm", "fixed"),
     Row("ur10_limited", "ur_description/urdf/ur10_joint_limited_robot.urdf", "UR10 arm, half turns only", "fixed"),
     Row("xarm7", "xarm_description/urdf/xarm7.urdf", "xArm7 arm", "fixed"),
-    Row("z1", "z1_description/urdf/z1.urdf", "Unitree Z1 arm", "fixed", "z1_description/srdf/z1.srdf", "arm_up"),
+    Row("z1", "z1_description/urdf/z1.urdf", "Unitree Z1 arm", "fixed", "z1", "arm_up"),
 )
 
 ROWS = (*QUADRUPEDS, *BIPEDS, *FLYERS, *FIXED)
@@ -521,7 +405,8 @@ def _posture(row: Row, robots: Path, model: Any) -> Array:
     q: Array
     if row.srdf:
         annotated = model.copy()
-        pin.loadReferenceConfigurations(annotated, str(robots / row.srdf), False)
+        postures = robots / Path(row.urdf).parts[0] / "srdf" / f"{row.srdf}.srdf"
+        pin.loadReferenceConfigurations(annotated, str(postures), False)
         q = pin.normalize(model, annotated.referenceConfigurations[row.posture])
     else:
         q = pin.neutral(model)

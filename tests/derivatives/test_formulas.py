@@ -8,11 +8,12 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from bouligand_representation import BouligandRepresentation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from contactsim.derivatives.saltation import BouligandRepresentation, bouligand, bouligand_pieces, saltation_matrix
+from contactsim.derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
 from contactsim.errors import InputError, NonDifferentiableError, TransversalityError
 
 # What is compared, and why the figure is what it is; all arrays are of the order of 1.

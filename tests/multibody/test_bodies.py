@@ -12,8 +12,8 @@ from builders import TIGHT, G, impacts, unit
 
 import contactsim as cs
 from contactsim.hybrid.differences import tangent_derivative
-from contactsim.multibody.geometry.solids import RIM
 from contactsim.multibody.part_controllers import JointControllers
+from contactsim.multibody.zero import RIM
 
 Array = np.ndarray
 

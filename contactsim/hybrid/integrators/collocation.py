@@ -9,13 +9,12 @@ from numpy.polynomial import Polynomial, legendre
 
 from ...common.arrays import Array
 from ...errors import StepSizeError
-from ..tolerances import TINY
+from ..zero import SMALLEST_STEP, TINY
 
 STAGES = 5  # of a step; the method's order is 2 STAGES - 1
 GROWTH, SHRINKAGE = 4.0, 0.1  # a step is at most, and at least, this many times as long as the last one
 SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance
 START = 1.0 / STAGES**2  # weight of what is missed at the start of a step
-SMALLEST = 1e-14  # shortest step, relative to the time or, near zero, to one second
 
 
 def _radau(stages: int) -> tuple[Array, Array, Array]:
@@ -78,7 +77,7 @@ def solve_linear(
     before = matrix(t0)
     step = (t1 - t0) if first_step is None else min(first_step, t1 - t0)
     while t < t1:
-        last = t + step >= t1 - SMALLEST * max(1.0, abs(t1))
+        last = t + step >= t1 - SMALLEST_STEP * max(1.0, abs(t1))
         step = t1 - t if last else step
         coefficients = np.array([matrix(t1 if last and c == 1.0 else t + c * step) for c in NODES])
         system = (-step * MATRIX[:, None, :, None]) * coefficients.transpose(1, 0, 2)[None]
@@ -94,7 +93,7 @@ def solve_linear(
         error = near * theta**STAGES
         if error <= rtol:
             t, value, before = (t1 if last else t + step), stages[-1], coefficients[-1]
-        elif step <= SMALLEST * max(1.0, abs(t)):
+        elif step <= SMALLEST_STEP * max(1.0, abs(t)):
             raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
         step *= min(GROWTH, max(SHRINKAGE, SAFETY * (rtol / max(error, TINY)) ** (0.5 / STAGES)))
     return value

@@ -12,8 +12,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from ...common.arrays import Array
 from ...errors import InputError
-
-SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, instead of leaving that much to another
+from ..zero import SLIVER
 
 
 class Hermite(DenseOutput):

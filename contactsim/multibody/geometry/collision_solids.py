@@ -12,10 +12,15 @@ from .solids import Solid
 GEOMETRY = {"Sphere": "sphere", "Box": "box", "Halfspace": "half_space"}
 
 
+def items_of(geometry: Any) -> list[Any]:
+    """The objects of a geometry model; none where there is no model."""
+    return [] if geometry is None else list(geometry.geometryObjects)
+
+
 def solids_of(model: Any, geometry: Any) -> tuple[Solid, ...]:
     """The spheres, boxes and half-spaces among the collision geometry of a model."""
     found: list[Solid] = []
-    for item in geometry.geometryObjects if geometry is not None else ():
+    for item in items_of(geometry):
         kind = GEOMETRY.get(type(item.geometry).__name__)
         if kind is not None:
             found.append(_solid(model, item, kind))

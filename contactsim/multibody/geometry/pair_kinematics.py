@@ -29,18 +29,17 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look
-from ..kinematics.plane_ground import EPS, simple_model
+from ..kinematics.plane_ground import EPS, follows, simple_model, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..workspace import Workspace
-from .solids import RIM, Region, Shape
+from ..zero import ASIDE, MOTION, RIM
+from .solids import Region, Shape
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
 # has no meaning in any scene.
 N0, TANGENTS = np.array([2.0, 3.0, 6.0]) / 7.0, np.array([[3.0, -6.0, 2.0], [6.0, 2.0, -3.0]]) / 7.0
-RANK = 1e-9  # directions of motion smaller than this, relative to the largest, are none
-SLANTED = 1e-9  # a normal that leaves the plane (or line) of the motions by more than this does so for good
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ class Frame:
     def demand(self, n: Array, name: str) -> None:
         """Raise InputError where a normal does not lie in the plane (or line) of the motions."""
         off = n - self._motions.T @ (self._motions @ n)
-        if self.rows < 3 and np.linalg.norm(off) > SLANTED:
+        if self.rows < 3 and np.linalg.norm(off) > ASIDE:
             where = "line" if self.rows == 1 else "plane"
             raise InputError(
                 f"contact '{name}': the normal {np.round(n, 6)} is not in the {where} in which its bodies move; give"
@@ -188,7 +187,8 @@ class PairKinematics:
         self._still = np.zeros(self.nv)
         self._supports = supports(self._model)
         self.frame = Frame(_motions(self._model, self._data, self.pairs, self._supports))
-        self._follows, self._simple = _follows(self._model), simple_model(model)
+        self._simple = simple_model(model)
+        self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
 
     @property
     def derivable(self) -> bool:
@@ -398,28 +398,6 @@ class _Seeds:
         return Bodies(still, np.zeros((len(J), 3, 3)), still, a * J, b * J, *A)
 
 
-def supports(model: Any) -> Array:
-    """Which velocities move each joint (joints, nv), as zeros and ones."""
-    found = np.zeros((model.njoints, model.nv))
-    for i in range(1, model.njoints):
-        for k in list(model.supports[i])[1:]:
-            joint = model.joints[k]
-            found[i, joint.idx_v : joint.idx_v + joint.nv] = 1.0
-    return found
-
-
-def _follows(model: Any) -> Array:
-    """[k, m]: whether the joint of velocity k is that of velocity m or comes after it.
-
-    Within a composite joint the parts follow each other.
-    """
-    simple = simple_model(model)
-    model = model if simple is None else simple[0]
-    joints = list(model.joints)[1:]
-    owner = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in joints])
-    return supports(model)[owner] > 0.0
-
-
 def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) -> Array:
     """Orthonormal directions (r, 3), r = 1, 2, 3, in which the bodies of the pairs can move against each other."""
     rng, columns = np.random.default_rng(0), [np.zeros((3, 1))]
@@ -431,4 +409,4 @@ def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) ->
             c = data.oMi[pair.joint_a].act(pair.centre)
             columns.append(relative[:3] + np.cross(relative[3:].T, c).T)
     directions, values, _ = np.linalg.svd(np.hstack(columns))
-    return directions[:, values > RANK * max(float(values.max()), RANK)].T
+    return directions[:, values > MOTION * max(float(values.max()), MOTION)].T

@@ -21,12 +21,12 @@ from ...common.arrays import Array
 from ...errors import InputError
 from ..mechanism import check_coefficients, static_of
 from ..robot_model import RobotModel
-from .collision_solids import GEOMETRY, placement_of
+from ..zero import ON_SOLID
+from .collision_solids import GEOMETRY, items_of, placement_of
 from .pair_kinematics import PairShape
 from .pairs import ContactPair
 from .solids import Solid
 
-SAME = 1e-9  # a contact point on the surface of a solid of its own body is this near to it [m]
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
 
 
@@ -113,12 +113,7 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
 def warn_of_other_shapes(robots: Sequence[RobotModel], names: Sequence[str]) -> None:
     """Warn of collision shapes that other bodies pass through."""
     for robot, name in zip(robots, names, strict=True):
-        geometry = robot.collision_model
-        kinds = {
-            type(item.geometry).__name__
-            for item in (geometry.geometryObjects if geometry is not None else ())
-            if type(item.geometry).__name__ not in GEOMETRY
-        }
+        kinds = {type(item.geometry).__name__ for item in items_of(robot.collision_model)} - set(GEOMETRY)
         if kinds:
             warnings.warn(
                 f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass; its"
@@ -141,10 +136,10 @@ def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
         if solid.frame != tip.frame:
             continue
         own = placement_of(solid).actInv(tip.offset)
-        if solid.kind == "sphere" and np.linalg.norm(own) < SAME and abs(tip.radius - solid.size[0]) < SAME:
+        if solid.kind == "sphere" and np.linalg.norm(own) < ON_SOLID and abs(tip.radius - solid.size[0]) < ON_SOLID:
             return solid
         corner = 0.5 * np.array(solid.size)
-        if solid.kind == "box" and tip.radius == 0.0 and np.allclose(np.abs(own), corner, atol=SAME):
+        if solid.kind == "box" and tip.radius == 0.0 and np.allclose(np.abs(own), corner, atol=ON_SOLID):
             return solid
     return None
 
@@ -153,7 +148,7 @@ def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
     """True if a contact point of the same body lies in the solid, and it is a sphere."""
     if solid.kind != "sphere":
         return False
-    centre, reach = np.array(solid.position), solid.size[0] + SAME
+    centre, reach = np.array(solid.position), solid.size[0] + ON_SOLID
     own = (tip.offset for tip in everything if tip.frame == solid.frame)
     return any(float(np.linalg.norm(offset - centre)) <= reach for offset in own)
 
@@ -175,24 +170,16 @@ def _solids(robot: RobotModel, wanted: str) -> list[Solid]:
     found = [solid for solid in robot.solids if _matches(solid.name, solid.frame, wanted)]
     if found:
         return found
-    other = _other_shapes(robot, wanted)
-    if other:
+    frames, items = robot.model.frames, items_of(robot.collision_model)
+    others = [item for item in items if _matches(item.name, frames[item.parentFrame].name, wanted)]
+    if others:
+        other = ", ".join(sorted({type(item.geometry).__name__ for item in others}))
         raise InputError(
             f"'{wanted}' has the shape {other}, against which contacts are not supported; give it spheres, boxes or"
             " half-spaces, or name it first in the pair"
         )
     known = ", ".join([*robot.parts, *(solid.name for solid in robot.solids)]) or "none"
     raise InputError(f"no solid shape goes by '{wanted}'; parts and solids are {known}")
-
-
-def _other_shapes(robot: RobotModel, wanted: str) -> str:
-    geometry = robot.collision_model
-    kinds = {
-        type(item.geometry).__name__
-        for item in (geometry.geometryObjects if geometry is not None else ())
-        if _matches(item.name, robot.model.frames[item.parentFrame].name, wanted)
-    }
-    return ", ".join(sorted(kinds))
 
 
 # --- coefficients -----------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import InputError
+from ..zero import RIM
 
 Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them
 
-RIM = 1e-7  # a point without radius is held by a face of a box up to this far beyond its edge [m]
 SHAPES = ("sphere", "box", "half_space")
 NUMBERS = {"sphere": ("its radius", 1), "box": ("its three sides", 3), "half_space": ("nothing", 0)}
 

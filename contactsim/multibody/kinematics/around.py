@@ -63,7 +63,7 @@ class Around(ContactMechanism):
         return self.inner.region_sides(contact, region)
 
     def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
-        """How far from leaving a region on a side, and the gradient (nv,)."""
+        """Distance from leaving a region on a side, and its gradient (nv,)."""
         return self.inner.region_margin(q, contact, region, side)
 
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:

@@ -19,9 +19,10 @@ from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
 from ..terrain import Plane, Terrain, tangents
+from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
 from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
 from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
-from .plane_ground import PlaneDerivatives, simple_model, skew
+from .plane_ground import PlaneDerivatives, add_points, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 TURN = 1.0  # rotation within one step [rad]
-UNLIMITED = 1e3  # position limits beyond this mean that there is none [rad, m]
-UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
 
 
 class BoundRobot(ContactMechanism):
@@ -84,12 +83,7 @@ class BoundRobot(ContactMechanism):
         self._centres = np.array(
             [frame.placement.act(np.asarray(p.offset, float)) for frame, p in zip(frames, points, strict=True)]
         ).reshape(-1, 3)
-        self._frames = [
-            self._model.addFrame(
-                pin.Frame(f"contact:{p.name}", joint, pin.SE3(np.eye(3), centre), pin.FrameType.OP_FRAME), False
-            )
-            for p, joint, centre in zip(points, self._joints, self._centres, strict=True)
-        ]
+        self._frames = add_points(self._model, "contact", self._joints, self._centres)
         self._workspace = ContactWorkspace(self._model, self._frames)
         self._radius = np.array([point.radius for point in points])
         self._plane = self._terrain.plane()
@@ -107,13 +101,13 @@ class BoundRobot(ContactMechanism):
             pin.computeJointJacobians(self._model, self._workspace.data, q)
             columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
         directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
-        return directions[:, values > 1e-9 * max(float(values.max()), 1e-12)].T
+        return directions[:, values > MOTION * max(float(values.max()), IMMOBILE)].T
 
     def _tangent_basis(self, normal: Array, motions: Array) -> Array:
         """Rows (n, t...) of the surface frame of one normal, of the directions in which the contacts can move."""
-        if not len(motions) or float(np.linalg.norm(motions @ normal)) < 1e-9:
+        if not len(motions) or float(np.linalg.norm(motions @ normal)) < MOTION:
             return np.vstack([normal, tangents(normal, np.eye(3))])
-        if len(motions) == 2 and np.linalg.norm(normal - motions.T @ (motions @ normal)) > 1e-9:
+        if len(motions) == 2 and np.linalg.norm(normal - motions.T @ (motions @ normal)) > ASIDE:
             raise InputError(
                 "the robot moves in a vertical plane that is not a plane of the slope; set the terrain's downhill"
                 " direction into the robot's plane"
@@ -396,7 +390,7 @@ def turning_velocities(model: pin.Model) -> Array:
     data = model.createData()
     pin.computeJointJacobians(model, data, pin.neutral(model))
     columns = data.J.reshape(6, model.nv)[3:]
-    return np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > 1e-9)
+    return np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > MOTION)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class BoundWorld(Around):
         return held
 
     def region(self, q: Array, contact: int) -> Region:
-        """Where on the solid of a pair its point is; () where that makes no difference."""
+        """Region of the solid of a pair in which its point is; () where that makes no difference."""
         is_pair = self._first <= contact < self._behind
         return self._pairs.region(q, contact - self._first) if is_pair else ()
 
@@ -75,7 +75,7 @@ class BoundWorld(Around):
         return self._pairs.pairs[contact - self._first].shape.sides(region)
 
     def region_margin(self, q: Array, contact: int, region: Region, side: int) -> tuple[float, Array]:
-        """How far from leaving a region on a side [m], and the gradient (nv,)."""
+        """Distance from leaving a region on a side [m], and its gradient (nv,)."""
         return self._pairs.margin(q, contact - self._first, region, side)
 
     def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:

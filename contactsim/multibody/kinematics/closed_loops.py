@@ -25,6 +25,7 @@ from ...contact.linear_algebra import RANK, solve_mass
 from ...errors import InputError, SingularError
 from ...hybrid.system import LOOP
 from ..mechanism import ContactMechanism, TermDerivatives, Terms
+from ..zero import CLOSED, EXACT, OPEN
 from .around import Around
 from .loop_rows import LoopRows
 
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from ..loops import LoopClosure
     from ..robot_model import RobotModel
 
-OPEN = 1e-6  # a loop may start open by this much [m, m/s]; it is closed then
-EXACT = 1e-15  # errors below this are zero, relative to the size of the configuration [m]
-CLOSED = 1e-11  # what is left where Newton's method ends [m]
 NEWTON_STEPS = 200
 LONGEST = 0.3  # longest step of Newton's method [rad, m]
 HALVINGS = 20  # of such a step, until the loops are less open
@@ -57,7 +55,7 @@ class LoopProjector(NamedTuple):
 
 
 class Found(threading.local):
-    """What a thread has found of the loops.
+    """Findings of a thread about the loops.
 
     Attributes:
         rank: of their rows where a run has started: trial steps must not change it.
@@ -202,7 +200,7 @@ class ClosedMechanism(Around):
     # --- staying closed ---------------------------------------------------------------------------------------
 
     def is_closed(self, q: Array, v: Array, tolerance: float) -> bool:
-        """Whether the loops are closed, and stay so, within `tolerance` [m, m/s]."""
+        """True where the loops are closed, and stay so, within `tolerance` [m, m/s]."""
         off = max(float(np.abs(self.loops.errors(q)).max()), float(np.abs(self.loops.rows(q) @ v).max()))
         return off <= tolerance
 
@@ -248,7 +246,7 @@ class ClosedMechanism(Around):
         return found, v - hold.lift @ (hold.rows @ v)
 
     def _closed_near(self, q: Array) -> Array:
-        """Where Gauss and Newton's method ends, closed or not."""
+        """Configuration in which Gauss and Newton's method ends, closed or not."""
         errors = self.loops.errors(q)
         floor = EXACT * max(1.0, float(np.abs(q).max(initial=0.0)))
         for _ in range(NEWTON_STEPS):

@@ -20,12 +20,12 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import InputError, SingularError
-from ..terrain.planes import DOWN, level_axes, rise
+from ..terrain.planes import rise
 from ..terrain.surface import Surface, Terrain
+from ..zero import ASIDE, DOWN
 from .plane_ground import EPS, PlaneDerivatives, skew
 
 EYE = np.eye(3)
-ASIDE = 1e-9  # component of a normal out of the plane in which a robot moves that counts as none
 
 
 class Turned(NamedTuple):
@@ -43,7 +43,7 @@ class Turned(NamedTuple):
 
 
 class Tangents(ABC):
-    """How the tangents of a contact follow the normal; `count` of them."""
+    """The `count` tangents of a contact, as they follow the normal."""
 
     count: int
 
@@ -121,7 +121,7 @@ class Level(Tangents):
 
 
 def tangents_of(terrain: Terrain, basis: Array, motions: Array) -> Tangents:
-    """How tangents follow the normal of a ground, for a mechanism whose contacts move within `motions` (r, 3).
+    """The tangents that follow the normal of a ground, for a mechanism whose contacts move within `motions` (r, 3).
 
     Args:
         terrain: the ground.
@@ -310,17 +310,3 @@ def _at(spatial: Array, centres: Array) -> Array:
 def axes(normal: Array, tangents: Tangents) -> Array:
     """Rows (1 + d, 3) of a contact: the normal (3,) and its tangents."""
     return np.vstack([normal, tangents.at(normal[None]).axes[0]])
-
-
-__all__ = [
-    "CurvedDerivatives",
-    "Held",
-    "InPlane",
-    "Level",
-    "PointKinematics",
-    "Tangents",
-    "axes",
-    "level_axes",
-    "rows",
-    "tangents_of",
-]

@@ -19,16 +19,9 @@ from ..loops import POINTS, LoopClosure
 from ..mechanism import unique_names
 from ..robot_model import RobotModel
 from ..workspace import Workspace
-from .plane_ground import PlaneDerivatives, simple_model
+from .plane_ground import PlaneDerivatives, add_points, simple_model
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-
-
-class _End(NamedTuple):
-    """One end of a pair: the joint that moves the point, and the point there."""
-
-    joint: int
-    point: Array
 
 
 class LoopRows:
@@ -49,15 +42,11 @@ class LoopRows:
         self.size = int(ends[-1])
         first, second = ([end for closure in closures for end in _ends(robot, closure, side)] for side in "ab")
         self._count = len(first)
-        self._frames = [
-            self._model.addFrame(
-                pin.Frame(f"loop:{k}", end.joint, pin.SE3(np.eye(3), end.point), pin.FrameType.OP_FRAME), False
-            )
-            for k, end in enumerate((*first, *second))
-        ]
+        joints, points = zip(*first, *second, strict=True)
+        self._frames = add_points(self._model, "loop", joints, points)
         self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
-        self._derivatives = _derivatives(self._model, (*first, *second))
+        self._derivatives = _derivatives(self._model, joints, np.array(points))
 
     @property
     def _data(self) -> Any:
@@ -155,17 +144,17 @@ def _apart(stacked: Array) -> Array:
     return stacked[:half] - stacked[half:]
 
 
-def _ends(robot: RobotModel, closure: LoopClosure, side: str) -> list[_End]:
+def _ends(robot: RobotModel, closure: LoopClosure, side: str) -> list[tuple[int, Array]]:
+    """Ends of the pairs of a closure: the joint that moves each point, and the point (3,) there."""
     index = robot.frame_id(getattr(closure, f"frame_{side}"))
     frame = robot.model.frames[index]
-    return [_End(int(frame.parentJoint), frame.placement.act(point)) for point in closure.points(side)]
+    return [(int(frame.parentJoint), frame.placement.act(point)) for point in closure.points(side)]
 
 
-def _derivatives(model: Any, ends: Sequence[_End]) -> PlaneDerivatives | None:
+def _derivatives(model: Any, joints: Sequence[int], points: Array) -> PlaneDerivatives | None:
     simple = simple_model(model)
     if simple is None:
         return None
     plain, index = simple
-    joints, places = [index[end.joint] for end in ends], np.array([end.point for end in ends])
     axes = np.eye(3)
-    return PlaneDerivatives(plain, joints, places, np.zeros(len(ends)), axes[2], axes)
+    return PlaneDerivatives(plain, [index[k] for k in joints], points, np.zeros(len(points)), axes[2], axes)

@@ -79,6 +79,32 @@ def simple_model(model: Any) -> tuple[Any, list[int]] | None:
     return result, index
 
 
+def supports(model: Any) -> Array:
+    """The velocities that move each joint (joints, nv), as zeros and ones."""
+    found = np.zeros((model.njoints, model.nv))
+    for i in range(1, model.njoints):
+        for k in list(model.supports[i])[1:]:
+            joint = model.joints[k]
+            found[i, joint.idx_v : joint.idx_v + joint.nv] = 1.0
+    return found
+
+
+def follows(model: Any) -> Array:
+    """[k, m]: True where the joint of velocity k is that of velocity m or comes after it."""
+    owner = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in list(model.joints)[1:]])
+    return supports(model)[owner] > 0.0
+
+
+def add_points(model: Any, label: str, joints: Sequence[int], places: Sequence[Array] | Array) -> list[int]:
+    """Add a frame at each place (3,) of a joint to a model; their indices."""
+    still, kind = np.eye(3), pin.FrameType.OP_FRAME
+    frames = [
+        pin.Frame(f"{label}:{k}", joint, pin.SE3(still, place), kind)
+        for k, (joint, place) in enumerate(zip(joints, places, strict=True))
+    ]
+    return [model.addFrame(frame, False) for frame in frames]
+
+
 class PlaneDerivatives:
     """Derivatives of a robot's equations of motion with contacts on a plane.
 
@@ -95,32 +121,16 @@ class PlaneDerivatives:
         self, model: Any, joints: Sequence[int], centres: Array, radius: Array, normal: Array, basis: Array
     ) -> None:
         self._model, self.nv = pin.Model(model), model.nv
-        self._frames = [
-            self._model.addFrame(
-                pin.Frame(f"contact:{i}", joint, pin.SE3(np.eye(3), centre), pin.FrameType.OP_FRAME), False
-            )
-            for i, (joint, centre) in enumerate(zip(joints, centres, strict=True))
-        ]
+        self._frames = add_points(self._model, "contact", joints, centres)
         self._weightless = pin.Model(self._model)
         self._weightless.gravity = pin.Motion.Zero()
         self._workspace = Workspace(self._model)
         self._radius, self._basis = radius, basis
         self._rolling = skew(normal[None])[0]  # n x .
         self._still = np.zeros(self.nv)
-        self._set_supports(joints)
+        self._supports = supports(self._model)[list(joints)].reshape(-1, self.nv)
+        self._follows = follows(self._model)
         self._chosen: dict[tuple[int, ...], _Layout] = {}
-
-    def _set_supports(self, joints: Sequence[int]) -> None:
-        """Which velocities move each contact (nc, n), and which joints follow which."""
-        model = self._model
-        columns = [range(joint.idx_v, joint.idx_v + joint.nv) for joint in list(model.joints)[1:]]
-        supports = np.zeros((model.njoints, self.nv))
-        for i in range(1, model.njoints):
-            for k in list(model.supports[i])[1:]:
-                supports[i, columns[k - 1]] = 1.0
-        self._supports = supports[list(joints)].reshape(-1, self.nv)
-        owner = np.repeat(np.arange(1, model.njoints), [len(part) for part in columns])
-        self._follows = supports[owner] > 0.0  # [k, m]: joint(k) is joint(m) or comes after it
 
     def _row_table(self, radius: float) -> tuple[Array, Array]:
         """Factors of the stack (w, P, Q, R) in dz/dq, dz'/dq and dz'/dv: their linear and their constant part.

@@ -29,14 +29,12 @@ from scipy.interpolate import RectBivariateSpline
 from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError, SingularError
 from ...hybrid.differences import derivative
+from ..zero import AGREES, ASIDE, FOUND, RELATIVE
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
 REACH = 0.4  # height above ground, in radii of curvature less that of the sphere, up to which gaps are distances
 ITERATIONS = 40  # of Newton's method for the nearest point; from within the reach it needs about five
-CONVERGED = 1e-9  # step of Newton's method after which the next would be rounding, in radii of curvature, at most 1 m
-RELATIVE = 1e-13  # step that is rounding, relative to the place
 LONGEST = 0.5  # step of Newton's method, in radii of curvature
-ASIDE = 1e-9  # slope across a plane that counts as none: a robot's plane is known to rounding
 NAMES = ("height", "gradient", "hessian")  # of the functions of a ground, by order
 CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
 
@@ -203,7 +201,7 @@ class Hills(Terrain):
 
     def _newton(self, equation: Callable[[Array], tuple[Array, Array]], start: Array) -> Array:
         longest = LONGEST / self.curvature if self.curvature > 0.0 else inf
-        small = CONVERGED * min(longest, 1.0)
+        small = FOUND * min(longest, 1.0)
         xi = start.copy()
         for _ in range(ITERATIONS):
             value, matrix = equation(xi)
@@ -255,10 +253,6 @@ class Hills(Terrain):
                 f" {self.curvature:.4g}/m is unique; make the contact stiffer or the hills smoother"
             )
 
-    def _velocities(self, jet: list[Array]) -> list[Array]:
-        """Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y)."""
-        return [derivatives @ self._drift for derivatives in jet[1:]]
-
 
 class _Distances:
     """The distances of some points from a surface, with their derivatives by (t, x, y, z)."""
@@ -278,7 +272,8 @@ class _Distances:
         right[:, :, 0] -= phi[:, :, 0] * n1[:, 1:3, 0]
         along[:, 1:] = _inverse(matrix) @ right
         self.curvature = n1 @ along
-        drift = ground._velocities(jet)
+        # Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y).
+        drift = [derivatives @ ground._drift for derivatives in jet[1:]]
         self.velocity = np.concatenate([np.tile(ground._drift[1:], (k, 1)), drift[0][:, None]], axis=1)
         self.change = np.zeros((k, 3, 4))
         self.change[:, 2] = np.einsum("ka,kay->ky", drift[1], along)
@@ -495,7 +490,6 @@ class Function(Hills):
     """
 
     STEPS = (1e-3, 3e-3, 1e-2)  # of differences of differences [m, s]: the more often, the longer
-    AGREES = 1e-5  # of a derivative given and differenced, relative to one and to its size
 
     def __init__(
         self,
@@ -573,7 +567,7 @@ class Function(Hills):
                 differenced = self._at(order, place)
                 self._given[order] = own
                 error = np.abs(self._at(order, place) - differenced).max()
-                if error > self.AGREES * max(1.0, float(np.abs(differenced).max())):
+                if error > AGREES * max(1.0, float(np.abs(differenced).max())):
                     raise InputError(
                         f"the {name} of the ground is off by {error:.3g} at (t, x, y) = {place} from differences of the"
                         " order below; mend it or leave it out"

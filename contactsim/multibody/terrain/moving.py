@@ -12,10 +12,10 @@ import numpy as np
 
 from ...errors import InputError
 from ...hybrid.differences import derivative
+from ..zero import AGREES
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
 STEP = 1e-3  # of the differences of a motion that comes without derivatives [s]
-AGREES = 1e-5  # of a rate given and differenced, relative to one and to its size
 SAMPLES = 5  # of the motion within a step
 INSTANTS = (0.0, 0.37, 1.9)  # when they are compared [s]
 

@@ -1,4 +1,4 @@
-"""Grounds: planes and belts here, hills in `hills`, moving ground in `moving`; all are found under this name."""
+"""Grounds that are planes, at rest or as belts, and the tangent directions of surfaces."""
 
 from __future__ import annotations
 
@@ -7,30 +7,8 @@ from math import cos, isfinite, sin
 import numpy as np
 
 from ...errors import InputError
-from .hills import Function, HeightField, Hills, Sinusoid
-from .moving import Moving, Oscillation
+from ..zero import DOWN, MOTION
 from .surface import Array, Growth, Surface, Terrain, Third, unknown_parameter
-
-__all__ = [
-    "Flat",
-    "Function",
-    "Growth",
-    "HeightField",
-    "Hills",
-    "Moving",
-    "Oscillation",
-    "Plane",
-    "Sinusoid",
-    "Slope",
-    "Surface",
-    "Terrain",
-    "Third",
-    "level_axes",
-    "rise",
-    "tangents",
-]
-
-DOWN = 1e-12  # 1 + n_z of a normal that counts as pointing straight down: 1e-6 rad
 
 
 class Plane(Terrain):
@@ -159,6 +137,6 @@ def tangents(normal: Array, motions: Array) -> Array:
     if len(motions) == 3:
         return level_axes(normal)
     _, values, directions = np.linalg.svd(inside)
-    kept = directions[: int(np.sum(values > 1e-9))]
+    kept = directions[: int(np.sum(values > MOTION))]
     signs = np.where(kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)] < 0.0, -1.0, 1.0)
     return kept * signs[:, None]

@@ -1,0 +1,17 @@
+"""Zero tests of analyses: each threshold once, with its unit and its reason."""
+
+from __future__ import annotations
+
+# --- of matrices, relative to the largest of their kind -------------------------------------------------------------
+ROUNDING = 1e-10  # asymmetry, or a negative eigenvalue, that rounding explains
+RANK = 1e-7  # singular values of Newton's matrix below this belong to neutral directions
+FLAT = 1e-6  # singular values of a differenced projector below this are zero; the others are one or more
+THIN = 1e-9  # singular values of a spread below which directions do not count
+LOST = 1e-13  # a direction that keeps less than this share of the fastest one's length is taken away
+
+# --- of orbits ------------------------------------------------------------------------------------------------------
+STABLE = 1e-6  # multipliers closer to one than this count as neutral
+STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
+TOUCHING = 1e-6  # a period that ends this near to an event, relative to its length, has no derivative
+TRANSVERSE = 1e-6  # cosine between the field and a section's normal above which the section fixes the phase
+JUMP = 1e-6  # a state that changes less than this at an event, in its units, does not jump there

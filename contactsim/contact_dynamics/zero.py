@@ -1,0 +1,35 @@
+"""Zero tests of the motion in contact: each threshold once, with its unit and its reason."""
+
+from __future__ import annotations
+
+# --- of guards, besides `Tolerances` --------------------------------------------------------------------------------
+LEAST_FORCE = 1e-3  # forces are known relative to the largest of them, but no better than for this one [N]
+OF_FORCE = 4.0  # `Tolerances.force` that a margin of forces may be off: it is made of several
+AT_STOP = 0.01  # a stop is as exact as this share of the speed that counts as zero
+OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction is let go or held does not matter
+SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
+LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
+
+# --- of slips -------------------------------------------------------------------------------------------------------
+# A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
+# the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
+LEAVE = 2.0
+# Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
+# near the stop would turn the direction of friction, and a long step would amplify that.
+STRAIGHT = 1e-12
+LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
+MOVING = 10.0  # slip speeds above which the direction of friction is compared with that of the slip
+
+# --- of forces, energies and ratios, relative to their size ---------------------------------------------------------
+JAM = 1e-3  # contacts jam where friction makes the least singular value of their equations this small
+SMALLEST = 1e-8  # forces that are the smallest ones are so but for this, relative to the largest of them
+PARALLEL = 1e-9  # one less the cosine between two normals that count as one
+SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
+GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
+NO_ENERGY = 1e-12  # J, the scale of a run in which nothing moves
+NO_FORCE = 1e-12  # N, that of forces
+ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the share by which the series is missed
+
+# --- of places ------------------------------------------------------------------------------------------------------
+PLACED = 1e-13  # to which a robot is put at its height above hills [m]
+ALONG_AXIS = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]

@@ -1,0 +1,21 @@
+"""Zero tests of runs that `Tolerances` leaves to no user: each threshold once, with its unit and its reason."""
+
+from __future__ import annotations
+
+TINY = 1e-300  # keeps quotients of two zeros finite; no quantity is as small
+
+# --- of guards, in their units or in those of their rounding --------------------------------------------------------
+UNITS_A_SECOND = 10.0  # a guard may change so fast; it is known no better than the time of an event then
+AT_ONCE = 3.0  # units of rounding of a guard that it does not rise above between events that follow at once
+SHALLOW = 0.1  # share of `Tolerances.gap`: a dip that is no deeper than this is none
+FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, needs no closer look
+ON_SURFACE = 1e-9  # a guard this close to zero, in its unit, lies on the surface where the other mode begins
+
+# --- of times -------------------------------------------------------------------------------------------------------
+LANDED = 0.1  # share of `Tolerances.event_time` to which an event is met on true steps
+GUESS = 1e-3  # share of it to which the zero of an interpolant is found before
+ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
+LOWEST = 1e-6  # share of the place where a guard may be least, to which that is found
+NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow takes none
+SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, instead of leaving that much to another
+SMALLEST_STEP = 1e-14  # of methods of collocation, relative to the time or, near zero, to one second

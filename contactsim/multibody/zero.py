@@ -1,0 +1,27 @@
+"""Zero tests of robots, their geometry and their ground: each threshold once, with its unit and its reason."""
+
+from __future__ import annotations
+
+# --- of lengths -----------------------------------------------------------------------------------------------------
+ON_SOLID = 1e-9  # m: a contact point on the surface of a solid of its own body is this near to it
+RIM = 1e-7  # m: a point without radius is held by a face of a box up to this far beyond its edge
+OPEN = 1e-6  # m, m/s: a loop may start open by this much; it is closed then
+CLOSED = 1e-11  # m: what is left of a loop where Newton's method ends
+EXACT = 1e-15  # errors of a loop below this are zero, relative to the size of the configuration
+FOUND = 1e-9  # step of Newton's method to a nearest point after which the next is rounding, in radii of curvature or m
+RELATIVE = 1e-13  # such a step that is rounding, relative to the place
+UNLIMITED = 1e3  # rad, m: position limits beyond this mean that there is none
+FAR = 1e6  # m: limits of a coordinate beyond this are none
+
+# --- of directions --------------------------------------------------------------------------------------------------
+MOTION = 1e-9  # a direction in which things move less, relative to the largest motion or to one, is none
+IMMOBILE = 1e-12  # largest motion of contacts that do not move
+ASIDE = 1e-9  # part of a normal, or slope, out of the plane of motion that is none: that plane is known to rounding
+DOWN = 1e-12  # 1 + n_z of a normal that counts as pointing straight down: 1e-6 rad
+SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
+
+# --- of numbers that were given, and of rounding --------------------------------------------------------------------
+UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
+AGREES = 1e-5  # difference of a derivative that is given from that by differences, relative to one and to its size
+INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
+ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded
