@@ -82,15 +82,17 @@ class Overlay(ABC):
     path: str
     shown = True
     nodes: list[str]
+    _commands: list[Command]
 
     @property
     def legend(self) -> Mapping[str, str]:
         """{word: "#rrggbb"} of its colours."""
         return {}
 
-    @abstractmethod
     def fresh(self, moment: MomentLike) -> list[Command]:
-        """Commands for all that was not drawn before."""
+        """Commands for all that was not drawn before: everything, once."""
+        commands, self._commands = self._commands, []
+        return commands
 
     @abstractmethod
     def rows(self, glance: Glance) -> Array:
@@ -116,8 +118,7 @@ class Cones(Overlay):
 
     def __init__(self, figure: Figure, frame: Frame) -> None:
         self._size, self._count, self._turns = frame.size, figure.grounded, frame.ground is None
-        self._commands: list[Command] = []
-        self.nodes = []
+        self.nodes, self._commands = [], []
         for name in figure.names[: self._count]:
             path = f"{self.path}/{node_name(name)}"
             self.nodes += [path, f"{path}/stick", f"{path}/slip"]
@@ -125,11 +126,6 @@ class Cones(Overlay):
             for mode, colour in (("stick", STICK_CONE), ("slip", SLIP_CONE)):
                 node = f"{path}/{mode}"
                 self._commands += [put(node, cone(1.0, frame.size, colour)), shadowless(node)]
-
-    def fresh(self, moment: MomentLike) -> list[Command]:
-        """All cones, once."""
-        commands, self._commands = self._commands, []
-        return commands
 
     def rows(self, glance: Glance) -> Array:
         """Each contact has a cone of its mode, if it is closed and rubs."""
@@ -170,11 +166,6 @@ class Impulses(Overlay):
     def legend(self) -> Mapping[str, str]:
         """Length of its arrows."""
         return {impulse_words(self.newton): IMPULSE_COLOUR}
-
-    def fresh(self, moment: MomentLike) -> list[Command]:
-        """Arrows and rings, once."""
-        commands, self._commands = self._commands, []
-        return commands
 
     def rows(self, glance: Glance) -> Array:
         """Arrows of the last impulses, and rings that widen."""

@@ -113,9 +113,9 @@ def _cloud(
             place(node, placed(np.zeros(3), np.eye(3))),
             put(node, _surface(offsets[index], spread.faces, colour)),
         ]
-        times = np.array([0.0, start, end]) if start > 0.0 else np.array([0.0, end])
-        on = np.array([False, True, False]) if start > 0.0 else np.array([True, False])
-        tracks[node] = [switch(times[np.isfinite(times)], on[np.isfinite(times)])]
+        times = np.array([0.0, start, end])[int(start <= 0.0) :]
+        times = times[np.isfinite(times)]
+        tracks[node] = [switch(times, times == start)]
     return commands, tracks
 
 
@@ -132,6 +132,5 @@ def _surface(points: Array, faces: Array, colour: str) -> Json:
 
 
 def _glass(colour: str) -> Json:
-    shade = rgba(colour)
-    shade[3] = _OPACITY
+    shade = rgba(colour, _OPACITY)
     return paint(shade, emissive=colour_code(shade), emissiveIntensity=0.5) | {"depthWrite": False}

@@ -112,6 +112,8 @@ def live(
 ) -> Any:
     """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
 
+    One that is not played yet is played from the first look on.
+
     Args:
         session: a `contactsim.viewing.session.Session`.
         open_browser: False only prints the address.
@@ -125,9 +127,12 @@ def live(
     Raises:
         InputError: its system has no geometry to show, or no such group.
     """
-    from . import live as page
+    from .live import Live
+    from .serve import announce
 
-    return page.show(session, open_browser, port, tuple(show), tuple(hide))
+    with Live(session, port, not session.moment.playing, show, hide) as page:
+        announce(page.address, open_browser)
+        return session.run()
 
 
 def export_png(
