@@ -293,11 +293,7 @@ def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
 
 
 def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
-    """The controller of a plugin.
-
-    Raises:
-        InputError: there is no such kind or plugin, or gains are given to it, or parameters that it does not take.
-    """
+    """The controller of a plugin."""
     kind, known = str(table.kind), registry.names("controllers")
     if kind not in known:
         raise InputError(f"no controller of kind '{kind}'; choose one of {', '.join([*CONTROLLERS, *known])}")

@@ -47,11 +47,7 @@ class Drive:
 
     @cached_property
     def controller(self) -> Controller:
-        """The controller.
-
-        Raises:
-            InputError: what was made is none.
-        """
+        """The controller."""
         found = as_controller(self.make(self.robot, **self.parameters))
         if found is None:
             raise InputError(f"None is made for the robot {self.robot_name}; return a function or a Controller")

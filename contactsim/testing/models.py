@@ -118,9 +118,6 @@ def _free(model: Model, space: Manifold, start: Array) -> Array:
     """Which components (n,) of a state a run may start with on either side of it.
 
     A toe that stands on the ground may not start in it, and its velocity is set to zero where a run starts.
-
-    Raises:
-        StartRefused: there are none.
     """
     mode, free, reason = model.start(0.0, start).mode, np.zeros(space.dim), ""
     for k, direction in enumerate(np.eye(space.dim)):

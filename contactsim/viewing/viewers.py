@@ -73,11 +73,7 @@ class _WithoutForces(Trajectory):
 
 
 def _drawable(trajectory: Trajectory) -> Trajectory:
-    """The run itself, or without its forces where they need a controller that the file names only.
-
-    Raises:
-        InputError: it is no run.
-    """
+    """The run itself, or without its forces where they need a controller that the file names only."""
     if not hasattr(trajectory, "system"):
         raise InputError(f"a {type(trajectory).__name__} cannot be drawn; give a Trajectory, which simulate returns")
     if not isinstance(trajectory, Trajectory):  # a record of somebody else's that is read like one

@@ -31,23 +31,16 @@ _LONGEST_WORD = 60  # of a value in it, in characters
 def write(
     scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: float, linearization: Any | None = None
 ) -> str:
-    """The page as text.
+    """The page as text, with the events of the run; those of its `linearization` say what they do to variations.
 
-    Args:
-        scene: what is drawn.
-        traj: the run, whose events are listed.
-        title: heading of the page.
-        step: seconds between two frames.
-        speed: seconds of the run played in a second.
-        linearization: that of the run; its events then say what they do to variations.
+    Frames are `step` seconds apart, of which `speed` are played in a second.
     """
     import umsgpack
 
     commands, meshes, uses = share(scene.commands)
     messages = (umsgpack.packb(command, force_float_precision="single") for command in commands)
-    packed = (
-        gzip.compress(message, compresslevel=6, mtime=0) for message in messages
-    )  # no date: equal runs give equal pages
+    # no date: equal runs give equal pages
+    packed = (gzip.compress(message, compresslevel=6, mtime=0) for message in messages)
     start, events = float(traj.t[0]), list(traj.events)
     more = details(traj, linearization)
     run = {
@@ -118,11 +111,7 @@ def legend(scene: Scene) -> str:
 
 
 def bundle() -> str:
-    """Meshcat's script.
-
-    Raises:
-        InputError: meshcat is not installed.
-    """
+    """Meshcat's script."""
     # Found without importing meshcat, which would bring IPython and a socket library for one text file.
     found = find_spec("meshcat")
     for folder in found.submodule_search_locations or () if found is not None else ():

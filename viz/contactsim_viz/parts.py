@@ -86,11 +86,7 @@ Seen = tuple[Look, Pose]
 
 
 def read(parts: Mapping[str, Any], where: str) -> dict[str, Seen]:
-    """Looks and poses of {name: part}.
-
-    Args:
-        parts: as a drawing gives them.
-        where: ends a sentence about a mistake: "in the drawing of ... at ...".
+    """Looks and poses of {name: part}; `where` ends a sentence about a mistake: "in the drawing of ... at ...".
 
     Raises:
         InputError: something is no part, or has a size, point or colour that cannot be drawn.
@@ -120,11 +116,7 @@ def pieces(line: Look) -> dict[str, Seen]:
 
 
 def finite(given: Any, what: str, *shape: int) -> Array:
-    """A given array of finite numbers; -1 in its shape stands for any number.
-
-    Raises:
-        InputError: it is something else; `what` begins the sentence.
-    """
+    """A given array of finite numbers, or an error that begins with `what`; -1 in its shape stands for any number."""
     try:
         value = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

@@ -70,11 +70,7 @@ class Scene:
 def switched(
     groups: Mapping[str, tuple[str, bool]], show: Sequence[str], hide: Sequence[str]
 ) -> dict[str, tuple[str, bool]]:
-    """The groups of a scene, shown and hidden as wished.
-
-    Raises:
-        InputError: there is no such group.
-    """
+    """The groups of a scene, shown and hidden as wished."""
     out = dict(groups)
     for names, seen in ((show, True), (hide, False)):
         for name in names:
@@ -94,12 +90,7 @@ def build(
 ) -> Scene:
     """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`.
 
-    Args:
-        traj: the run.
-        motion: the run, sampled.
-        layers: what draws more over it.
-        sight: (3,) direction to the camera; None: the usual one.
-        zoom: how much closer than usual the camera is.
+    `layers` draw more over it; `sight` (3,) is the direction to the camera, which is `zoom` times closer than usual.
     """
     robot = traj.system.robot
     frame = measure(robot, traj.system.terrain, motion).seen(sight, zoom)

@@ -61,11 +61,7 @@ class Sketch:
 
 
 def sample(traj: TrajectoryLike, step: float) -> Sketch:
-    """Draw `traj` from its first to its last time with a frame at least every `step` seconds.
-
-    Raises:
-        InputError: the drawing cannot be shown.
-    """
+    """Draw `traj` from its first to its last time with a frame at least every `step` seconds."""
     start, end = float(traj.arcs[0].t0), float(traj.arcs[-1].t1)
     frames = frame_times(start, end, step)
     keys: dict[np.float32, tuple[float, DrawingLike, str]] = {}
@@ -88,11 +84,7 @@ def sample(traj: TrajectoryLike, step: float) -> Sketch:
 
 
 def read_drawing(drawing: DrawingLike, place: str) -> dict[str, Seen]:
-    """The parts of a drawing; `place` names it.
-
-    Raises:
-        InputError: it cannot be shown.
-    """
+    """The parts of a drawing; `place` names it."""
     if drawing.focus is not None:
         finite(drawing.focus, f"the focus of {place}", 3)
     if not finite(drawing.sight, f"the sight of {place}", 3).any():
@@ -113,11 +105,7 @@ def _bent(parts: dict[str, Series]) -> dict[str, Series]:
 
 
 def drawn(arc: Any, t: float) -> DrawingLike:
-    """The drawing of an arc's system at a time.
-
-    Raises:
-        InputError: there is none.
-    """
+    """The drawing of an arc's system at a time."""
     drawing = arc.system.drawing(t, arc(t), arc.mode)
     if drawing is None:
         kind = type(arc.system).__name__

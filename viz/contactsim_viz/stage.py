@@ -88,11 +88,7 @@ def axes_of(sight: Array) -> Array:
 def follow(middle: Array, duration: float, size: float, ground: Plane | None = None) -> Array:
     """Point before the camera, (n, 3): still before something that stays, else the `middle` (n, 3) of it, smoothed.
 
-    Args:
-        middle: what is followed, in frames of equal duration.
-        duration: from the first to the last frame, seconds.
-        size: diagonal of what is drawn.
-        ground: keeps the camera at a steady height above it.
+    The frames have equal duration, `duration` seconds in all; above a `ground` the camera keeps a steady height.
     """
     if float(np.ptp(middle, axis=0)[:2].max()) < _FOLLOW_BEYOND * size:
         return np.broadcast_to(middle[0], middle.shape).copy()
@@ -147,15 +143,8 @@ def stage(frame: Frame) -> list[Command]:
 
 def _sun(size: float) -> Json:
     reach = 1.6 * size
-    lens = {
-        "type": "OrthographicCamera",
-        "left": -reach,
-        "right": reach,
-        "top": reach,
-        "bottom": -reach,
-        "near": 0.1 * size,
-        "far": 9.0 * size,
-    }
+    lens = {"type": "OrthographicCamera", "left": -reach, "right": reach, "top": reach, "bottom": -reach}
+    lens |= {"near": 0.1 * size, "far": 9.0 * size}
     return {
         "type": "DirectionalLight",
         "color": 0xFFF6E8,

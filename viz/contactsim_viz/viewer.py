@@ -87,15 +87,9 @@ def export_html(
 
 
 def view(traj: TrajectoryLike, open_browser: bool = True, **options: Any) -> None:
-    """Play the trajectory in the browser in real time, until Ctrl-C.
+    """Play the trajectory in the browser in real time, until Ctrl-C; `open_browser=False` only prints the address.
 
-    Args:
-        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
-        open_browser: False only prints the address.
-        options: of `export_html`, such as `fps`, `show` and `spreads`.
-
-    Raises:
-        InputError: a reason of `export_html`.
+    The other options, and the errors, are those of `export_html`.
     """
     from . import serve
 
@@ -143,18 +137,12 @@ def export_png(
     height: int = 800,
     **options: Any,
 ) -> Path:
-    """Write a picture of the trajectory at one time; needs Chromium or Google Chrome.
+    """Write a picture of the trajectory, `width` x `height` pixels, at one time; needs Chromium or Google Chrome.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
-        path: the file to write.
+        traj, path, options: as for `export_html`.
         t: time in seconds, the middle of the run by default.
-        width: pixels.
-        height: pixels.
-        options: of `export_html`, such as `show`.
-
-    Returns:
-        the file that was written.
+        width, height: pixels.
 
     Raises:
         InputError: no browser is found, `t` lies outside the run, or a reason of `export_html`.
@@ -184,15 +172,9 @@ def export_mp4(
     """Write a film of the trajectory; needs Chromium or Google Chrome, and ffmpeg.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
-        path: the file to write.
+        traj, path, options: as for `export_html`.
         fps: frames a second.
-        width: pixels, even.
-        height: pixels, even.
-        options: of `export_html`, such as `speed` and `show`.
-
-    Returns:
-        the file that was written.
+        width, height: pixels, even.
 
     Raises:
         InputError: no browser or no ffmpeg is found, or a reason of `export_html`.
@@ -225,11 +207,7 @@ class MeshcatViewer:
 
 
 def _wishes(options: Mapping[str, Any]) -> _Wishes:
-    """Options that came by their names.
-
-    Raises:
-        InputError: there is no such option.
-    """
+    """Options that came by their names."""
     known = [item.name for item in fields(_Wishes)]
     for name in options:
         if name not in known:

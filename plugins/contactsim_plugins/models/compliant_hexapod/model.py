@@ -339,11 +339,7 @@ class CompliantHexapod(Model):
         return Transition(x, chart, {"parameters": ("before", "after")})
 
     def with_parameter(self, name: str, value: Any) -> CompliantHexapod:
-        """A copy with one parameter changed; in a run, the legs keep the former command to their half-cycle boundary.
-
-        Raises:
-            InputError: no such parameter, or its value is out of range.
-        """
+        """A copy with one parameter changed; in a run, legs keep the former command to their half-cycle boundary."""
         self._demand(name)
         return _changed(self, name, value)
 
