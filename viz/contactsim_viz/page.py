@@ -52,7 +52,10 @@ def write(
         "speed": speed,
         "events": [round(float(event.time - start), 6) for event in events] if len(events) <= _MOST_TICKS else [],
         "count": len(events),
-        "log": [(_key(event.time - start), words) for event in events[:_MOST_LINES] if (words := told(event))],
+        # Times as the tracks of the page know them, so that to go there is to be behind the event.
+        "log": [
+            (float(np.float32(event.time - start)), words) for event in events[:_MOST_LINES] if (words := told(event))
+        ],
         "captions": list(scene.captions),
         "details": [more[id(event)] for event in events[:_MOST_LINES] if told(event)],
         "groups": dict(scene.groups),
@@ -76,11 +79,6 @@ def filled(name: str, parts: Mapping[str, str]) -> str:
 
 def _file(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _key(time: float) -> float:
-    """A time as the tracks of the page know it, so that to go there is to be behind the event."""
-    return float(np.float32(time))
 
 
 def told(event: Any) -> str:

@@ -9,6 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+MODES = ("OPEN", "STICK", "SLIP")
+SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
+
+
+def mode_index(mode: str) -> int:
+    """Index of a mode's name in `MODES`."""
+    return MODES.index(SHOWN_AS.get(mode, mode))
 
 
 class ContactLike(Protocol):

@@ -40,11 +40,8 @@ def _draw(spread: Any, traj: Any, motion: SampledPoses, frame: Frame) -> Layer:
     colour = WITH if spread.corrected else WITHOUT
     make = _ellipsoid if spread.ellipsoid else _cloud
     commands, tracks = make(path, spread, keys, offsets, colour, frame.size)
-    return Layer(node_name(spread.name), path, commands, tracks, legend={_words(spread): colour})
-
-
-def _words(spread: Any) -> str:
-    return spread.name if spread.scale == 1.0 else f"{spread.name}, {spread.scale:g} times"
+    words = spread.name if spread.scale == 1.0 else f"{spread.name}, {spread.scale:g} times"
+    return Layer(node_name(spread.name), path, commands, tracks, legend={words: colour})
 
 
 def _keys(time: Array) -> Array:
@@ -109,10 +106,9 @@ def _cloud(
     starts = np.append(keys[shown], np.inf)
     for index, start, end in zip(shown, starts[:-1], starts[1:], strict=True):
         node = f"{path}/surface{index}"
-        commands += [
-            place(node, placed(np.zeros(3), np.eye(3))),
-            put(node, _surface(offsets[index], spread.faces, colour)),
-        ]
+        shape = triangles(offsets[index], np.asarray(spread.faces))  # flat, so that pieces of the map are creases
+        drawn = mesh(shape, _glass(colour) | {"flatShading": True}, np.eye(4))
+        commands += [place(node, placed(np.zeros(3), np.eye(3))), put(node, drawn)]
         times = np.array([0.0, start, end])[int(start <= 0.0) :]
         times = times[np.isfinite(times)]
         tracks[node] = [switch(times, times == start)]
@@ -124,11 +120,6 @@ def _moments(time: Array) -> np.ndarray:
     jumps = np.flatnonzero(np.diff(time) == 0.0)
     even = np.linspace(0, len(time) - 1, min(_MOST_SURFACES, len(time))).astype(int)
     return np.unique(np.concatenate([even, jumps, jumps + 1]))
-
-
-def _surface(points: Array, faces: Array, colour: str) -> Json:
-    """The image of a ball: flat triangles, with the pieces of the map to be seen as creases."""
-    return mesh(triangles(points, np.asarray(faces)), _glass(colour) | {"flatShading": True}, np.eye(4))
 
 
 def _glass(colour: str) -> Json:

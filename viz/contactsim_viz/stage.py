@@ -121,13 +121,14 @@ def stage(frame: Frame) -> list[Command]:
     cleared = [{"type": "delete", "path": f"/{name}"} for name in ("Grid", "Axes", "Lights")]
     sky = {"type": "HemisphereLight", "color": 0xFFFFFF, "groundColor": 0xC9CDD4, "intensity": 0.5}
     fill = {"type": "DirectionalLight", "color": 0xDCE6FF, "intensity": 0.18, "matrix": _at((-2.0, 1.0, 0.8))}
+    x, y, z = (unit(frame.sight) * frame.distance).tolist()
     camera = {
         "type": "PerspectiveCamera",
         "fov": _CAMERA_FOV,
         "aspect": 1.6,
         "near": 0.01 * size,
         "far": 100.0 * size,
-        "position": _upright(unit(frame.sight) * frame.distance),
+        "position": [x, z, -y],  # the page's camera has y upwards
     }
     return [
         *cleared,
@@ -156,11 +157,6 @@ def _sun(size: float) -> Json:
 
 def _at(position: Any) -> list[float]:
     return column_major(placed(np.asarray(position, dtype=np.float64), np.eye(3)))
-
-
-def _upright(point: Array) -> list[float]:
-    """A point of the z-up world in the y-up axes of the page's camera."""
-    return [float(point[0]), float(point[2]), float(-point[1])]
 
 
 # --- ground ---------------------------------------------------------------------------------------
