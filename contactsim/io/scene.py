@@ -74,21 +74,24 @@ def assemble(
     """A scene from nested tables and settings "key=value", which replace what the tables say."""
     for setting in settings:
         _assign(tables, setting)
-    others = tables.get("robots")
-    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
-    for robot in found:
-        if folder is None or not isinstance(robot, dict):
-            continue
-        if isinstance(robot.get("file"), str):
-            robot["file"] = str(folder / Path(robot["file"]).expanduser())
-        if isinstance(robot.get("package_dirs"), list):
-            robot["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in robot["package_dirs"]]
-    ground = tables.get("terrain")
-    while folder is not None and isinstance(ground, dict):
-        if isinstance(ground.get("file"), str):
-            ground["file"] = str(folder / Path(ground["file"]).expanduser())
-        ground = ground.get("ground")
+    for table in _with_files(tables):
+        if folder is None:
+            break
+        if isinstance(table.get("file"), str):
+            table["file"] = str(folder / Path(table["file"]).expanduser())
+        if isinstance(table.get("package_dirs"), list):
+            table["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in table["package_dirs"]]
     return validated(Scene, tables, where)
+
+
+def _with_files(tables: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tables that may name files: of robots and grounds."""
+    others, ground = tables.get("robots"), tables.get("terrain")
+    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
+    while isinstance(ground, dict):
+        found.append(ground)
+        ground = ground.get("ground")
+    return [table for table in found if isinstance(table, dict)]
 
 
 def _assign(tables: dict[str, Any], setting: str) -> None:

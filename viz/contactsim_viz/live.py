@@ -263,15 +263,9 @@ def _told(entry: Any) -> dict[str, Any]:
 def _packed(number: int, moment: Any, picture: Picture) -> bytes:
     """A picture as the page reads it: kind, length of the head, head (JSON, padded to four bytes), rows (float32)."""
     energy = moment.energy
-    head = {
+    head = {name: getattr(moment, name) for name in ("time", "start", "head", "playing", "take", "note")} | {
         "number": number,
-        "time": moment.time,
-        "start": moment.start,
-        "head": moment.head,
-        "playing": moment.playing,
         "speed": moment.speed if np.isfinite(moment.speed) else None,
-        "take": moment.take,
-        "note": moment.note,
         "energy": None if energy is None or not np.isfinite(energy) else energy,
         "caption": picture.caption,
         "modes": picture.modes,

@@ -207,9 +207,7 @@ def draw(item: Any) -> Json | None:
     """A pinocchio GeometryObject as a drawn object in the frame of its own placement.
 
     Primitives are sent as their parameters, meshes as their triangles, or as their file where only the page reads it.
-
-    Returns:
-        the object, or None where there is nothing to draw (a mesh whose file is missing, an unbounded shape).
+    None: there is nothing to draw (a mesh whose file is missing, an unbounded shape).
     """
     make = PRIMITIVES.get(type(item.geometry).__name__)
     if make is not None:

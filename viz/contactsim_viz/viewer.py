@@ -60,7 +60,7 @@ def export_html(
     show: Sequence[str] = (),
     hide: Sequence[str] = (),
 ) -> Path:
-    """Write one offline HTML file in which the robot (or what a system draws) moves.
+    """Write one offline HTML file in which the robot (or what a system draws) moves; returns its path.
 
     Args:
         traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
@@ -73,9 +73,6 @@ def export_html(
         zoom: how much closer than usual the camera is.
         show: groups that are seen when the page opens: "forces", "cones", "impulses", "traces", or a spread's name.
         hide: groups that are not.
-
-    Returns:
-        the file that was written.
 
     Raises:
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
@@ -104,7 +101,7 @@ def live(
     show: Sequence[str] = (),
     hide: Sequence[str] = (),
 ) -> Any:
-    """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
+    """Show a simulation in the browser while it runs, with controls, until Ctrl-C; returns the run.
 
     One that is not played yet is played from the first look on.
 
@@ -114,9 +111,6 @@ def live(
         port: where the page is served, on this machine only; 0: any that is free.
         show: groups that are seen when the page opens: "forces", "cones", "impulses" or "traces".
         hide: groups that are not.
-
-    Returns:
-        the run.
 
     Raises:
         InputError: its system has no geometry to show, or no such group.
