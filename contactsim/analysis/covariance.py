@@ -12,7 +12,6 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
-from ..errors import InputError
 from .matrices import Weight, symmetric, weight
 from .walk import along, legs, stacked
 
@@ -76,7 +75,8 @@ def _along_arc(lin: RunDerivative, arc: ArcVariation, P: Array, noise: Noise | N
     if noise is None:
         transition = arc.dense(arc.t0, arc.t1, np.eye(arc.dim))
         return lambda t: _spread(transition(t), P)
-    return along(lin, partial(_rate, arc, _density(noise, arc)), P, arc.t0, arc.t1)
+    density = weight(f"on the arc from t = {arc.t0:.6g} s: noise", noise, arc.dim, arc.t0)
+    return along(lin, partial(_rate, arc, density), P, arc.t0, arc.t1)
 
 
 def _spread(matrix: Array, P: Array) -> Array:
@@ -88,10 +88,3 @@ def _rate(arc: ArcVariation, density: Weight, t: float, P: Array) -> Array:
     """P' = A P + P A^T + W."""
     A = arc.matrices(t)[0]
     return A @ P + P @ A.T + density(t)
-
-
-def _density(noise: Noise, arc: ArcVariation) -> Weight:
-    try:
-        return weight("noise", noise, arc.dim, arc.t0)
-    except InputError as error:
-        raise InputError(f"on the arc from t = {arc.t0:.6g} s: {error}") from None

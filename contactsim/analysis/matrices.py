@@ -15,13 +15,7 @@ Weight = Callable[[float], Array]
 
 
 def symmetric(name: str, given: Any, size: int, definite: bool = False) -> Array:
-    """A symmetric positive semi-definite (or definite) matrix (size, size) from what a user gave.
-
-    Args:
-        name: as the user knows it.
-        given: the matrix.
-        size: its number of rows.
-        definite: whether its eigenvalues must be positive.
+    """A symmetric positive semi-definite (or definite) matrix (size, size) from what a user gave under a name.
 
     Raises:
         InputError: it has another shape, is not finite, not symmetric, or has a negative eigenvalue.

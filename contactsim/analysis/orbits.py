@@ -59,9 +59,6 @@ def find_periodic_orbit(
         accuracy: largest residual, in the units of the state.
         max_iterations: Newton steps.
 
-    Returns:
-        The orbit with its multipliers.
-
     Raises:
         InputError: the guess is no state of the system, or the period is not positive.
         ConvergenceError: Newton's method does not meet `accuracy`; `problem` has "x0", "period" and "residual" of the

@@ -68,7 +68,7 @@ class PeriodicOrbit(Brief):
         """
         if self.flow is None:
             return self.monodromy
-        basis = _complement(self.normal)
+        basis = np.linalg.svd(self.normal[None])[2][1:].T  # of the plane across the normal
         onto = np.eye(len(self.flow)) - np.outer(self.flow, self.normal) / (self.normal @ self.flow)
         return basis.T @ onto @ self.monodromy @ basis
 
@@ -84,11 +84,6 @@ class PeriodicOrbit(Brief):
         Neutral directions (a translation that `symmetry` does not take away, an energy that is kept) make this False.
         """
         return bool(np.all(np.abs(self.section_multipliers) < 1.0 - STABLE))
-
-
-def _complement(normal: Array) -> Array:
-    """Orthonormal basis (n, n - 1) of the plane across `normal`."""
-    return np.linalg.svd(normal[None])[2][1:].T
 
 
 def eigenvalues(matrix: Array) -> Array:

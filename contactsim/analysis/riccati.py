@@ -11,10 +11,9 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.representation import Brief
-from ..derivatives.variational import ArcVariation
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
-from .matrices import Weight, symmetric, weight
+from .matrices import symmetric, weight
 from .walk import Leg, along, legs, stacked
 
 if TYPE_CHECKING:
@@ -66,11 +65,7 @@ class Riccati(Brief):
         return self._policy(t, side).value(t)
 
     def gain(self, t: float, side: str = "+") -> Array:
-        """K (nu, n) at `t`: right limit at an event, left limit with ``side="-"``.
-
-        Raises:
-            InputError: `t` lies outside the run.
-        """
+        """K (nu, n) at `t`, as `value`."""
         return self._policy(t, side).gain(t)
 
     def _policy(self, t: float, side: str) -> Policy:
@@ -134,7 +129,7 @@ def _along_arc(lin: RunDerivative, leg: Leg, P: Array, inverse: Array, Q: Weight
     """Backwards along an arc that ends with `P`."""
     arc = leg.variation
     assert arc is not None
-    stage = _stage(Q, arc)
+    stage = weight(f"on the arc that ends at t = {arc.t1:.6g} s: Q", Q, arc.dim, arc.t1)
     _inputs(leg, arc.t1, len(inverse))
 
     def rate(t: float, P: Array) -> Array:
@@ -167,10 +162,3 @@ def _inputs(leg: Leg, t: float, expected: int | None = None) -> Array:
             " modes have the same"
         )
     return B
-
-
-def _stage(Q: Weighting, arc: ArcVariation) -> Weight:
-    try:
-        return weight("Q", Q, arc.dim, arc.t1)
-    except InputError as error:
-        raise InputError(f"on the arc that ends at t = {arc.t1:.6g} s: {error}") from None

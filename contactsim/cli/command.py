@@ -75,6 +75,8 @@ def run(
     options = {key: value for key, value in given.items() if value is not None}
     work = job_of(target, settings or [], options)
 
+    from ..io.netcdf import save
+    from ..viewing import viewers
     from . import job
 
     if plots:
@@ -82,19 +84,18 @@ def run(
     folder = job.folder(out, work.title)
     go = job.watch if view else job.simulate
     trajectory = go(work.simulation, work.end, work.title)
-    file = job.save(trajectory, folder, work.text)
+    file = save(trajectory, folder / "run.nc", work.text)
     sound = job.report(trajectory, work.title, all_events)
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
     whole = job.linearize(trajectory, file, all_events) if linearize else True
-    films = (mp4, job.write_mp4, work.animation)
-    for wanted, export, looks in ((html, job.write_html, work.animation), (png, job.write_png, work.frame), films):
-        if wanted:
-            job.wrote(export(trajectory, folder, **looks))
+    kinds = {"html": html, "png": png, "mp4": mp4}
+    files = [folder / f"run.{kind}" if wanted else None for kind, wanted in kinds.items()]
+    job.pictures(trajectory, files, work.animation, work.frame)
     for path in job.write_plots(trajectory, folder) if plots else ():
         job.wrote(path)
     if view is None and work.view:
-        job.show(trajectory, **work.animation)
+        viewers.view(trajectory, **work.animation)
     return Code.OK if trajectory.status.complete and sound and whole else Code.STOPPED
 
 
@@ -109,17 +110,13 @@ def view_run(
     start_with_one()
 
     from ..io.netcdf import load
+    from ..viewing import viewers
     from . import job
 
     trajectory = load(file)
     if html is None and png is None and mp4 is None:
-        job.show(trajectory)
-    if html is not None:
-        job.wrote(job.write_html(trajectory, html.parent, html.name))
-    if png is not None:
-        job.wrote(job.write_png(trajectory, png.parent, png.name))
-    if mp4 is not None:
-        job.wrote(job.write_mp4(trajectory, mp4.parent, mp4.name))
+        viewers.view(trajectory)
+    job.pictures(trajectory, (html, png, mp4))
     return Code.OK
 
 
@@ -206,11 +203,7 @@ def robot_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) 
 
 
 def model_job(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:
-    """The run of a model by name, or of an initialization file.
-
-    Raises:
-        InputError: there is no such file, a symbol is unknown or has a bad value, or a law was asked for.
-    """
+    """The run of a model by name, or of an initialization file."""
     from ..io.initfile import write
     from ..io.load_scene import read_model
     from . import job

@@ -41,10 +41,10 @@ def findings() -> Iterator[Finding]:
     yield _threads()
     yield from _plugins()
     yield _robots()
-    yield _meshcat()
+    yield _optional("meshcat", "--html, --png and --view")
     yield _browser()
     yield _ffmpeg()
-    yield _matplotlib()
+    yield _optional("matplotlib", "--plots")
 
 
 def _package(package: str, module: str) -> Finding:
@@ -82,11 +82,11 @@ def _robots() -> Finding:
     return Finding("robots", f"{count} by name", count > 2, "pip install 'contactsim[robots]' for more", False)
 
 
-def _meshcat() -> Finding:
+def _optional(package: str, use: str) -> Finding:
     try:
-        return Finding("meshcat", version("meshcat"))
+        return Finding(package, version(package))
     except PackageNotFoundError:
-        return Finding("meshcat", "not installed", False, "pip install meshcat, for --html, --png and --view", False)
+        return Finding(package, "not installed", False, f"pip install {package}, for {use}", False)
 
 
 def _browser() -> Finding:
@@ -97,13 +97,6 @@ def _browser() -> Finding:
 def _ffmpeg() -> Finding:
     found = "imageio-ffmpeg" if find_spec("imageio_ffmpeg") else shutil.which("ffmpeg")
     return Finding("ffmpeg", found or "none", bool(found), "pip install 'contactsim[film]', for --mp4", False)
-
-
-def _matplotlib() -> Finding:
-    try:
-        return Finding("matplotlib", version("matplotlib"))
-    except PackageNotFoundError:
-        return Finding("matplotlib", "not installed", False, "pip install matplotlib, for --plots", False)
 
 
 def examine() -> int:

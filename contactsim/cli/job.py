@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time as clock
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,6 @@ from ..hybrid.simulate import Simulation
 from ..hybrid.stiffness import stiffness_note
 from ..hybrid.trajectory import Event, Trajectory
 from ..io.netcdf import EventSummary, save_linearization, summary
-from ..io.netcdf import save as save_run
 from ..viewing import viewers as look
 from ..viewing.session import Session, interruptible
 
@@ -41,6 +41,7 @@ HEAD, TAIL = 20, 12  # events at both ends of a long table
 PLOT_DPI = 120  # dots an inch
 REASONS = 5  # sentences on matrices that do not exist
 EIGENVALUES = 3  # of a saltation matrix, the largest
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Job:
         text: its scene file (TOML); empty for a model.
         write: writes what a model leaves behind besides run.nc: (trajectory, folder) -> files.
         view: whether the run itself asks for the viewer.
-        animation: keyword arguments of `look.view` and `look.export_html`, such as fps.
-        frame: keyword arguments of `look.export_png`, such as width and height.
+        animation: keyword arguments of `view` and `export_html`, such as fps.
+        frame: keyword arguments of `export_png`, such as width and height.
     """
 
     title: str
@@ -143,11 +144,7 @@ def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None
 
 
 def folder(out: Path | None, title: str) -> Path:
-    """The folder of the results, made: the one given, or a new one below runs/.
-
-    Raises:
-        InputError: it cannot be made.
-    """
+    """The folder of the results, made: the one given, or a new one below runs/."""
     dated = Path("runs") / f"{title}-{datetime.now():%Y%m%d-%H%M%S}"
     candidates = chain([dated], (dated.with_name(f"{dated.name}-{k}") for k in count(2)))
     chosen = out or next(candidate for candidate in candidates if not candidate.exists())
@@ -156,11 +153,6 @@ def folder(out: Path | None, title: str) -> Path:
     except OSError as error:
         raise InputError(f"cannot make the folder {chosen} ({error.strerror}); give another with --out") from error
     return chosen
-
-
-def save(trajectory: Trajectory, where: Path, scene: str) -> Path:
-    """Write run.nc with its scene."""
-    return save_run(trajectory, where / "run.nc", scene)
 
 
 def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
@@ -189,14 +181,17 @@ def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
     return True
 
 
-def write_html(trajectory: Trajectory, where: Path, name: str = "run.html", **options: Any) -> Path:
-    """Write an offline page; options as for the viewer."""
-    return look.export_html(trajectory, where / name, **options)
-
-
-def write_png(trajectory: Trajectory, where: Path, name: str = "run.png", **options: Any) -> Path:
-    """Write a picture; options as for the viewer."""
-    return look.export_png(trajectory, where / name, **options)
+def pictures(
+    trajectory: Trajectory,
+    files: Sequence[Path | None],
+    animation: Mapping[str, Any] = NOTHING,
+    frame: Mapping[str, Any] = NOTHING,
+) -> None:
+    """Write a page, a picture and a film, as far as their `files` are given, and say where they are."""
+    exports = (look.export_html, look.export_png, look.export_mp4)
+    for export, file, options in zip(exports, files, (animation, frame, animation), strict=True):
+        if file is not None:
+            wrote(export(trajectory, file, **options))
 
 
 def demand_plots() -> None:
@@ -213,16 +208,6 @@ def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
         files.append(where / f"{name}.png")
         figure.savefig(files[-1], dpi=PLOT_DPI)
     return files
-
-
-def write_mp4(trajectory: Trajectory, where: Path, name: str = "run.mp4") -> Path:
-    """Write a film."""
-    return look.export_mp4(trajectory, where / name)
-
-
-def show(trajectory: Trajectory, **options: Any) -> None:
-    """Play the run in the browser until Ctrl-C; options as for the viewer."""
-    look.view(trajectory, **options)
 
 
 # --- what is printed --------------------------------------------------------------------------------------------

@@ -142,11 +142,7 @@ def parameter_table(plugins: list[str], group: str = "contact_laws") -> Table:
 
 
 def parameters(name: str) -> int:
-    """Print the parameters of the plugins of one name: what they are called, their defaults and what they mean.
-
-    Raises:
-        PluginError: no plugin has this name, or it does not load.
-    """
+    """Print the parameters of the plugins of one name: what they are called, their defaults and what they mean."""
     groups = [group for group in registry.GROUPS if name in registry.names(group)]
     if not groups:
         raise PluginError(f"no plugin '{name}'; `contactsim plugins` lists them")

@@ -20,11 +20,7 @@ def examples() -> dict[str, Path]:
 
 
 def located(path: str | Path) -> Path:
-    """The file at a path, or, where there is none and the path is a name alone, the example of that name.
-
-    Raises:
-        InputError: there is neither.
-    """
+    """The file at a path, or, where there is none and the path is a name alone, the example of that name."""
     path = Path(path).expanduser()
     if path.exists():
         return path

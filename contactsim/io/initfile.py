@@ -193,12 +193,7 @@ def read(path: str | Path, *more: str | Path, changes: Sequence[str] = ()) -> In
 
 
 def named(name: str, changes: Sequence[str] = ()) -> InitFile:
-    """A run of a model by its name: with the accuracy that the model prefers, for `NAMED_TIME`.
-
-    Raises:
-        InputError: a change names an unknown symbol or has a bad value.
-        PluginError: there is no such model.
-    """
+    """A run of a model by its name: with the accuracy that the model prefers, for `NAMED_TIME`."""
     preferred = model_class(name).preferred_tolerances or Tolerances()
     given: dict[str, Value] = {
         "systemName": name,

@@ -52,21 +52,13 @@ def is_model(source: str) -> bool:
 
 
 def read_model(source: str, changes: Iterable[str] = ()) -> initfile.InitFile:
-    """The symbols of a model, by its name or from an initialization file.
-
-    Raises:
-        InputError: there is no such file, or a symbol is unknown or has a bad value.
-    """
+    """The symbols of a model, by its name or from an initialization file."""
     changes = tuple(changes)
     return initfile.read(source, changes=changes) if Path(source).suffix else initfile.named(source, changes)
 
 
 def read_scene(source: str, settings: Iterable[str] = ()) -> Scene:
-    """The scene of a robot by its name, of a robot's file, or of a scene file.
-
-    Raises:
-        InputError: there is no such robot or file, or it cannot be read.
-    """
+    """The scene of a robot by its name, of a robot's file, or of a scene file."""
     settings, suffix = tuple(settings), Path(source).suffix.lower()
     if suffix in (*ROBOT_FILES, ".toml") and not Path(source).expanduser().is_file():
         raise InputError(f"there is no file {source}; check the path")

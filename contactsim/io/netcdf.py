@@ -15,7 +15,8 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,18 +67,10 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         raise InputError(f"cannot write {path}: it is a folder; give a file such as {path / 'run.nc'}")
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
-    groups = {
-        "trajectory": _samples(trajectory),
-        "events": _events(trajectory),
-        "arcs": _arcs(trajectory),
-        "dense": dense.pieces(trajectory),
-    }
-    unfinished = path.with_name(path.name + ".part")
-    try:
+    parts = {"trajectory": _samples, "events": _events, "arcs": _arcs, "dense": dense.pieces}
+    groups = {name: made(trajectory) for name, made in parts.items()}
+    with _replaced(path) as unfinished:
         _write(unfinished, _header(trajectory, scene), groups)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return path
 
 
@@ -121,14 +114,10 @@ def save_linearization(
     """
     path = Path(path)
     _read(path, ())
-    unfinished = path.with_name(path.name + ".part")
-    try:
+    with _replaced(path) as unfinished:
         shutil.copyfile(path, unfinished)
         _drop(unfinished, "linearization")
         _write_group(unfinished, "linearization", _linearization(lin, summaries))
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return path
 
 
@@ -138,6 +127,17 @@ def scene_of(path: str | Path) -> str:
 
 
 # --- the file ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """A file beside `path` that takes its place when it is complete."""
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        yield unfinished
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _write(path: Path, header: Mapping[str, Any], groups: Mapping[str, Any]) -> None:

@@ -74,21 +74,24 @@ def assemble(
     """A scene from nested tables and settings "key=value", which replace what the tables say."""
     for setting in settings:
         _assign(tables, setting)
-    others = tables.get("robots")
-    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
-    for robot in found:
-        if folder is None or not isinstance(robot, dict):
-            continue
-        if isinstance(robot.get("file"), str):
-            robot["file"] = str(folder / Path(robot["file"]).expanduser())
-        if isinstance(robot.get("package_dirs"), list):
-            robot["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in robot["package_dirs"]]
-    ground = tables.get("terrain")
-    while folder is not None and isinstance(ground, dict):
-        if isinstance(ground.get("file"), str):
-            ground["file"] = str(folder / Path(ground["file"]).expanduser())
-        ground = ground.get("ground")
+    for table in _with_files(tables):
+        if folder is None:
+            break
+        if isinstance(table.get("file"), str):
+            table["file"] = str(folder / Path(table["file"]).expanduser())
+        if isinstance(table.get("package_dirs"), list):
+            table["package_dirs"] = [str(folder / Path(str(part)).expanduser()) for part in table["package_dirs"]]
     return validated(Scene, tables, where)
+
+
+def _with_files(tables: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tables that may name files: of robots and grounds."""
+    others, ground = tables.get("robots"), tables.get("terrain")
+    found = [tables.get("robot"), *(others.values() if isinstance(others, dict) else ())]
+    while isinstance(ground, dict):
+        found.append(ground)
+        ground = ground.get("ground")
+    return [table for table in found if isinstance(table, dict)]
 
 
 def _assign(tables: dict[str, Any], setting: str) -> None:
@@ -138,8 +141,7 @@ def build(scene: Scene) -> SceneRun:
     law, left_over = _law(scene.law)
     controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
-    wanted = {"rtol": run.rtol, "atol": run.atol, "max_step": run.max_step}
-    given = {name: value for name, value in wanted.items() if value is not None}
+    given = run.model_dump(include={"rtol", "atol", "max_step"}, exclude_none=True)
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
     gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
     start = None
@@ -159,13 +161,8 @@ def build(scene: Scene) -> SceneRun:
             raise InputError(f"law.{name} is {value!r}; give a number")
         system = system.with_parameter(f"law.{name}", float(value))
     time = run.time or (demo.time if demo is not None else TIME)
-    options = {
-        "integrator": run.integrator,
-        "tolerances": tolerances,
-        "record_period": run.record_period,
-        "max_events": run.max_events,
-        "accumulation": run.accumulation,
-    }
+    kept = ("integrator", "record_period", "max_events", "accumulation")
+    options = {"tolerances": tolerances} | {name: getattr(run, name) for name in kept}
     return SceneRun(scene.title, system, start, (0.0, time), options)
 
 
@@ -190,10 +187,7 @@ def _world(
 
 def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) -> Member:
     """A further robot with its start; its configuration is lifted to its height before it is moved aside."""
-    robot, _ = _named(table.name) if table.name is not None else (_from_file(table), None)
-    if isinstance(table.contacts, list):
-        robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
-    robot = _sharing(robot, scene)
+    robot = _sharing(_source(table)[0], scene)
     where = StartTable(q=table.q, v=table.v, height=table.height)
     alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
     q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
@@ -204,10 +198,16 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     return Member(name, robot, start.q if height is None else lifted(alone, start.q, height), start.v)
 
 
-def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
+def _source(table: RobotTable) -> tuple[Robot, Any]:
+    """The robot of a table, with the contacts that it gives, and its demonstration."""
     robot, demo = _named(table.name) if table.name is not None else (_from_file(table), None)
     if isinstance(table.contacts, list):
         robot = robot.with_contacts([ContactPoint(**point.model_dump()) for point in table.contacts])
+    return robot, demo
+
+
+def _robot(scene: Scene, table: RobotTable) -> tuple[Robot, Any]:
+    robot, demo = _source(table)
     if scene.is_world:
         return _sharing(robot, scene), demo
     return _changed(scene, robot, scene.contact.given()), demo
@@ -293,11 +293,7 @@ def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
 
 
 def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
-    """The controller of a plugin.
-
-    Raises:
-        InputError: there is no such kind or plugin, or gains are given to it, or parameters that it does not take.
-    """
+    """The controller of a plugin."""
     kind, known = str(table.kind), registry.names("controllers")
     if kind not in known:
         raise InputError(f"no controller of kind '{kind}'; choose one of {', '.join([*CONTROLLERS, *known])}")

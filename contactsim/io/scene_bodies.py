@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,6 +12,7 @@ from ..common.arrays import Array
 from ..contact_dynamics.placement import along
 from ..errors import InputError
 from ..multibody.geometry.pairs import ContactPair
+from ..multibody.merge import placed
 from ..multibody.robot import Robot
 from .terrain_schema import Table
 
@@ -25,7 +26,7 @@ class Coefficients(Table):
 
     def given(self) -> dict[str, float]:
         """The coefficients that are set."""
-        return {name: value for name in Coefficients.model_fields if (value := getattr(self, name)) is not None}
+        return self.model_dump(include=set(Coefficients.model_fields), exclude_none=True)
 
 
 class BallTable(Table):
@@ -118,16 +119,9 @@ def world_of(members: Sequence[Member], pairs: Sequence[PairTable]) -> Robot:
     Raises:
         InputError: two have one name, or a pair names nothing that can touch.
     """
-    placements = [None if member.place is None else placement(member.place) for member in members]
+    placements = [None if member.place is None else placed(*member.place) for member in members]
     world = Robot.merge([m.robot for m in members], [m.name for m in members], placements=placements)
     return world.with_pairs([*world.pairs, *(pair.build() for pair in pairs)]) if pairs else world
-
-
-def placement(place: tuple[Sequence[float], Sequence[float]]) -> Any:
-    """A placement as `Robot.merge` takes it."""
-    from ..multibody.merge import placed
-
-    return placed(*place)
 
 
 def start_of(world: Robot, members: Sequence[Member]) -> tuple[Array, Array]:

@@ -40,11 +40,7 @@ class SceneRun:
         return simulate(self.system, self.state, (t0, t1 if time is None else t0 + time), **{**self.options, **options})
 
     def begin(self) -> Simulation:
-        """The simulation at its start.
-
-        Raises:
-            InputError: the run cannot start there.
-        """
+        """The simulation at its start."""
         try:
             return Simulation(self.system, self.state, self.span[0], **self.options)
         except SimulationError as error:

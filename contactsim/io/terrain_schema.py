@@ -132,12 +132,7 @@ def _load(path: Path) -> tuple[Array, tuple[Array, Array] | None]:
 
 
 def _table(value: Any) -> Any:
-    """The table of a kind of ground, of this module or of a plugin.
-
-    Raises:
-        ValueError: the kind is not known (those that are, are listed), or its plugin fails.
-        PydanticCustomError: what is wrong with the other keys.
-    """
+    """The table of a kind of ground, of this module or of a plugin."""
     if not isinstance(value, dict) or "kind" not in value:
         return value
     kind, known = value["kind"], registry.names("terrains")

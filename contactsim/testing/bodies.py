@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ..common.arrays import Array
 from ..contact.laws import ContactLaw
@@ -30,15 +31,12 @@ class World:
     @cached_property
     def rotation(self) -> Array:
         """Matrix (3, 3)."""
-        x, y, z, w = self.turn
-        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
+        return Rotation.from_quat(self.turn).as_matrix()
 
     def carried(self, q: Array) -> Array:
         """A configuration (7,) of a free body in this world; its velocity, in the body's axes, stays."""
-        (x, y, z, w), other = self.turn, q[3:7]
-        left = np.array([[w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])
-        return np.concatenate([self.rotation @ q[:3] + np.array(self.shift), left @ other])
+        turned = Rotation.from_quat(self.turn) * Rotation.from_quat(q[3:7])
+        return np.concatenate([self.rotation @ q[:3] + np.array(self.shift), turned.as_quat()])
 
 
 HOME = World()

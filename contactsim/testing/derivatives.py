@@ -49,6 +49,14 @@ class Passed:
         return found if found.all_events else None
 
     @property
+    def accepted(self) -> bool:
+        """True where the plugin accepts the event."""
+        try:
+            return self.linearization is not None
+        except NonDifferentiableError:  # no plugin accepts it
+            return False
+
+    @property
     def event(self) -> EventLinearization:
         """The event."""
         assert self.linearization is not None
@@ -160,57 +168,32 @@ AT_EVERY: Mapping[str, tuple[Look, float]] = {
 }
 
 
-class Events:
-    """The small systems under one plugin, each run once."""
-
-    def __init__(self, plugin: EventDerivative) -> None:
-        self.plugin = plugin
-        self._passed: dict[str, Passed] = {}
-
-    def passed(self, name: str) -> Passed:
-        """A system by name."""
-        return self._passed.setdefault(name, Passed(self.plugin, TABLE[name]))
-
-    def accepted(self) -> Iterator[Passed]:
-        """Those whose event the plugin accepts."""
-        for name in TABLE:
-            if _accepts(self.passed(name)):
-                yield self.passed(name)
-
-
-def _accepts(passed: Passed) -> bool:
-    try:
-        return passed.linearization is not None
-    except NonDifferentiableError:  # no plugin accepts it
-        return False
-
-
 def named(plugin: EventDerivative) -> dict[str, Callable[[], Outcome]]:
-    """{property: what tries it} of an event derivative."""
-    events = Events(plugin)
-    found: dict[str, Callable[[], Outcome]] = {}
-    found |= {f"derivative of {name}": partial(_guarded, _of_system, name, events) for name in TABLE}
-    return found | {name: partial(_guarded, _of_all, name, events) for name in AT_EVERY}
+    """{property: what tries it} of an event derivative, with the run of each small system made once."""
+    systems = {f"derivative of {name}": Passed(plugin, small) for name, small in TABLE.items()}
+    found: dict[str, Callable[[], Outcome]] = {
+        title: partial(_guarded, title, partial(_of_system, title, passed)) for title, passed in systems.items()
+    }
+    every = list(systems.values())
+    return found | {name: partial(_guarded, name, partial(_of_all, name, every)) for name in AT_EVERY}
 
 
-def _guarded(check: Callable[[str, Events], Outcome], name: str, events: Events) -> Outcome:
-    title = name if name in AT_EVERY else f"derivative of {name}"
+def _guarded(title: str, check: Callable[[], Outcome]) -> Outcome:
     try:
-        return check(name, events)
+        return check()
     except Exception as error:
         return Outcome(title, False, message=f"the plugin fails with {type(error).__name__}: {error}")
 
 
-def _of_system(name: str, events: Events) -> Outcome:
-    title, passed = f"derivative of {name}", events.passed(name)
-    if not _accepts(passed):
+def _of_system(title: str, passed: Passed) -> Outcome:
+    if not passed.accepted:
         return Outcome(title, None, message="the plugin does not accept it and leaves it to others")
     return first_violation(title, _derivative(passed), DERIVATIVE)
 
 
-def _of_all(name: str, events: Events) -> Outcome:
+def _of_all(name: str, systems: list[Passed]) -> Outcome:
     look, limit = AT_EVERY[name]
-    accepted = list(events.accepted())
+    accepted = [passed for passed in systems if passed.accepted]
     if not accepted:
         text = "the plugin accepts none of the events; let `accepts` return True for those it can differentiate"
         return Outcome(name, False, message=text)

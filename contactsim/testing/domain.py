@@ -64,7 +64,8 @@ class Property:
         measure: (state) -> violation; NaN where the question does not arise.
         limit: in the unit of the measure.
         unit: that unit.
-        sentence: (state) -> what is wrong there and what to do about it; "{where}" becomes the state.
+        sentence: what is wrong at the state {where} with the violation {found}, and what to do about it; or a function
+            of the state that returns it, in which "{where}" becomes the state.
         count: random states that are tried.
     """
 
@@ -73,7 +74,7 @@ class Property:
     measure: Measure
     limit: float
     unit: str
-    sentence: Callable[[State], str]
+    sentence: str | Callable[[State], str]
     count: int = 300
 
     def outcome(self) -> Outcome:
@@ -88,5 +89,9 @@ class Property:
 
     def _failure(self, state: State) -> Outcome:
         small = self.domain.smallest(state, lambda other: self.measure(other) > self.limit)
-        message = self.sentence(small).replace("{where}", self.domain.words(small))
-        return Outcome(self.name, False, self.measure(small), self.limit, self.unit, message, small)
+        found, where = self.measure(small), self.domain.words(small)
+        if isinstance(self.sentence, str):
+            message = self.sentence.format(found=found, where=where)
+        else:
+            message = self.sentence(small).replace("{where}", where)
+        return Outcome(self.name, False, found, self.limit, self.unit, message, small)

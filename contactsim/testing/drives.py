@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,14 @@ from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.placement import default_start
-from ..errors import CheckError, ContactSimError, InputError
-from ..hybrid.differences import derivative
+from ..errors import InputError
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot
 from ..multibody.controllers import Controller, as_controller
 from ..multibody.robot import Robot
-from .report import Finding, Outcome, first_violation
+from . import looks
+from .report import Finding, Outcome
 
 ROBOT = "hexapod"  # six legs, 18 motors, a floating root: what drives it drives most
 SEED, STATES = 5, 20
@@ -31,7 +30,6 @@ TIME, FLIGHT = 0.3, 0.05  # of the run that is checked, and of the one that is d
 DERIVATIVE = 1e-5  # of a run, relative to its largest entry
 DIRECTIONS, STEP = 2, 2e-5
 TIGHT = Tolerances(rtol=1e-10, atol=1e-11)
-UNKNOWN = "no_such_parameter"
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,7 @@ class Drive:
 
     @cached_property
     def controller(self) -> Controller:
-        """The controller.
-
-        Raises:
-            InputError: what was made is none.
-        """
+        """The controller."""
         found = as_controller(self.make(self.robot, **self.parameters))
         if found is None:
             raise InputError(f"None is made for the robot {self.robot_name}; return a function or a Controller")
@@ -116,50 +110,28 @@ def _jacobians(drive: Drive) -> Iterator[Finding]:
 
 def _parameters(drive: Drive) -> Iterator[Finding]:
     controller, place = drive.controller, next(drive.places())
-    before = np.array(controller.torque(*place), dtype=float)
-    for name, value in controller.parameters().items():
-        changed = controller.with_parameter(name, value + 0.5)
-        told = changed.parameters().get(name)
-        text = f"with_parameter('{name}', {value + 0.5:g}) leads to {name} = {told}"
-        yield 0.0 if told is not None and isfinite(told) and abs(told - value - 0.5) < JACOBIAN else np.inf, text, {}
-        same = controller.parameters()[name] == value and np.array_equal(before, controller.torque(*place))
-        yield 0.0 if same else np.inf, f"with_parameter('{name}', ...) changes the controller itself; return a copy", {}
-    try:
-        controller.with_parameter(UNKNOWN, 1.0)
-    except InputError:
-        return
-    yield np.inf, f"with_parameter('{UNKNOWN}', 1) is accepted; raise InputError, as Controller does", {}
+    answer = partial(controller.torque, *place)
+    return looks.parameters(controller, "controller", "Controller", answer, lambda value: 0.5, JACOBIAN)
 
 
 def _runs(drive: Drive) -> Iterator[Finding]:
-    run = simulate(drive.system, default_start(drive.system), (0.0, TIME))
-    yield 0.0 if run.status.complete else np.inf, f"the run ends at t = {run.t[-1]:.6g} s: {run.message}", {}
-    try:
-        run.check()
-    except CheckError as error:
-        yield np.inf, f"the run breaks its own laws: {error}", {}
+    return looks.whole(simulate(drive.system, default_start(drive.system), (0.0, TIME)))
 
 
 def _derivative(drive: Drive) -> Iterator[Finding]:
     system = drive.system
-    start = system.pack(default_start(system))
-
-    def final(x: Array) -> Array:
-        state = system.state(x)
-        return simulate(system, State(state.q, state.v), (0.0, FLIGHT), tolerances=TIGHT).final_x
-
+    start, space = system.pack(default_start(system)), system.space()
     run = simulate(system, default_start(system), (0.0, FLIGHT), tolerances=TIGHT)
-    space, matrix = system.space(), linearize(run, tolerances=TIGHT).matrix()
-    rng, size = np.random.default_rng(DIRECTIONS), max(1.0, float(np.abs(matrix).max()))
-    for _ in range(DIRECTIONS):
-        direction = rng.normal(size=space.dim)
-        direction[2 * system.nv :] = 0.0  # the memory is the controller's own at the start
-        there = derivative(
-            lambda h, e=direction: space.difference(run.final_x, final(space.integrate(start, h * e))),  # type: ignore[misc]
-            STEP,
-        )
-        off = float(np.abs(matrix @ direction - there).max()) / size
-        yield off, f"the derivative of a run differs from differences by {off:.3g}; check the jacobians", {}
+
+    def final(dx: Array) -> Array:
+        state = system.state(space.integrate(start, dx))
+        there = simulate(system, State(state.q, state.v), (0.0, FLIGHT), tolerances=TIGHT)
+        return space.difference(run.final_x, there.final_x)
+
+    free = np.arange(space.dim) < 2 * system.nv  # the memory is the controller's own at the start
+    matrix = linearize(run, tolerances=TIGHT).matrix()
+    for off, text, where in looks.differenced("the derivative of a run", matrix, final, DIRECTIONS, STEP, free):
+        yield off, f"{text}; check the jacobians", where
 
 
 Look = Callable[[Drive], Iterator[Finding]]
@@ -175,14 +147,7 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
 
 def named(drive: Drive) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a controller."""
-    return {name: partial(_outcome, name, drive) for name in CHECKS}
-
-
-def _outcome(name: str, drive: Drive) -> Outcome:
-    look, limit = CHECKS[name]
-    try:
-        return first_violation(name, look(drive), limit)
-    except ContactSimError as error:
-        return Outcome(name, False, message=str(error))
-    except Exception as error:
-        return Outcome(name, False, message=f"the controller fails with {type(error).__name__}: {error}")
+    return {
+        name: partial(looks.outcome, name, partial(look, drive), limit, "controller")
+        for name, (look, limit) in CHECKS.items()
+    }

@@ -86,22 +86,20 @@ def _above_ground(probe: Probe) -> Property:
         except ANYTHING:
             return nan
 
-    def sentence(state: State) -> str:
-        return (
-            f"the contact pushes with {probe.force(state)[0]:.3g} N at {{where}}, so that its guard 'release' does not"
-            " fire before it leaves; let the normal force fall to zero with the gap, or declare pulls = True"
-        )
+    sentence = (
+        "the contact pushes with {found:.3g} N at {where}, so that its guard 'release' does not"
+        " fire before it leaves; let the normal force fall to zero with the gap, or declare pulls = True"
+    )
 
     domain = probe.domain(gap=HEIGHTS, **{"normal velocity": tuple(v for v in SPEEDS if v >= 0.0)})
     return Property("no force at positive gap", domain, push, ROUNDING * probe.scale, "N", sentence, probe.count(300))
 
 
 def _no_pulling(probe: Probe) -> Property:
-    def sentence(state: State) -> str:
-        return (
-            f"the contact pulls with {-probe.force(state)[0]:.3g} N at {{where}}, pressed and not moving off; check the"
-            " sign of the normal force, or declare pulls = True"
-        )
+    sentence = (
+        "the contact pulls with {found:.3g} N at {where}, pressed and not moving off; check the"
+        " sign of the normal force, or declare pulls = True"
+    )
 
     domain = probe.domain(gap=(0.0, *DEPTHS), **{"normal velocity": tuple(v for v in SPEEDS if v <= 0.0)})
     measure = lambda state: -float(probe.force(state)[0])  # noqa: E731
@@ -161,11 +159,9 @@ def _dissipates(probe: Probe) -> Property:
         force = probe.force(state)
         return float(force[1:] @ probe.point(state).velocity[1:]) if probe.acts(force) else nan
 
-    def sentence(state: State) -> str:
-        return (
-            f"friction feeds {power(state):.3g} W into the motion at {{where}}; let the tangential force oppose the"
-            " slip velocity"
-        )
+    sentence = (
+        "friction feeds {found:.3g} W into the motion at {where}; let the tangential force oppose the slip velocity"
+    )
 
     limit = ROUNDING * probe.scale * max(SLIPS)
     return Property("friction never gains energy", probe.domain(), power, limit, "W", sentence, probe.count(300))
@@ -186,11 +182,10 @@ def _dissipates_from_rest(probe: Probe) -> Property:
         size = probe.scale * time * (state["slip"] + state["past slip"])
         return max(most, later) / size if size > 0.0 else nan
 
-    def sentence(state: State) -> str:
-        return (
-            f"friction has gained energy since rest, {gain(state):.3g} of the largest force times its way, at {{where}}"
-            " held for as long as the history; let the memory store no more than was put in"
-        )
+    sentence = (
+        "friction has gained energy since rest, {found:.3g} of the largest force times its way, at {where}"
+        " held for as long as the history; let the memory store no more than was put in"
+    )
 
     domain = probe.domain(**{"normal velocity": (0.0,), "tangents": (2.0, 1.0)})
     return Property("friction never gains energy", domain, gain, PATH, "", sentence, count=40)
@@ -208,11 +203,10 @@ def _press_and_release(probe: Probe) -> Property:
         largest = float(np.abs(forces).max()) * depth
         return float(np.trapezoid(forces * speeds, phase * period / np.pi)) / largest if largest > 0.0 else nan
 
-    def sentence(state: State) -> str:
-        return (
-            f"pressing the contact in and letting it out gains {gain(state):.3g} of the largest force times the depth,"
-            " at {where}; let the damping oppose the normal velocity"
-        )
+    sentence = (
+        "pressing the contact in and letting it out gains {found:.3g} of the largest force times the depth,"
+        " at {where}; let the damping oppose the normal velocity"
+    )
 
     ladders = {"gap": (), "normal velocity": (), "slip": (), "angle": (), "past slip": (), "past angle": (),
                "past time": (), "depth": (1e-3, 1e-2), "period": (1.0, 0.1, 1e-2)}  # fmt: skip
@@ -232,11 +226,10 @@ def _turned_axes(probe: Probe) -> Property:
             worst = max(worst, float(np.abs(probe.force(turned(state, angle)) - expected).max()))
         return worst
 
-    def sentence(state: State) -> str:
-        return (
-            f"the force changes by {difference(state):.3g} N when the tangential axes are turned by {TURNS[0]:g} or"
-            f" {TURNS[1]:g} deg at {{where}}; let friction depend on the length and direction of the slip, not on axes"
-        )
+    sentence = (
+        f"the force changes by {{found:.3g}} N when the tangential axes are turned by {TURNS[0]:g} or"
+        f" {TURNS[1]:g} deg at {{where}}; let friction depend on the length and direction of the slip, not on axes"
+    )
 
     limit = (1e-6 if probe.law.memory else ROUNDING) * probe.scale  # histories are known to about 1e-8
     return Property("turned axes", probe.domain(tangents=(2.0,)), difference, limit, "N", sentence, probe.count(300))

@@ -76,11 +76,7 @@ def of_plugin(name: str, settings: Mapping[str, Any], robots: Sequence[str] = ()
 
 
 def group_of(name: str) -> str:
-    """The group in which a plugin is registered, of those that can be checked.
-
-    Raises:
-        PluginError: there is none (the known ones are listed).
-    """
+    """The group in which a plugin is registered, of those that can be checked."""
     for group in GROUPS:
         if name in registry.names(group):
             return group
@@ -91,11 +87,7 @@ def group_of(name: str) -> str:
 
 
 def make(group: str, name: str, settings: Mapping[str, Any], robots: Sequence[str] = ()) -> Plugin:
-    """The plugin of a group with its parameters.
-
-    Raises:
-        InputError: a parameter is unknown or out of range.
-    """
+    """The plugin of a group with its parameters."""
     found: Any = registry.load(group, name)
     if group in ("event_derivatives", "integrators") and settings:
         raise InputError(f"'{name}' has no parameters; leave --set out")

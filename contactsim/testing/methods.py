@@ -15,7 +15,8 @@ from ..common.arrays import Array
 from ..errors import ContactSimError, InputError
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
-from .report import Finding, Outcome, first_violation
+from . import looks
+from .report import Finding, Outcome
 from .small import SYSTEMS
 
 END = 2.0  # of each problem [s]
@@ -204,13 +205,5 @@ def _outcome(name: str, method: Method) -> Outcome:
     look, limit = CHECKS[name]
     if look is _events and not method.name:
         return Outcome(name, None, message="the method is not registered under a name")
-    try:
-        return first_violation(name, look(method), limit)
-    except InputError as error:
-        if name in FREE:
-            return Outcome(name, None, message=f"the method refuses to choose its step: {error}")
-        return Outcome(name, False, message=str(error))
-    except ContactSimError as error:
-        return Outcome(name, False, message=str(error))
-    except Exception as error:
-        return Outcome(name, False, message=f"the method fails with {type(error).__name__}: {error}")
+    unasked = {InputError: "the method refuses to choose its step: {}"} if name in FREE else {}
+    return looks.outcome(name, partial(look, method), limit, "method", unasked)

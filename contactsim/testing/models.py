@@ -9,14 +9,14 @@ import numpy as np
 
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
-from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
+from ..errors import CheckError, InputError, NonDifferentiableError
 from ..hybrid.charts import Model, check_jacobians
-from ..hybrid.differences import derivative
 from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Trajectory
-from .report import Finding, Outcome, first_violation
+from . import looks
+from .report import Finding, Outcome
 
 DURATION, EVENTS = 2.0, 6  # of the run that is looked at: s, and events at most
 RESTARTS = 3  # arcs in which it is started again
@@ -100,31 +100,24 @@ def _derivative(run: ModelRun) -> Iterator[Finding]:
     space = model.space(trajectory.arcs[0].mode) or Euclidean(len(start))
     behind = model.space(trajectory.arcs[-1].mode) or Euclidean(len(trajectory.final_x))
     matrix = linearize(trajectory, tolerances=TIGHT).matrix()
-    size = max(1.0, float(np.abs(matrix).max()))
-    rng, free = np.random.default_rng(DIRECTIONS), _free(model, space, start)
-    for _ in range(DIRECTIONS):
-        direction = rng.normal(size=space.dim) * free
 
-        def final(h: float, direction: Array = direction) -> Array:
-            moved = space.integrate(start, h * direction)
-            try:
-                model.start(0.0, moved)
-            except InputError as error:
-                raise StartRefused(str(error)) from error
-            there = simulate(model, moved, (0.0, run.end), tolerances=TIGHT).final_x
-            return behind.difference(trajectory.final_x, there)
+    def final(dx: Array) -> Array:
+        moved = space.integrate(start, dx)
+        try:
+            model.start(0.0, moved)
+        except InputError as error:
+            raise StartRefused(str(error)) from error
+        there = simulate(model, moved, (0.0, run.end), tolerances=TIGHT).final_x
+        return behind.difference(trajectory.final_x, there)
 
-        off = float(np.abs(matrix @ direction - derivative(final, STEP)).max()) / size
-        yield off, f"the derivative of the run through its events differs from differences by {off:.3g}", {}
+    what, free = "the derivative of the run through its events", _free(model, space, start)
+    return looks.differenced(what, matrix, final, DIRECTIONS, STEP, free)
 
 
 def _free(model: Model, space: Manifold, start: Array) -> Array:
     """Which components (n,) of a state a run may start with on either side of it.
 
     A toe that stands on the ground may not start in it, and its velocity is set to zero where a run starts.
-
-    Raises:
-        StartRefused: there are none.
     """
     mode, free, reason = model.start(0.0, start).mode, np.zeros(space.dim), ""
     for k, direction in enumerate(np.eye(space.dim)):
@@ -149,16 +142,13 @@ CHECKS: Mapping[str, tuple[Callable[[ModelRun], Iterator[Finding]], float]] = {
 }
 
 
+UNASKED = {
+    NonDifferentiableError: "there is none: {}",
+    StartRefused: "a state next to the default one is refused as a start: {}",
+}
+
+
 def outcome(name: str, run: Any) -> Outcome:
     """One of the properties in CHECKS."""
     check, limit = CHECKS[name]
-    try:
-        return first_violation(name, check(run()), limit)
-    except NonDifferentiableError as error:
-        return Outcome(name, None, message=f"there is none: {error}")
-    except StartRefused as error:
-        return Outcome(name, None, message=f"a state next to the default one is refused as a start: {error}")
-    except ContactSimError as error:
-        return Outcome(name, False, message=str(error))
-    except Exception as error:
-        return Outcome(name, False, message=f"the run fails with {type(error).__name__}: {error}")
+    return looks.outcome(name, lambda: check(run()), limit, "run", UNASKED)

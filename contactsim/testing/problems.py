@@ -162,11 +162,10 @@ def _same_twice(law: RigidLaw) -> Property:
                 worst = max(worst, float(np.nanmax(np.abs(first - second), initial=0.0)))
         return worst
 
-    def sentence(state: State) -> str:
-        return (
-            f"the law answers differently when asked twice, by {differs(state):.3g}, at {{where}}; let it depend on"
-            " nothing but the problem and the parameters"
-        )
+    sentence = (
+        "the law answers differently when asked twice, by {found:.3g}, at {where}; let it depend on"
+        " nothing but the problem and the parameters"
+    )
 
     return Property("same answer twice", CHOICES, differs, 0.0, "", sentence, COUNT)
 
@@ -268,11 +267,10 @@ def _turned_axes(law: RigidLaw) -> Property:
                 worst = max(worst, float(np.abs(there.forces[other.tangent(i)] - expected).max()))
         return worst
 
-    def sentence(state: State) -> str:
-        return (
-            f"friction changes by {difference(state):.3g} when the tangential axes are turned by {TURN:g} deg at"
-            " {where}; let it depend on the length and direction of the slip, not on axes (a cone, not a pyramid)"
-        )
+    sentence = (
+        f"friction changes by {{found:.3g}} when the tangential axes are turned by {TURN:g} deg at"
+        " {where}; let it depend on the length and direction of the slip, not on axes (a cone, not a pyramid)"
+    )
 
     return Property("turned axes", CHOICES, difference, SAME, "", sentence, COUNT)
 
@@ -285,10 +283,9 @@ def _coefficients(law: RigidLaw) -> Property:
             return 1.0
         return max(float(-kinetic.min()), float((kinetic - static).max()))
 
-    def sentence(state: State) -> str:
-        return (
-            "friction() returns coefficients that are negative, misshapen or static below kinetic at {where}; mend it"
-        )
+    sentence = (
+        "friction() returns coefficients that are negative, misshapen or static below kinetic at {where}; mend it"
+    )
 
     return Property("coefficients", Domain({"friction": LADDERS["friction"]}, {}), fault, 0.0, "", sentence, 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -13,15 +13,15 @@ from ..common.arrays import Array
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Phase, SystemMode
 from ..contact_dynamics.contact_system import ContactSystem
-from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
-from ..hybrid.differences import derivative
+from ..errors import CheckError, InputError, NonDifferentiableError
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from ..io import scene
 from ..multibody.catalogue import load_robot, robot_entries
+from . import looks
 from .bodies import ELSEWHERE, HOME, SCENARIOS, THROW, Scenario, World
-from .report import Finding, Outcome, first_violation
+from .report import Finding, Outcome
 
 GAP = 1e-9  # above this gap a contact is off the ground [m]
 FORCE = 1e-6  # of the largest force of a run: forces at events are known to about 1e-9
@@ -231,18 +231,13 @@ def _derivative(runs: Runs) -> Iterator[Finding]:
     space = system.space(None)
     assert space is not None
     matrix = linearize(trajectory, tolerances=TIGHT).matrix()
-    end, size = trajectory.arcs[-1].t1, max(1.0, float(np.abs(matrix).max()))
-    rng = np.random.default_rng(DIRECTIONS)
-    for _ in range(DIRECTIONS):
-        direction = rng.normal(size=space.dim)
+    end = trajectory.arcs[-1].t1
 
-        def final(h: float, direction: Array = direction) -> Array:
-            moved = system.state(space.integrate(start, h * direction))
-            there = simulate(system, moved, (0.0, end), tolerances=TIGHT).final_x
-            return space.difference(trajectory.final_x, there)
+    def final(dx: Array) -> Array:
+        moved = system.state(space.integrate(start, dx))
+        return space.difference(trajectory.final_x, simulate(system, moved, (0.0, end), tolerances=TIGHT).final_x)
 
-        off = float(np.abs(matrix @ direction - derivative(final, STEP)).max()) / size
-        yield off, f"the derivative of {THROW.name} through its events differs from differences by {off:.3g}", {}
+    return looks.differenced(f"the derivative of {THROW.name} through its events", matrix, final, DIRECTIONS, STEP)
 
 
 CHECKS: Mapping[str, tuple[Callable[[Runs], Iterator[Finding]], float]] = {
@@ -260,14 +255,7 @@ CHECKS: Mapping[str, tuple[Callable[[Runs], Iterator[Finding]], float]] = {
 def outcome(name: str, runs: Runs) -> Outcome:
     """One of the properties in CHECKS; the first violation in time is reported."""
     check, limit = CHECKS[name]
-    try:
-        return first_violation(name, check(runs), limit)
-    except NonDifferentiableError as error:
-        return Outcome(name, None, message=f"there is none: {error}")
-    except ContactSimError as error:
-        return Outcome(name, False, message=str(error))
-    except Exception as error:
-        return Outcome(name, False, message=f"the run fails with {type(error).__name__}: {error}")
+    return looks.outcome(name, partial(check, runs), limit, "run", {NonDifferentiableError: "there is none: {}"})
 
 
 def on_robot(robot: str, law: ContactLaw) -> Outcome:
@@ -285,14 +273,9 @@ def on_robot(robot: str, law: ContactLaw) -> Outcome:
     system = ContactSystem(
         demo.robot, demo.terrain, law, demo.controller, demo.gravity, demo.joint_limits, tolerances=demo.tolerances
     )
-    try:
-        run = simulate(system, built.state, (t0, t0 + ROBOT_TIME), **built.options)
-        run.check()
-    except InputError as error:
-        return Outcome(name, None, message=f"its demonstration does not suit the law: {error}")
-    except ContactSimError as error:
-        return Outcome(name, False, message=str(error))
-    except Exception as error:
-        return Outcome(name, False, message=f"the run fails with {type(error).__name__}: {error}")
-    complete = run.status.complete
-    return Outcome(name, complete, message="" if complete else f"the run ends at t = {run.t[-1]:.6g} s: {run.message}")
+
+    def look() -> Iterator[Finding]:
+        return looks.whole(simulate(system, built.state, (t0, t0 + ROBOT_TIME), **built.options))
+
+    unasked = {InputError: "its demonstration does not suit the law: {}"}
+    return looks.outcome(name, look, 0.0, "run", unasked)

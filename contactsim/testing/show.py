@@ -21,12 +21,7 @@ MARKS = {True: "[green]holds[/]", False: "[bold red]violated[/]", None: "[yellow
 
 
 def check(name: str, settings: Sequence[str], robots: Sequence[str]) -> bool:
-    """Try every property of a plugin and print the table; whether none is violated.
-
-    Raises:
-        PluginError: no plugin that can be checked has this name, or it does not load.
-        InputError: a parameter is unknown or out of range.
-    """
+    """Try every property of a plugin and print the table; whether none is violated."""
     group = kit.group_of(name)
     parameters = dict(_parameter(setting, PREFIXES.get(group, "")) for setting in settings)
     named = kit.of_plugin(name, parameters, robots)

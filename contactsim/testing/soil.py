@@ -11,7 +11,6 @@ import numpy as np
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
-from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
@@ -19,8 +18,9 @@ from ..io.ground_table import GroundTable
 from ..multibody.contact_point import ContactPoint
 from ..multibody.robot import Robot
 from ..multibody.terrain.surface import Surface, Terrain
+from . import looks
 from .bodies import FOLDER
-from .report import Finding, Outcome, first_violation
+from .report import Finding, Outcome
 
 SEED, POINTS = 9, 24
 SPREAD = 0.25  # of the points around the origin [m]
@@ -41,7 +41,6 @@ DIRECTIONS, SHIFT = 3, 2e-5  # variations of its start that are followed by diff
 OF_RUN = 1e-5  # derivative of the run, relative to its largest entry
 TIGHT = Tolerances(rtol=1e-10, atol=1e-11)
 SPAN = 1e-3  # of a step for which bounds are asked [s]
-UNKNOWN = "no_such_parameter"
 
 
 class Site:
@@ -230,19 +229,8 @@ def _bounds(site: Site) -> Iterator[Finding]:
 def _parameters(site: Site) -> Iterator[Finding]:
     ground, t = site.terrain, float(site.instants[0])
     points = site.points(t)
-    before = np.array(ground.surface(t, points).distance)
-    for name, value in ground.parameters().items():
-        changed = ground.with_parameter(name, value + 1e-3 * max(1.0, abs(value)))
-        told = changed.parameters().get(name, np.nan)
-        text = f"with_parameter('{name}', ...) leads to {name} = {told}"
-        yield 0.0 if abs(told - value - 1e-3 * max(1.0, abs(value))) < UNIT else np.inf, text, {}
-        same = ground.parameters()[name] == value and np.array_equal(before, ground.surface(t, points).distance)
-        yield 0.0 if same else np.inf, f"with_parameter('{name}', ...) changes the ground itself; return a copy", {}
-    try:
-        ground.with_parameter(UNKNOWN, 1.0)
-    except InputError:
-        return
-    yield np.inf, f"with_parameter('{UNKNOWN}', 1) is accepted; raise InputError, as Terrain does", {}
+    step = lambda value: 1e-3 * max(1.0, abs(value))  # noqa: E731
+    return looks.parameters(ground, "ground", "Terrain", lambda: ground.surface(t, points).distance, step, UNIT)
 
 
 def _thrown(site: Site) -> tuple[ContactSystem, State]:
@@ -257,29 +245,21 @@ def _thrown(site: Site) -> tuple[ContactSystem, State]:
 def _runs(site: Site) -> Iterator[Finding]:
     system, state = _thrown(site)
     run = simulate(system, state, (0.0, TIME))
-    yield 0.0 if run.status.complete else np.inf, f"the run ends at t = {run.t[-1]:.6g} s: {run.message}", {}
+    yield from looks.whole(run)
     yield 0.0 if run.events else np.inf, f"a ball that is dropped from {DROP} m does not meet the ground", {}
-    try:
-        run.check()
-    except CheckError as error:
-        yield np.inf, f"the run breaks its own laws: {error}", {}
 
 
 def _derivative(site: Site) -> Iterator[Finding]:
     system, state = _thrown(site)
     run = simulate(system, state, (0.0, TIME), tolerances=TIGHT)
     start, space = system.pack(state), system.space()
+
+    def final(dx: Array) -> Array:
+        moved = system.state(space.integrate(start, dx))
+        return space.difference(run.final_x, simulate(system, moved, (0.0, TIME), tolerances=TIGHT).final_x)
+
     matrix = linearize(run, tolerances=TIGHT).matrix()
-    rng, size = np.random.default_rng(DIRECTIONS), max(1.0, float(np.abs(matrix).max()))
-    for _ in range(DIRECTIONS):
-        direction = rng.normal(size=space.dim)
-
-        def final(h: float, direction: Array = direction) -> Array:
-            moved = system.state(space.integrate(start, h * direction))
-            return space.difference(run.final_x, simulate(system, moved, (0.0, TIME), tolerances=TIGHT).final_x)
-
-        off = float(np.abs(matrix @ direction - derivative(final, SHIFT)).max()) / size
-        yield off, f"the derivative of a ball's run on it differs from differences by {off:.3g}", {}
+    return looks.differenced("the derivative of a ball's run on it", matrix, final, DIRECTIONS, SHIFT)
 
 
 Look = Callable[[Site], Iterator[Finding]]
@@ -302,14 +282,7 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
 def named(table: GroundTable) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a ground."""
     site = Site(table)
-    return {name: partial(_outcome, name, site) for name in CHECKS}
-
-
-def _outcome(name: str, site: Site) -> Outcome:
-    look, limit = CHECKS[name]
-    try:
-        return first_violation(name, look(site), limit)
-    except ContactSimError as error:
-        return Outcome(name, False, message=str(error))
-    except Exception as error:
-        return Outcome(name, False, message=f"the ground fails with {type(error).__name__}: {error}")
+    return {
+        name: partial(looks.outcome, name, partial(look, site), limit, "ground")
+        for name, (look, limit) in CHECKS.items()
+    }

@@ -116,6 +116,8 @@ def _draw_modes(axes: Axes, trajectory: Trajectory) -> None:
 
 
 def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
+    from matplotlib.patches import Patch
+
     names = _names(trajectory)
     words = [{n: m.value for n, m in arc.system.named_modes(arc.mode).items()} for arc in trajectory.arcs]  # type: ignore[attr-defined]
     for row, name in enumerate(names):
@@ -124,7 +126,7 @@ def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
             _bar(axes, row, held[0].t0, held[-1].t1, MODE_COLOURS.get(word, BLUE))
     _rows(axes, names)
     seen = {word for row in words for word in row.values()}
-    handles = [_patch(colour, word) for word, colour in MODE_COLOURS.items() if word in seen]
+    handles = [Patch(color=colour, label=word) for word, colour in MODE_COLOURS.items() if word in seen]
     axes.legend(handles=handles, ncol=max(len(handles), 1), loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
 
@@ -136,8 +138,7 @@ def _draw_charts(axes: Axes, trajectory: Trajectory) -> None:
     charts = _charts(trajectory)
     many = len(charts) > MOST_ROWS
     for arc in trajectory.arcs:
-        row = charts.index(str(arc.mode))
-        _bar(axes, row, arc.t0, arc.t1, BLUE)
+        _bar(axes, charts.index(str(arc.mode)), arc.t0, arc.t1, BLUE)
     _rows(axes, [] if many else charts)
     if many:
         axes.set(ylim=(len(charts) - 0.4, -0.6), ylabel="number of the chart")
@@ -147,12 +148,6 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-
-
-def _patch(colour: str, word: str) -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(color=colour, label=word)
 
 
 def _mode_height(trajectory: Trajectory) -> float:
@@ -228,18 +223,13 @@ def _draw_impulses(axes: Axes, trajectory: Trajectory) -> None:
         _legend(axes, len(found))
 
 
-def _energy(arc: Arc, t: float) -> Array:
-    """Energy (1,) [J]; NaN where the system does not know it."""
-    return np.array([arc.system.energy(arc(t), arc.mode)], dtype=float)
-
-
 def _has_energy(trajectory: Trajectory) -> bool:
     first = trajectory.arcs[0]
     return first.system.energy(first(first.t0), first.mode) is not None
 
 
 def _draw_energy(axes: Axes, trajectory: Trajectory) -> None:
-    times, values = _along(trajectory, _energy)
+    times, values = _along(trajectory, lambda arc, t: np.array([arc.system.energy(arc(t), arc.mode)], dtype=float))
     axes.plot(times, values[:, 0], color=INK, lw=1.2)
     axes.set_ylabel("energy [J]")
     axes.ticklabel_format(axis="y", useOffset=False)

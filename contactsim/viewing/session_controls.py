@@ -54,11 +54,8 @@ def controls(system: HybridSystem) -> tuple[Control, ...]:
 
 def current(shown: tuple[Control, ...], system: HybridSystem) -> tuple[Control, ...]:
     """The same controls with the values of `system`; their limits stay, but for a value beyond them."""
-    return tuple(_with_value(control, _value(system, control.name)) for control in shown)
-
-
-def _with_value(control: Control, value: float) -> Control:
-    return replace(control, value=value, low=min(control.low, value), high=max(control.high, value))
+    values = [(control, _value(system, control.name)) for control in shown]
+    return tuple(replace(c, value=value, low=min(c.low, value), high=max(c.high, value)) for c, value in values)
 
 
 def _of_contacts(system: Any) -> Iterator[Control]:

@@ -1,11 +1,4 @@
-"""Pictures of a run, drawn by the registered viewer, and the words in which a model says what it looks like.
-
-A `Robot` is drawn from its geometry. Any other hybrid system is drawn where it has a method
-
-    drawing(t, x, chart) -> Drawing
-
-that says what it looks like at one instant; `Model` has it, and gives None until a model says otherwise.
-"""
+"""Pictures of a run, drawn by the registered viewer; `common.drawing` has the words for what a model looks like."""
 
 from __future__ import annotations
 
@@ -22,9 +15,6 @@ from ..hybrid.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .session import Session
-
-DARK, PLAIN, LIGHT = "#344054", "#98a2b3", "#d0d5dd"
-BLUE, GREEN, RED, ORANGE, PINK = "#3b6fe0", "#12b76a", "#e5484d", "#f79009", "#d6336c"
 
 
 def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Trajectory | None:
@@ -73,11 +63,7 @@ class _WithoutForces(Trajectory):
 
 
 def _drawable(trajectory: Trajectory) -> Trajectory:
-    """The run itself, or without its forces where they need a controller that the file names only.
-
-    Raises:
-        InputError: it is no run.
-    """
+    """The run itself, or without its forces where they need a controller that the file names only."""
     if not hasattr(trajectory, "system"):
         raise InputError(f"a {type(trajectory).__name__} cannot be drawn; give a Trajectory, which simulate returns")
     if not isinstance(trajectory, Trajectory):  # a record of somebody else's that is read like one

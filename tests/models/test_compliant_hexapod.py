@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hexapod_legs
 import numpy as np
 import pytest
 from contactsim_plugins.models.compliant_hexapod import CompliantHexapod, LegChart, geometry, legs
@@ -85,7 +86,7 @@ class Motion:
         return geometry.toes(self.R(0.2), self.r(0.1), v, self.attach)
 
     def v(self, t: float) -> np.ndarray:
-        return geometry.cartesian(self.R(t), self.r(t), self.feet(t), self.attach)
+        return hexapod_legs.cartesian(self.R(t), self.r(t), self.feet(t), self.attach)
 
     def angles(self, t: float) -> np.ndarray:
         return np.array(geometry.spherical(self.v(t), np.zeros((6, 3)))[:3])
@@ -109,11 +110,11 @@ def test_leg_rates_and_accelerations_against_differences() -> None:
     w, w_rate = motion.turn, np.zeros(3)
     feet_rate, feet_second = rate(motion.feet, t), rate(lambda s: rate(motion.feet, s), t)
     r_rate, r_second = motion.drift * np.cos(1.0 + t), -motion.drift * np.sin(1.0 + t)
-    v_rate = geometry.cartesian_rates(motion.R(t), w, motion.r(t), r_rate, motion.feet(t), feet_rate)
+    v_rate = hexapod_legs.cartesian_rates(motion.R(t), w, motion.r(t), r_rate, motion.feet(t), feet_rate)
     arms = motion.feet(t) - motion.r(t)
-    v_second = geometry.cartesian_accelerations(motion.R(t), w, w_rate, arms, v_rate, r_second, feet_second)
+    v_second = hexapod_legs.cartesian_accelerations(motion.R(t), w, w_rate, arms, v_rate, r_second, feet_second)
     found = geometry.spherical(motion.v(t), v_rate)
-    second = geometry.spherical_accelerations(motion.v(t), v_rate, v_second)
+    second = hexapod_legs.spherical_accelerations(motion.v(t), v_rate, v_second)
     np.testing.assert_allclose(v_rate, rate(motion.v, t), atol=DIFFERENCES)
     np.testing.assert_allclose(v_second, rate(lambda s: rate(motion.v, s), t), atol=DIFFERENCES)
     np.testing.assert_allclose(found[3:6], rate(motion.angles, t), atol=DIFFERENCES)
@@ -125,7 +126,7 @@ def test_printed_second_derivatives_are_misprints() -> None:
     motion = Motion()
     v, v1 = motion.v(0.3), rate(motion.v, 0.3)
     v2 = rate(lambda s: rate(motion.v, s), 0.3)
-    _, phi, rho = geometry.spherical_accelerations(v, v1, v2)
+    _, phi, rho = hexapod_legs.spherical_accelerations(v, v1, v2)
     (_, y, z), (x1, y1, z1), (_, y2, z2) = v.T, v1.T, v2.T
     B, C = y * y1 + z * z1, y * y + z * z
     E, F = np.sum(v * v1, axis=1), np.sum(v * v, axis=1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import hexapod_legs
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -63,8 +64,8 @@ def pose(robot: cs.Robot, x: Array) -> tuple[Array, Array]:
     R, w = x[ROTATION].reshape(3, 3), x[SPIN]
     feet, rates = x[FEET].reshape(6, 3), x[FEET_RATE].reshape(6, 3)
     legs = geometry.spherical(
-        geometry.cartesian(R, x[PLACE], feet, MODEL.dynamics.attach),
-        geometry.cartesian_rates(R, w, x[PLACE], x[SPEED], feet, rates),
+        hexapod_legs.cartesian(R, x[PLACE], feet, MODEL.dynamics.attach),
+        hexapod_legs.cartesian_rates(R, w, x[PLACE], x[SPEED], feet, rates),
     )
     q, v = pin.neutral(robot.model), np.zeros(robot.nv)
     q[:7], v[:6] = pin.SE3ToXYZQUAT(pin.SE3(R, x[PLACE])), np.concatenate([R.T @ x[SPEED], R.T @ w])
@@ -157,8 +158,8 @@ def test_legs_move_alike(robot: cs.Robot) -> None:
         expected = geometry.toes(R, r, geometry.from_spherical(theta, phi, rho), MODEL.dynamics.attach)
         places, rates, _, _ = toes(robot, q, v)
         assert np.abs(places - expected).max() < KINEMATICS
-        leg = geometry.cartesian(R, r, places, MODEL.dynamics.attach)
-        leg_rate = geometry.cartesian_rates(R, R @ v[3:6], r, R @ v[:3], places, rates)
+        leg = hexapod_legs.cartesian(R, r, places, MODEL.dynamics.attach)
+        leg_rate = hexapod_legs.cartesian_rates(R, R @ v[3:6], r, R @ v[:3], places, rates)
         found = geometry.spherical(leg, leg_rate)
         assert np.abs(found.phi_rate - v[in_v]).max() < RATES
         assert np.abs(found.theta_rate - v[in_v + 1]).max() < RATES

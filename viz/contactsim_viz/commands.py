@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .reads import Array
-from .shapes import Json, colour_code, column_major, floats, paint
+from .shapes import Y_TO_Z, Json, colour_code, column_major, cylinder, floats, mesh, paint, rod
 
 Command = dict[str, Any]
 
@@ -52,6 +52,15 @@ def animation(tracks: dict[str, list[Json]], duration: float) -> Command:
     return {"type": "set_animation", "animations": animations, "options": options, "path": ""}
 
 
+def arrow(path: str, colour: str, shaft: float, head: float, tip: float) -> list[Command]:
+    """Shaft and head of an arrow along z: their radii, and the length of the head, in metres."""
+    material = glowing(colour)
+    return [
+        put(f"{path}/shaft", rod(shaft, material)),
+        put(f"{path}/head", mesh(cylinder(head, 0.0, tip), material, Y_TO_Z)),
+    ]
+
+
 def unit(vector: Array) -> Array:
     """The vector with length one."""
     return vector / np.linalg.norm(vector)
@@ -79,13 +88,12 @@ def turn_from_z(vectors: Array) -> Array:
     return turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
 
-def rgba(code: str) -> Array:
+def rgba(code: str, opacity: float = 1.0) -> Array:
     """The display colour (4,) in [0, 1] of "#rrggbb"."""
-    return np.array([*(int(code[k : k + 2], 16) / 255 for k in (1, 3, 5)), 1.0])
+    return np.array([*(int(code[k : k + 2], 16) / 255 for k in (1, 3, 5)), opacity])
 
 
 def glowing(code: str, opacity: float = 1.0) -> Json:
     """A material that is seen in the shade, too."""
-    colour = rgba(code)
-    colour[3] = opacity
+    colour = rgba(code, opacity)
     return paint(colour, emissive=colour_code(colour), emissiveIntensity=0.45)

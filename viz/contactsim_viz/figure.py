@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from .ground import touch_points
-from .motion import mode_index
-from .reads import Array, RobotLike, marks
+from .reads import Array, RobotLike, marks, mode_index
 
 
 class Figure:

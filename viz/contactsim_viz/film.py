@@ -78,11 +78,7 @@ def find_ffmpeg() -> str | None:
 
 
 def demand_tools() -> tuple[str, str]:
-    """Paths of the browser and of ffmpeg.
-
-    Raises:
-        InputError: one is missing.
-    """
+    """Paths of the browser and of ffmpeg."""
     browser, ffmpeg = snapshot.find_browser(), find_ffmpeg()
     if browser is None:
         raise InputError("a film needs Chromium or Google Chrome; install one, for example: apt install chromium")

@@ -15,6 +15,7 @@ import numpy as np
 
 from .commands import (
     Command,
+    arrow,
     facing,
     glowing,
     node_name,
@@ -30,7 +31,7 @@ from .commands import (
 from .ground import ground_ways, touch_points
 from .motion import MODES, SampledPoses
 from .reads import Array, RobotLike, marks
-from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, triangles
+from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, raised, triangles
 from .stage import Frame, round_number
 
 IMPULSE_COLOUR, STICK_CONE, SLIP_CONE, TRACE_COLOUR = "#7a3ff2", "#12b76a", "#f79009", "#f79009"
@@ -101,12 +102,8 @@ def friction_cones(traj: Any, motion: SampledPoses, frame: Frame) -> Layer | Non
 def cone(friction: float, size: float, colour: str) -> Json:
     """An open cone, tip at the origin, around the z axis."""
     radius, _, height = (float(x) for x in slant(np.array([friction]), size)[0])
-    colours = rgba(colour)
-    colours[3] = _GLASS
-    matrix = np.eye(4)
-    matrix[2, 3] = height / 2
     shape = cylinder(0.0, radius, height) | {"openEnded": True}
-    return mesh(shape, glowing(colour, _GLASS) | {"depthWrite": False}, matrix @ Y_TO_Z)
+    return mesh(shape, glowing(colour, _GLASS) | {"depthWrite": False}, raised(height / 2) @ Y_TO_Z)
 
 
 def slant(friction: Array, size: float) -> Array:
@@ -133,9 +130,8 @@ def _coefficients(traj: Any, motion: SampledPoses) -> Array | None:
 def turning(time: Array, normals: Array) -> Json:
     """Track of turns from the z axis to `normals` (n, 3); one key where they stay."""
     still = bool((normals == normals[0]).all())
-    return track(
-        "quaternion", "quaternion", time[:1] if still else time, turn_from_z(normals[:1] if still else normals)
-    )
+    keys = slice(0, 1) if still else slice(None)
+    return track("quaternion", "quaternion", time[keys], turn_from_z(normals[keys]))
 
 
 # --- impulses -------------------------------------------------------------------------------------
@@ -205,10 +201,7 @@ def _hits(traj: Any, motion: SampledPoses) -> dict[str, list[Hit]]:
 
 def flash(path: str, frame: Frame) -> list[Command]:
     """The arrow of an impulse, and the ring on the ground below it."""
-    violet, upwards = glowing(IMPULSE_COLOUR), np.eye(4)
-    upwards[2, 3] = 0.5
     size = frame.size
-    rod, tip = cylinder(0.009 * size, 0.009 * size, 1.0), cylinder(0.024 * size, 0.0, 0.06 * size)
     ring = {
         "type": "RingGeometry",
         "innerRadius": 0.78 * _RING * size,
@@ -216,10 +209,9 @@ def flash(path: str, frame: Frame) -> list[Command]:
         "thetaSegments": 48,
     }
     return [
-        put(f"{path}/arrow/shaft", mesh(rod, violet, upwards @ Y_TO_Z)),
-        put(f"{path}/arrow/head", mesh(tip, violet, Y_TO_Z)),
+        *arrow(f"{path}/arrow", IMPULSE_COLOUR, 0.009 * size, 0.024 * size, 0.06 * size),
         place(f"{path}/ring", placed(np.zeros(3), facing(frame.normal))),
-        put(f"{path}/ring", mesh(ring, glowing(IMPULSE_COLOUR, 0.8), _raised(LIFT * size))),
+        put(f"{path}/ring", mesh(ring, glowing(IMPULSE_COLOUR, 0.8), raised(LIFT * size))),
         shadowless(f"{path}/ring"),
     ]
 
@@ -227,12 +219,6 @@ def flash(path: str, frame: Frame) -> list[Command]:
 def impulse_words(newton: float) -> str:
     """Words of the legend for arrows of so many newton seconds per metre."""
     return f"impulse, 1 m = {newton:g} N s"
-
-
-def _raised(height: float) -> Array:
-    matrix = np.eye(4)
-    matrix[2, 3] = height
-    return matrix
 
 
 def _flashing(path: str, hits: Sequence[Hit], motion: SampledPoses, scale: float) -> dict[str, Any]:
@@ -328,14 +314,8 @@ def _ribbon(points: Array, normals: Array, size: float) -> Json:
 
 def trace_paint() -> Json:
     """The material of traces."""
-    colour = rgba(TRACE_COLOUR)
-    return {
-        "type": "MeshBasicMaterial",
-        "color": colour_code(colour),
-        "side": 2,
-        "opacity": 0.75,
-        "transparent": True,
-    }
+    colour = colour_code(rgba(TRACE_COLOUR))
+    return {"type": "MeshBasicMaterial", "color": colour, "side": 2, "opacity": 0.75, "transparent": True}
 
 
 ROBOT_LAYERS: tuple[Draw, ...] = (friction_cones, impulses, slip_traces)

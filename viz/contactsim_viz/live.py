@@ -28,7 +28,6 @@ from . import messages, page
 from .picture import Picture, pack, painter
 from .reads import SessionLike
 from .scene import MODE_COLOURS, switched
-from .serve import announce
 from .server import Client, Server
 
 logger = logging.getLogger(__name__)
@@ -160,7 +159,6 @@ class Live:
 
     def _describe(self) -> str:
         session = self.session
-        weight = session.weight
         return json.dumps(
             {
                 "type": "panel",
@@ -168,7 +166,7 @@ class Live:
                 "laws": session.laws,
                 "law": session.law if session.laws else "",
                 "rtol": session.simulation.tolerances.rtol,
-                "weight": weight,
+                "weight": session.weight,
             }
         )
 
@@ -265,15 +263,9 @@ def _told(entry: Any) -> dict[str, Any]:
 def _packed(number: int, moment: Any, picture: Picture) -> bytes:
     """A picture as the page reads it: kind, length of the head, head (JSON, padded to four bytes), rows (float32)."""
     energy = moment.energy
-    head = {
+    head = {name: getattr(moment, name) for name in ("time", "start", "head", "playing", "take", "note")} | {
         "number": number,
-        "time": moment.time,
-        "start": moment.start,
-        "head": moment.head,
-        "playing": moment.playing,
         "speed": moment.speed if np.isfinite(moment.speed) else None,
-        "take": moment.take,
-        "note": moment.note,
         "energy": None if energy is None or not np.isfinite(energy) else energy,
         "caption": picture.caption,
         "modes": picture.modes,
@@ -282,19 +274,3 @@ def _packed(number: int, moment: Any, picture: Picture) -> bytes:
     text = json.dumps(head).encode("utf-8")
     text += b" " * (-len(text) % 4)
     return struct.pack("<II", _PICTURE, len(text)) + text + picture.rows.astype("<f4").tobytes()
-
-
-def show(
-    session: SessionLike,
-    open_browser: bool = True,
-    port: int = 0,
-    shown: Sequence[str] = (),
-    hidden: Sequence[str] = (),
-) -> Any:
-    """Show a session in the browser and run it, until it is closed or Ctrl-C; returns what its `run` returns.
-
-    One that is not played yet is played from the first look on.
-    """
-    with Live(session, port, not session.moment.playing, shown, hidden) as live:
-        announce(live.address, open_browser)
-        return session.run()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from .reads import Array
 
@@ -161,10 +162,9 @@ def _place(node: ET.Element) -> Array:
 
 def _rotation(numbers: Array) -> Array:
     """Matrix (4, 4) of an axis and an angle in degrees."""
-    (x, y, z), angle = numbers[:3] / np.linalg.norm(numbers[:3]), np.radians(numbers[3])
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     matrix = np.eye(4)
-    matrix[:3, :3] += np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+    turn = np.radians(numbers[3]) * numbers[:3] / np.linalg.norm(numbers[:3])
+    matrix[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
     return matrix
 
 

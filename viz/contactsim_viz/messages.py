@@ -13,13 +13,21 @@ _STRONGEST = 1e6  # newton
 _NAME = Field(min_length=1, max_length=200)
 
 
+# Methods of a session that are called otherwise than the message.
+_METHODS = {"speed": "set_speed", "event": "to_event", "head": "to_head", "law": "set_law", "rtol": "set_rtol"}
+
+
 class Message(BaseModel):
     """A message: no other keys, no other types, finite numbers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
+    do: str
+
     def tell(self, session: Any) -> None:
         """Pass the wish on."""
+        method = getattr(session, _METHODS.get(self.do, self.do))
+        method(*self.model_dump(exclude={"do"}).values())
 
 
 class Seen(Message):
@@ -28,24 +36,10 @@ class Seen(Message):
     do: Literal["seen"]
 
 
-class Play(Message):
-    """Let time go on."""
+class Bare(Message):
+    """Let time go on or stand still, show the last computed time, or start again."""
 
-    do: Literal["play"]
-
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.play()
-
-
-class Pause(Message):
-    """Let time stand still."""
-
-    do: Literal["pause"]
-
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.pause()
+    do: Literal["play", "pause", "head", "drop"]
 
 
 class Speed(Message):
@@ -54,20 +48,12 @@ class Speed(Message):
     do: Literal["speed"]
     value: float = Field(gt=0.0, le=100.0)
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.set_speed(self.value)
-
 
 class Seek(Message):
     """Show a time [s]."""
 
     do: Literal["seek"]
     time: float
-
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.seek(self.time)
 
 
 class Event(Message):
@@ -76,40 +62,12 @@ class Event(Message):
     do: Literal["event"]
     step: Literal[-1, 1]
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.to_event(self.step)
-
-
-class Head(Message):
-    """Show the last computed time."""
-
-    do: Literal["head"]
-
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.to_head()
-
-
-class Drop(Message):
-    """Start again."""
-
-    do: Literal["drop"]
-
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.drop()
-
 
 class Push(Message):
     """Push the robot with a force [N, world axes] for a moment."""
 
     do: Literal["push"]
     force: list[Annotated[float, Field(ge=-_STRONGEST, le=_STRONGEST)]] = Field(min_length=3, max_length=3)
-
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.push(self.force)
 
 
 class Set(Message):
@@ -123,7 +81,7 @@ class Set(Message):
         """Pass the wish on."""
         if self.name not in {control.name for control in session.controls}:
             raise InputError(f"there is no control '{self.name}'")
-        session.set(self.name, self.value)
+        super().tell(session)
 
 
 class Law(Message):
@@ -136,7 +94,7 @@ class Law(Message):
         """Pass the wish on."""
         if self.name not in session.laws:
             raise InputError(f"there is no contact law '{self.name}'")
-        session.set_law(self.name)
+        super().tell(session)
 
 
 class Accuracy(Message):
@@ -145,16 +103,9 @@ class Accuracy(Message):
     do: Literal["rtol"]
     value: float = Field(ge=1e-13, le=1e-1)
 
-    def tell(self, session: Any) -> None:
-        """Pass the wish on."""
-        session.set_rtol(self.value)
-
 
 _READER: TypeAdapter[Message] = TypeAdapter(
-    Annotated[
-        Seen | Play | Pause | Speed | Seek | Event | Head | Drop | Push | Set | Law | Accuracy,
-        Field(discriminator="do"),
-    ]
+    Annotated[Seen | Bare | Speed | Seek | Event | Push | Set | Law | Accuracy, Field(discriminator="do")]
 )
 
 

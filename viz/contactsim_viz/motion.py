@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .ground import touch_points
-from .reads import Array, RobotLike, TrajectoryLike, marks
+from .figure import Figure
+from .reads import MODES, Array, TrajectoryLike, mode_index
 
-MODES = ("OPEN", "STICK", "SLIP")
-SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
+__all__ = ["MODES", "SampledPoses", "frame_times", "sample", "smooth"]
 
 
 @dataclass(frozen=True)
@@ -55,18 +54,18 @@ class SampledPoses:
 
 def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> SampledPoses:
     """Sample `traj` from its first to its last time with a frame at least every `step` seconds."""
-    robot = traj.system.robot
+    figure, terrain = Figure(traj.system.robot), traj.system.terrain
     start, end = float(traj.t[0]), float(traj.t[-1])
     frames = frame_times(start, end, step)
-    names = [contact.name for contact in marks(robot)]
+    names = figure.names
     states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
-    touched = [touch_points(robot, q, traj.system.terrain, float(t)) for q, t in zip(states, frames, strict=True)]
+    touched = [figure.touch(q, terrain, float(t)) for q, t in zip(states, frames, strict=True)]
     events = np.array([event.time for event in traj.events], dtype=np.float64)
     mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
     return SampledPoses(
         start=start,
         time=frames - start,
-        joints=_joints(robot, states),
+        joints=np.array([figure.joints(q) for q in states]),
         points=np.array([points for points, _ in touched]),
         normals=np.array([normals for _, normals in touched]),
         forces=np.array([_forces(traj, float(t), names) for t in frames]),
@@ -82,17 +81,6 @@ def frame_times(start: float, end: float, step: float) -> Array:
     return np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
 
 
-def _joints(robot: RobotLike, states: Sequence[Array]) -> Array:
-    import pinocchio as pin
-
-    data = robot.model.createData()
-    result = np.empty((len(states), robot.model.njoints, 7))
-    for frame, q in zip(result, states, strict=True):
-        pin.forwardKinematics(robot.model, data, q)
-        frame[:] = [pin.SE3ToXYZQUAT(placement) for placement in data.oMi]
-    return result
-
-
 def _forces(traj: TrajectoryLike, t: float, names: Sequence[str]) -> Array:
     forces = traj.forces(t)
     return np.array([forces.get(name, np.zeros(3)) for name in names], dtype=np.float64).reshape(len(names), 3)
@@ -104,11 +92,6 @@ def _modes(traj: TrajectoryLike, times: Array, names: Sequence[str]) -> np.ndarr
     rows = [traj.mode_at(float(t)) for t in middles]
     found = [[mode_index(row[name].name) if name in row else 0 for name in names] for row in rows]
     return np.array(found, dtype=np.intp).reshape(len(times), len(names))
-
-
-def mode_index(mode: str) -> int:
-    """Index of a mode's name in `MODES`."""
-    return MODES.index(SHOWN_AS.get(mode, mode))
 
 
 def smooth(values: Array, width: float) -> Array:

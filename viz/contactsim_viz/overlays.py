@@ -14,30 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import layers
 from .commands import Command, facing, node_name, place, placed, put, turn_from_z, unit
 from .figure import Figure
 from .ground import ground_way
-from .layers import (
-    CHUNK,
-    FAINTEST,
-    FLASH,
-    FLASHES_FROM,
-    IMPULSE_COLOUR,
-    LEAST,
-    LIFT,
-    LONGEST,
-    SLIP_CONE,
-    STICK_CONE,
-    WIDTH,
-    Hit,
-    cone,
-    flash,
-    hits_of,
-    impulse_words,
-    shadowless,
-    slant,
-    trace_paint,
-)
 from .motion import MODES
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
@@ -82,15 +62,17 @@ class Overlay(ABC):
     path: str
     shown = True
     nodes: list[str]
+    _commands: list[Command]
 
     @property
     def legend(self) -> Mapping[str, str]:
         """{word: "#rrggbb"} of its colours."""
         return {}
 
-    @abstractmethod
     def fresh(self, moment: MomentLike) -> list[Command]:
-        """Commands for all that was not drawn before."""
+        """Commands for all that was not drawn before: everything, once."""
+        commands, self._commands = self._commands, []
+        return commands
 
     @abstractmethod
     def rows(self, glance: Glance) -> Array:
@@ -116,20 +98,14 @@ class Cones(Overlay):
 
     def __init__(self, figure: Figure, frame: Frame) -> None:
         self._size, self._count, self._turns = frame.size, figure.grounded, frame.ground is None
-        self._commands: list[Command] = []
-        self.nodes = []
+        self.nodes, self._commands = [], []
         for name in figure.names[: self._count]:
             path = f"{self.path}/{node_name(name)}"
             self.nodes += [path, f"{path}/stick", f"{path}/slip"]
             self._commands.append(place(path, placed(np.zeros(3), facing(frame.normal))))
-            for mode, colour in (("stick", STICK_CONE), ("slip", SLIP_CONE)):
+            for mode, colour in (("stick", layers.STICK_CONE), ("slip", layers.SLIP_CONE)):
                 node = f"{path}/{mode}"
-                self._commands += [put(node, cone(1.0, frame.size, colour)), shadowless(node)]
-
-    def fresh(self, moment: MomentLike) -> list[Command]:
-        """All cones, once."""
-        commands, self._commands = self._commands, []
-        return commands
+                self._commands += [put(node, layers.cone(1.0, frame.size, colour)), layers.shadowless(node)]
 
     def rows(self, glance: Glance) -> Array:
         """Each contact has a cone of its mode, if it is closed and rubs."""
@@ -139,7 +115,7 @@ class Cones(Overlay):
         if self._turns:
             rows[:, 0, TURN] = turn_from_z(glance.normals[:count])
         friction = np.column_stack([system.static_friction[:count], system.friction[:count]])
-        scales = slant(friction.ravel(), self._size) / slant(np.ones(1), self._size)
+        scales = layers.slant(friction.ravel(), self._size) / layers.slant(np.ones(1), self._size)
         rows[:, 1:, SCALE] = scales.reshape(count, 2, 3)
         closed = glance.modes[:count, None] == [MODES.index("STICK"), MODES.index("SLIP")]
         rows[:, 1:, VISIBLE] = closed & (friction > 0.0)
@@ -157,29 +133,24 @@ class Impulses(Overlay):
         gravity = float(np.linalg.norm(getattr(system, "gravity", 0.0))) or 9.81
         share = figure.mass / max(1.0, len(figure.names) / 2)
         typical = share * np.sqrt(2.0 * gravity * _FALL * frame.size) or 1.0
-        self.newton = round_number(typical / (LONGEST * frame.size))  # newton seconds per metre of arrow
-        self._faintest = FAINTEST * self.newton * LONGEST * frame.size
+        self.newton = round_number(typical / (layers.LONGEST * frame.size))  # newton seconds per metre of arrow
+        self._faintest = layers.FAINTEST * self.newton * layers.LONGEST * frame.size
         self.nodes, self._commands = [], []
         for name in map(node_name, figure.names):
             self.nodes += [f"{self.path}/{name}{part}" for part in self._PARTS]
-            self._commands += flash(f"{self.path}/{name}", frame)
+            self._commands += layers.flash(f"{self.path}/{name}", frame)
         self._places = {name: k for k, name in enumerate(figure.names)}
-        self._known: dict[int, tuple[Any, dict[str, Hit]]] = {}  # by the event's id, with the event
+        self._known: dict[int, tuple[Any, dict[str, layers.Hit]]] = {}  # by the event's id, with the event
 
     @property
     def legend(self) -> Mapping[str, str]:
         """Length of its arrows."""
-        return {impulse_words(self.newton): IMPULSE_COLOUR}
-
-    def fresh(self, moment: MomentLike) -> list[Command]:
-        """Arrows and rings, once."""
-        commands, self._commands = self._commands, []
-        return commands
+        return {layers.impulse_words(self.newton): layers.IMPULSE_COLOUR}
 
     def rows(self, glance: Glance) -> Array:
         """Arrows of the last impulses, and rings that widen."""
         moment = glance.moment
-        lasts = FLASH * (moment.speed if np.isfinite(moment.speed) else _HURRY)
+        lasts = layers.FLASH * (moment.speed if np.isfinite(moment.speed) else _HURRY)
         rows = untold(len(self.nodes)).reshape(-1, len(self._PARTS), COLUMNS)
         rows[:, 0, VISIBLE] = 0.0
         for name, hit in self._last(moment, lasts).items():
@@ -187,12 +158,12 @@ class Impulses(Overlay):
             row[0, PLACE], row[0, VISIBLE] = hit.point, 1.0
             fill_arrows(row[None, 1:4], hit.impulse[None], np.array([np.linalg.norm(hit.impulse) / self.newton]))
             row[4, TURN] = turn_from_z(hit.normal[None])[0]
-            row[4, SCALE] = FLASHES_FROM + (1.0 - FLASHES_FROM) * (moment.time - hit.time) / lasts
+            row[4, SCALE] = layers.FLASHES_FROM + (1.0 - layers.FLASHES_FROM) * (moment.time - hit.time) / lasts
         return rows.reshape(-1, COLUMNS)
 
-    def _last(self, moment: MomentLike, lasts: float) -> dict[str, Hit]:
+    def _last(self, moment: MomentLike, lasts: float) -> dict[str, layers.Hit]:
         """{contact: what it took last}, of those that are still to be glance."""
-        log, found = moment.log, dict[str, Hit]()
+        log, found = moment.log, dict[str, layers.Hit]()
         for k in range(bisect_right(log, moment.time, key=lambda entry: entry.time) - 1, -1, -1):
             if log[k].time <= moment.time - lasts or len(found) == len(self._places):
                 break
@@ -200,11 +171,11 @@ class Impulses(Overlay):
                 found = self._hits(log[k].event) | found
         return found
 
-    def _hits(self, event: Any) -> dict[str, Hit]:
+    def _hits(self, event: Any) -> dict[str, layers.Hit]:
         """Impulses strong enough to flash; those of the last events are kept."""
         key = id(event)
         if key not in self._known:
-            hits = hits_of(event, self._figure.robot)
+            hits = layers.hits_of(event, self._figure.robot)
             strong = {name: hit for name, hit in hits.items() if np.linalg.norm(hit.impulse) >= self._faintest}
             self._known = {**dict(list(self._known.items())[-_KEPT:]), key: (event, strong)}
         return self._known[key][1]
@@ -227,8 +198,8 @@ class Traces(Overlay):
     def __init__(self, figure: Figure, frame: Frame) -> None:
         self._figure, self._frame = figure, frame
         self.nodes = [self.path]
-        plane = {"type": "PlaneGeometry", "width": 1.0, "height": WIDTH * frame.size}
-        self._drawn = mesh(plane, trace_paint(), np.eye(4))
+        plane = {"type": "PlaneGeometry", "width": 1.0, "height": layers.WIDTH * frame.size}
+        self._drawn = mesh(plane, layers.trace_paint(), np.eye(4))
         self._start_again(-1, 0.0)
 
     def _start_again(self, take: int, time: float) -> None:
@@ -285,7 +256,7 @@ class Traces(Overlay):
         for k, slipping in enumerate(slips):
             begun, begin = self._begun.get(k, (time, points[k]))
             way = float(np.linalg.norm(points[k] - begin)) / self._frame.size
-            if way >= CHUNK or (not slipping and way > LEAST):
+            if way >= layers.CHUNK or (not slipping and way > layers.LEAST):
                 band = Band(begun, time, begin, self._band(begin, points[k], normals[k]))
                 self._bands.append(band)
                 self._trails[k].append(band)
@@ -305,7 +276,7 @@ class Traces(Overlay):
             place = bisect_right(trail, time, key=lambda band: band.time)
             to_come = (trail[place].begun, trail[place].begin) if place < len(trail) else self._begun.get(k)
             begun, begin = to_come or (time, point)
-            if begun <= time and np.linalg.norm(point - begin) > LEAST * self._frame.size:
+            if begun <= time and np.linalg.norm(point - begin) > layers.LEAST * self._frame.size:
                 rows.append(self._band(begin, point, glance.normals[k]))
         return rows
 
@@ -315,6 +286,6 @@ class Traces(Overlay):
         length = float(np.linalg.norm(end - begin))
         across = unit(np.cross(normal, end - begin))
         turn = np.column_stack([np.cross(across, normal), across, normal])
-        row[PLACE], row[TURN] = (begin + end) / 2 + LIFT * self._frame.size * normal, quaternions(turn[None])[0]
+        row[PLACE], row[TURN] = (begin + end) / 2 + layers.LIFT * self._frame.size * normal, quaternions(turn[None])[0]
         row[SCALE], row[VISIBLE] = (length, 1.0, 1.0), 1.0
         return row

@@ -31,23 +31,16 @@ _LONGEST_WORD = 60  # of a value in it, in characters
 def write(
     scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: float, linearization: Any | None = None
 ) -> str:
-    """The page as text.
+    """The page as text, with the events of the run; those of its `linearization` say what they do to variations.
 
-    Args:
-        scene: what is drawn.
-        traj: the run, whose events are listed.
-        title: heading of the page.
-        step: seconds between two frames.
-        speed: seconds of the run played in a second.
-        linearization: that of the run; its events then say what they do to variations.
+    Frames are `step` seconds apart, of which `speed` are played in a second.
     """
     import umsgpack
 
     commands, meshes, uses = share(scene.commands)
     messages = (umsgpack.packb(command, force_float_precision="single") for command in commands)
-    packed = (
-        gzip.compress(message, compresslevel=6, mtime=0) for message in messages
-    )  # no date: equal runs give equal pages
+    # no date: equal runs give equal pages
+    packed = (gzip.compress(message, compresslevel=6, mtime=0) for message in messages)
     start, events = float(traj.t[0]), list(traj.events)
     more = details(traj, linearization)
     run = {
@@ -59,7 +52,10 @@ def write(
         "speed": speed,
         "events": [round(float(event.time - start), 6) for event in events] if len(events) <= _MOST_TICKS else [],
         "count": len(events),
-        "log": [(_key(event.time - start), words) for event in events[:_MOST_LINES] if (words := told(event))],
+        # Times as the tracks of the page know them, so that to go there is to be behind the event.
+        "log": [
+            (float(np.float32(event.time - start)), words) for event in events[:_MOST_LINES] if (words := told(event))
+        ],
         "captions": list(scene.captions),
         "details": [more[id(event)] for event in events[:_MOST_LINES] if told(event)],
         "groups": dict(scene.groups),
@@ -83,11 +79,6 @@ def filled(name: str, parts: Mapping[str, str]) -> str:
 
 def _file(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _key(time: float) -> float:
-    """A time as the tracks of the page know it, so that to go there is to be behind the event."""
-    return float(np.float32(time))
 
 
 def told(event: Any) -> str:
@@ -118,11 +109,7 @@ def legend(scene: Scene) -> str:
 
 
 def bundle() -> str:
-    """Meshcat's script.
-
-    Raises:
-        InputError: meshcat is not installed.
-    """
+    """Meshcat's script."""
     # Found without importing meshcat, which would bring IPython and a socket library for one text file.
     found = find_spec("meshcat")
     for folder in found.submodule_search_locations or () if found is not None else ():

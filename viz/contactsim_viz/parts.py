@@ -12,7 +12,7 @@ import numpy as np
 from contactsim.errors import InputError
 
 from .reads import Array
-from .shapes import Y_TO_Z, Json, box, coil, cylinder, mesh, sphere, tube
+from .shapes import Y_TO_Z, Json, box, coil, cylinder, mesh, rod, sphere, tube
 
 _SHORTEST = 1e-9  # metres; a rod between two points that meet is as long
 _HEAD, _BROAD = 8.0, 2.8  # of the radius of an arrow: length and radius of its head
@@ -48,9 +48,7 @@ class Look(NamedTuple):
                 return mesh(tube(np.reshape(sizes[1:], (-1, 3)), sizes[0]), material, np.eye(4))
             case "head":
                 return mesh(cylinder(_BROAD * sizes[0], 0.0, _HEAD * sizes[0]), material, Y_TO_Z)
-        upwards = np.eye(4)
-        upwards[2, 3] = 0.5
-        return mesh(cylinder(sizes[0], sizes[0], 1.0), material, upwards @ Y_TO_Z)
+        return rod(sizes[0], material)
 
     def reference(self, length: float) -> float:
         """Length of the object to draw, whose scale is one; `length` is that of its first key."""
@@ -88,11 +86,7 @@ Seen = tuple[Look, Pose]
 
 
 def read(parts: Mapping[str, Any], where: str) -> dict[str, Seen]:
-    """Looks and poses of {name: part}.
-
-    Args:
-        parts: as a drawing gives them.
-        where: ends a sentence about a mistake: "in the drawing of ... at ...".
+    """Looks and poses of {name: part}; `where` ends a sentence about a mistake: "in the drawing of ... at ...".
 
     Raises:
         InputError: something is no part, or has a size, point or colour that cannot be drawn.
@@ -122,11 +116,7 @@ def pieces(line: Look) -> dict[str, Seen]:
 
 
 def finite(given: Any, what: str, *shape: int) -> Array:
-    """A given array of finite numbers; -1 in its shape stands for any number.
-
-    Raises:
-        InputError: it is something else; `what` begins the sentence.
-    """
+    """A given array of finite numbers, or an error that begins with `what`; -1 in its shape stands for any number."""
     try:
         value = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

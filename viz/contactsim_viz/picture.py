@@ -76,11 +76,7 @@ class Painter(ABC):
 
 
 def painter(moment: MomentLike) -> Painter:
-    """Who draws the system of a session.
-
-    Raises:
-        InputError: it has no geometry to show.
-    """
+    """Who draws the system of a session."""
     system = moment.arc.system
     if getattr(getattr(system, "robot", None), "model", None) is not None:
         return RobotPainter(moment)
@@ -284,11 +280,8 @@ class SketchPainter(Painter):
             known = self._looks.get(name, {})
             if seen[0].kind == "line" and known and seen[0] not in known:
                 self._bent.add(name)
-            out |= (
-                {f"{name}/{piece}": one for piece, one in pieces(seen[0]).items()}
-                if name in self._bent
-                else {name: seen}
-            )
+            bent = {f"{name}/{piece}": one for piece, one in pieces(seen[0]).items()} if name in self._bent else None
+            out |= bent or {name: seen}
         return out
 
     def _index(self, name: str, look: Look, pose: Pose, commands: list[Command]) -> int:

@@ -9,6 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+MODES = ("OPEN", "STICK", "SLIP")
+SHOWN_AS = {"CLOSED": "STICK"}  # a contact on compliant ground
+
+
+def mode_index(mode: str) -> int:
+    """Index of a mode's name in `MODES`."""
+    return MODES.index(SHOWN_AS.get(mode, mode))
 
 
 class ContactLike(Protocol):
@@ -86,87 +93,59 @@ class DrawingLike(Protocol):
 
 
 class MomentLike(Protocol):
-    """View of a session at one instant; see `contactsim.viewing.playback.Moment`."""
+    """View of a session at one instant; see `contactsim.viewing.playback.Moment`.
 
-    @property
-    def time(self) -> float:
-        """Of the run, seconds."""
+    Attributes:
+        time: of the run, seconds.
+        arc: piece of the run at that time.
+        x: plain state.
+        start, head: first and last time that was computed, seconds.
+        speed: seconds of the run in a second; may be infinite.
+        take: number of times the run was started again.
+        log: up to `head`: entries with `time` and `event` (None for a change that somebody made).
+        arc_at: piece of the run at a time between `start` and `head`.
+    """
 
-    @property
-    def arc(self) -> ArcLike:
-        """Piece of the run at that time."""
-
-    @property
-    def x(self) -> Any:
-        """Plain state."""
-
-    @property
-    def start(self) -> float:
-        """First time of the run, seconds."""
-
-    @property
-    def head(self) -> float:
-        """Last time that was computed, seconds."""
-
-    @property
-    def speed(self) -> float:
-        """Seconds of the run in a second; may be infinite."""
-
-    @property
-    def take(self) -> int:
-        """Number of times the run was started again."""
-
-    @property
-    def log(self) -> Sequence[Any]:
-        """Log up to `head`: entries with `time` and `event` (None for a change that somebody made)."""
-
-    def arc_at(self, t: float) -> ArcLike:
-        """Piece of the run at a time between `start` and `head`."""
+    time: float
+    arc: ArcLike
+    x: Any
+    start: float
+    head: float
+    speed: float
+    take: int
+    log: Sequence[Any]
+    arc_at: Callable[[float], ArcLike]
 
 
 class SessionLike(Protocol):
-    """A simulation at work; see `contactsim.viewing.session.Session`, whose methods the page's messages call."""
+    """A simulation at work; see `contactsim.viewing.session.Session`, whose methods the page's messages call.
+
+    Attributes:
+        title, take, controls, observe: as there.
+        moment: the view at one instant.
+        log: entries with `time`, `event` and `text`.
+        simulation: the present one, with its `tolerances`.
+        laws, law: names of the contact laws to choose from, and of the present one.
+        weight: of what can be pushed, newton; zero where nothing can.
+        want: asks for `observe` to be called.
+        refresh: asks for it also where time stands still.
+        play: lets time go on.
+        run: goes on until `close`, and returns the run.
+        close: lets `run` return.
+    """
 
     title: str
     take: int
     controls: Any
     observe: Any
-
-    @property
-    def moment(self) -> Any:
-        """The view at one instant."""
-
-    @property
-    def log(self) -> Sequence[Any]:
-        """Log: entries with `time`, `event` and `text`."""
-
-    @property
-    def simulation(self) -> Any:
-        """The present simulation, with its `tolerances`."""
-
-    @property
-    def laws(self) -> Sequence[str]:
-        """Names of the contact laws to choose from."""
-
-    @property
-    def law(self) -> str:
-        """Name of the present one."""
-
-    @property
-    def weight(self) -> float:
-        """Weight of what can be pushed, newton; zero where nothing can."""
-
-    def want(self) -> None:
-        """Ask for `observe` to be called."""
-
-    def refresh(self) -> None:
-        """Ask for it also where time stands still."""
-
-    def play(self) -> None:
-        """Let time go on."""
-
-    def run(self) -> Any:
-        """Go on until `close`."""
-
-    def close(self) -> None:
-        """Let `run` return."""
+    moment: Any
+    log: Sequence[Any]
+    simulation: Any
+    laws: Sequence[str]
+    law: str
+    weight: float
+    want: Callable[[], None]
+    refresh: Callable[[], None]
+    play: Callable[[], None]
+    run: Callable[[], Any]
+    close: Callable[[], None]

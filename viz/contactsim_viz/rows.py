@@ -23,12 +23,9 @@ def untold(count: int) -> Array:
 
 
 def fill_arrows(rows: Array, vectors: Array, length: Array) -> None:
-    """Let the arrows of `rows` (n, 3, COLUMNS), each with its shaft and head, have directions and lengths.
+    """Let arrows have the directions of `vectors` (n, 3) and a `length` (n,) [m].
 
-    Args:
-        rows: of the nodes of each arrow, of its shaft and of its head.
-        vectors: (n, 3) directions.
-        length: (n,) metres.
+    The `rows` (n, 3, COLUMNS) are those of each arrow, of its shaft and of its head.
     """
     if not len(rows):
         return

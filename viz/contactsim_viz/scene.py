@@ -20,6 +20,7 @@ from contactsim.errors import InputError
 from .commands import (
     Command,
     animation,
+    arrow,
     facing,
     glowing,
     node_name,
@@ -69,11 +70,7 @@ class Scene:
 def switched(
     groups: Mapping[str, tuple[str, bool]], show: Sequence[str], hide: Sequence[str]
 ) -> dict[str, tuple[str, bool]]:
-    """The groups of a scene, shown and hidden as wished.
-
-    Raises:
-        InputError: there is no such group.
-    """
+    """The groups of a scene, shown and hidden as wished."""
     out = dict(groups)
     for names, seen in ((show, True), (hide, False)):
         for name in names:
@@ -93,12 +90,7 @@ def build(
 ) -> Scene:
     """Draw the robot, the ground, the contacts and their forces, and animate them along `motion`.
 
-    Args:
-        traj: the run.
-        motion: the run, sampled.
-        layers: what draws more over it.
-        sight: (3,) direction to the camera; None: the usual one.
-        zoom: how much closer than usual the camera is.
+    `layers` draw more over it; `sight` (3,) is the direction to the camera, which is `zoom` times closer than usual.
     """
     robot = traj.system.robot
     frame = measure(robot, traj.system.terrain, motion).seen(sight, zoom)
@@ -266,18 +258,12 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
     radius = max(min(1.35 * own, 0.6 * own + 0.026 * size), 0.026 * size)  # seen beside a foot, and not as a plate
     pad = cylinder(radius, radius, 0.16 * radius)
     ball = sphere(0.42 * radius)
-    rod = cylinder(0.0065 * size, 0.0065 * size, 1.0)
-    tip = cylinder(0.018 * size, 0.0, 0.055 * size)
-    red = glowing(FORCE_COLOUR)
-    upwards = np.eye(4)
-    upwards[2, 3] = 0.5
     return [
         place(f"/world/contacts/{name}", placed(np.zeros(3), facing(frame.normal))),
         put(f"/world/contacts/{name}/open", mesh(ball, glowing(MODE_COLOURS["OPEN"], 0.75), np.eye(4))),
         put(f"/world/contacts/{name}/stick", mesh(pad, glowing(MODE_COLOURS["STICK"]), Y_TO_Z)),
         put(f"/world/contacts/{name}/slip", mesh(pad, glowing(MODE_COLOURS["SLIP"]), Y_TO_Z)),
-        put(f"/world/forces/{name}/shaft", mesh(rod, red, upwards @ Y_TO_Z)),
-        put(f"/world/forces/{name}/head", mesh(tip, red, Y_TO_Z)),
+        *arrow(f"/world/forces/{name}", FORCE_COLOUR, 0.0065 * size, 0.018 * size, 0.055 * size),
     ]
 
 
@@ -285,21 +271,19 @@ def _contact_tracks(name: str, index: int, motion: SampledPoses) -> dict[str, li
     """Place of a contact, how it lies on the ground, and its mode."""
     path, time = f"/world/contacts/{name}", motion.time
     way = track("position", "vector3", time, motion.points[:, index])
-    tracks = {path: [way, turning(time, motion.normals[:, index])]}
-    for number, mode in enumerate(MODES):
-        shown = switch(motion.mode_time, motion.modes[:, index] == number)
-        tracks[f"{path}/{mode.lower()}"] = [shown]
-    return tracks
+    return {path: [way, turning(time, motion.normals[:, index])]} | {
+        f"{path}/{mode.lower()}": [switch(motion.mode_time, motion.modes[:, index] == number)]
+        for number, mode in enumerate(MODES)
+    }
 
 
 def _force_tracks(name: str, index: int, motion: SampledPoses, scale: float, size: float) -> dict[str, list[Json]]:
     time, force = motion.time, motion.forces[:, index]
     length = np.linalg.norm(force, axis=1) / scale
     path = f"/world/forces/{name}"
-    along = np.stack([np.ones_like(length), np.ones_like(length), np.maximum(length, 1e-6)], axis=1)
-    end = np.stack([np.zeros_like(length), np.zeros_like(length), length], axis=1)
-    closed = motion.modes[:, index] != 0
-    shown = closed & (np.interp(motion.mode_time, time, length) > 0.01 * size)
+    still = np.zeros((len(length), 2))
+    along, end = np.column_stack([still + 1.0, np.maximum(length, 1e-6)]), np.column_stack([still, length])
+    shown = (motion.modes[:, index] != 0) & (np.interp(motion.mode_time, time, length) > 0.01 * size)
     return {
         path: [
             track("position", "vector3", time, motion.points[:, index]),

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping
-from types import TracebackType
+from contextlib import suppress
 from typing import Any, Protocol
 
 from tornado.httpserver import HTTPServer
@@ -93,9 +93,7 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *given: object) -> None:
         self.close()
 
     async def _serve(self) -> None:
@@ -107,18 +105,17 @@ class Server:
             if self._listener is not None:
                 self._listener.tick()
             period = self._listener.period if self._listener is not None else None
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), period)
-            except TimeoutError:
-                continue
         server.stop()
         for client in tuple(self._clients):
             client.close()
         await server.close_all_connections()
 
-    def admits(self, handler: RequestHandler) -> bool:
-        """True for a request that names this server as its host."""
-        return handler.request.host in self.hosts
+    def demand_host(self, handler: RequestHandler) -> None:
+        """Refuse a request that does not name this server as its host."""
+        if handler.request.host not in self.hosts:
+            raise HTTPError(_FORBIDDEN, "the host %r is not this one", handler.request.host[:100])
 
 
 class _Handler(RequestHandler):
@@ -128,8 +125,7 @@ class _Handler(RequestHandler):
         self.server, self.content = server, content
 
     def prepare(self) -> None:
-        if not self.server.admits(self):
-            raise HTTPError(_FORBIDDEN, "the host %r is not this one", self.request.host[:100])
+        self.server.demand_host(self)
 
     def set_default_headers(self) -> None:
         # Nothing but what was served here may be loaded, and nobody may put the page into a frame.
@@ -169,8 +165,7 @@ class Client(WebSocketHandler):
 
     def prepare(self) -> None:
         """Refuse requests for another host, and those that do not say which page they come from."""
-        if not self.server.admits(self):
-            raise HTTPError(_FORBIDDEN, "the host %r is not this one", self.request.host[:100])
+        self.server.demand_host(self)
         if "Origin" not in self.request.headers:
             raise HTTPError(_FORBIDDEN, "a request without an origin")
 

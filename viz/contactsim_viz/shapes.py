@@ -132,17 +132,18 @@ def floats(values: Array) -> Any:
     return extension(_FLOAT32, np.ascontiguousarray(values, dtype=np.float32))
 
 
-def _matrix(rotation: Array, scale: Array) -> Array:
-    return rotation @ np.diag([*scale, 1.0])
+def raised(height: float) -> Array:
+    """The (4, 4) matrix that lifts by `height` along z, in metres."""
+    matrix = np.eye(4)
+    matrix[2, 3] = height
+    return matrix
 
-
-_ONES = np.ones(3)
 
 # Name of the shape's class -> its geometry and the matrix that places it in the shape's own frame.
 PRIMITIVES: dict[str, Callable[[Any], tuple[Json, Array]]] = {
     "Box": lambda s: (box(2.0 * np.asarray(s.halfSide)), np.eye(4)),
     "Sphere": lambda s: (sphere(s.radius), np.eye(4)),
-    "Ellipsoid": lambda s: (sphere(1.0), _matrix(np.eye(4), np.asarray(s.radii))),
+    "Ellipsoid": lambda s: (sphere(1.0), np.diag([*s.radii, 1.0])),
     "Cylinder": lambda s: (cylinder(s.radius, s.radius, 2.0 * s.halfLength), Y_TO_Z),
     "Cone": lambda s: (cylinder(s.radius, 0.0, 2.0 * s.halfLength), Y_TO_Z),
     "Capsule": lambda s: (capsule(s.radius, 2.0 * s.halfLength), Y_TO_Z),
@@ -192,6 +193,11 @@ def mesh(geometry: Json, material: Json, matrix: Array, **more: Any) -> Json:
     }
 
 
+def rod(radius: float, material: Json) -> Json:
+    """A rod of length one along z from the origin; `radius` in metres."""
+    return mesh(cylinder(radius, radius, 1.0), material, raised(0.5) @ Y_TO_Z)
+
+
 def column_major(matrix: Array) -> list[float]:
     """A (4, 4) matrix as the 16 numbers that three.js reads."""
     return [float(x) for x in np.asarray(matrix, dtype=np.float64).T.ravel()]
@@ -201,16 +207,14 @@ def draw(item: Any) -> Json | None:
     """A pinocchio GeometryObject as a drawn object in the frame of its own placement.
 
     Primitives are sent as their parameters, meshes as their triangles, or as their file where only the page reads it.
-
-    Returns:
-        the object, or None where there is nothing to draw (a mesh whose file is missing, an unbounded shape).
+    None: there is nothing to draw (a mesh whose file is missing, an unbounded shape).
     """
     make = PRIMITIVES.get(type(item.geometry).__name__)
     if make is not None:
         geometry, matrix = make(item.geometry)
         return mesh(geometry, paint(item.meshColor), matrix)
     file = Path(item.meshPath)
-    scale = _matrix(np.eye(4), np.asarray(item.meshScale))
+    scale = np.diag([*item.meshScale, 1.0])
     kind = file.suffix.lower().lstrip(".")
     if kind in _LOADERS and file.is_file():
         if kind == "dae" and not item.overrideMaterial:

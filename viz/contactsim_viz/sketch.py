@@ -13,10 +13,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from contactsim.errors import InputError
 
 from .commands import Command, animation, node_name, place, placed, put, rgba, switch, track, unit
+from .motion import frame_times
 from .parts import FORCES, Look, Seen, finite, groups_of, pieces, read
 from .reads import Array, DrawingLike, TrajectoryLike
 from .scene import Scene
@@ -59,13 +61,9 @@ class Sketch:
 
 
 def sample(traj: TrajectoryLike, step: float) -> Sketch:
-    """Draw `traj` from its first to its last time with a frame at least every `step` seconds.
-
-    Raises:
-        InputError: the drawing cannot be shown.
-    """
+    """Draw `traj` from its first to its last time with a frame at least every `step` seconds."""
     start, end = float(traj.arcs[0].t0), float(traj.arcs[-1].t1)
-    frames = np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
+    frames = frame_times(start, end, step)
     keys: dict[np.float32, tuple[float, DrawingLike, str]] = {}
     arcs = [arc for arc in traj.arcs if np.float32(arc.t1 - start) > np.float32(arc.t0 - start)] or traj.arcs[:1]
     for arc in arcs:
@@ -86,11 +84,7 @@ def sample(traj: TrajectoryLike, step: float) -> Sketch:
 
 
 def read_drawing(drawing: DrawingLike, place: str) -> dict[str, Seen]:
-    """The parts of a drawing; `place` names it.
-
-    Raises:
-        InputError: it cannot be shown.
-    """
+    """The parts of a drawing; `place` names it."""
     if drawing.focus is not None:
         finite(drawing.focus, f"the focus of {place}", 3)
     if not finite(drawing.sight, f"the sight of {place}", 3).any():
@@ -111,11 +105,7 @@ def _bent(parts: dict[str, Series]) -> dict[str, Series]:
 
 
 def drawn(arc: Any, t: float) -> DrawingLike:
-    """The drawing of an arc's system at a time.
-
-    Raises:
-        InputError: there is none.
-    """
+    """The drawing of an arc's system at a time."""
     drawing = arc.system.drawing(t, arc(t), arc.mode)
     if drawing is None:
         kind = type(arc.system).__name__
@@ -238,12 +228,6 @@ def _thin(name: str, time: Array, values: Array) -> Json:
 
 def quaternions(rotations: Array) -> Array:
     """Unit quaternions (n, 4), x y z w, of rotation matrices (n, 3, 3), each close to the one before it."""
-    R = rotations
-    trace = np.trace(R, axis1=1, axis2=2)
-    K = np.empty((len(R), 4, 4))
-    K[:, :3, :3] = R + R.swapaxes(1, 2) - trace[:, None, None] * np.eye(3)
-    K[:, :3, 3] = K[:, 3, :3] = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], 1)
-    K[:, 3, 3] = trace
-    out = np.linalg.eigh(K)[1][:, :, -1]
+    out = Rotation.from_matrix(rotations).as_quat()
     signs = np.sign(np.einsum("ij,ij->i", out[1:], out[:-1]))
     return out * np.append(1.0, np.cumprod(np.where(signs == 0.0, 1.0, signs)))[:, None]

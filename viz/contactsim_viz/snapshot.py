@@ -36,12 +36,7 @@ def find_browser() -> str | None:
 def take(page: Path, picture: Path, fragment: str, width: int, height: int) -> None:
     """Save what `page` shows as a PNG of `width` x `height` pixels.
 
-    Args:
-        page: an HTML file.
-        picture: the file to write.
-        fragment: what follows the # of the page's address.
-        width: pixels.
-        height: pixels.
+    The `fragment` is what follows the # of the page's address.
 
     Raises:
         InputError: no browser is installed.

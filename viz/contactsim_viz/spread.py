@@ -40,11 +40,8 @@ def _draw(spread: Any, traj: Any, motion: SampledPoses, frame: Frame) -> Layer:
     colour = WITH if spread.corrected else WITHOUT
     make = _ellipsoid if spread.ellipsoid else _cloud
     commands, tracks = make(path, spread, keys, offsets, colour, frame.size)
-    return Layer(node_name(spread.name), path, commands, tracks, legend={_words(spread): colour})
-
-
-def _words(spread: Any) -> str:
-    return spread.name if spread.scale == 1.0 else f"{spread.name}, {spread.scale:g} times"
+    words = spread.name if spread.scale == 1.0 else f"{spread.name}, {spread.scale:g} times"
+    return Layer(node_name(spread.name), path, commands, tracks, legend={words: colour})
 
 
 def _keys(time: Array) -> Array:
@@ -109,13 +106,12 @@ def _cloud(
     starts = np.append(keys[shown], np.inf)
     for index, start, end in zip(shown, starts[:-1], starts[1:], strict=True):
         node = f"{path}/surface{index}"
-        commands += [
-            place(node, placed(np.zeros(3), np.eye(3))),
-            put(node, _surface(offsets[index], spread.faces, colour)),
-        ]
-        times = np.array([0.0, start, end]) if start > 0.0 else np.array([0.0, end])
-        on = np.array([False, True, False]) if start > 0.0 else np.array([True, False])
-        tracks[node] = [switch(times[np.isfinite(times)], on[np.isfinite(times)])]
+        shape = triangles(offsets[index], np.asarray(spread.faces))  # flat, so that pieces of the map are creases
+        drawn = mesh(shape, _glass(colour) | {"flatShading": True}, np.eye(4))
+        commands += [place(node, placed(np.zeros(3), np.eye(3))), put(node, drawn)]
+        times = np.array([0.0, start, end])[int(start <= 0.0) :]
+        times = times[np.isfinite(times)]
+        tracks[node] = [switch(times, times == start)]
     return commands, tracks
 
 
@@ -126,12 +122,6 @@ def _moments(time: Array) -> np.ndarray:
     return np.unique(np.concatenate([even, jumps, jumps + 1]))
 
 
-def _surface(points: Array, faces: Array, colour: str) -> Json:
-    """The image of a ball: flat triangles, with the pieces of the map to be seen as creases."""
-    return mesh(triangles(points, np.asarray(faces)), _glass(colour) | {"flatShading": True}, np.eye(4))
-
-
 def _glass(colour: str) -> Json:
-    shade = rgba(colour)
-    shade[3] = _OPACITY
+    shade = rgba(colour, _OPACITY)
     return paint(shade, emissive=colour_code(shade), emissiveIntensity=0.5) | {"depthWrite": False}

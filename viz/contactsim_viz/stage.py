@@ -88,11 +88,7 @@ def axes_of(sight: Array) -> Array:
 def follow(middle: Array, duration: float, size: float, ground: Plane | None = None) -> Array:
     """Point before the camera, (n, 3): still before something that stays, else the `middle` (n, 3) of it, smoothed.
 
-    Args:
-        middle: what is followed, in frames of equal duration.
-        duration: from the first to the last frame, seconds.
-        size: diagonal of what is drawn.
-        ground: keeps the camera at a steady height above it.
+    The frames have equal duration, `duration` seconds in all; above a `ground` the camera keeps a steady height.
     """
     if float(np.ptp(middle, axis=0)[:2].max()) < _FOLLOW_BEYOND * size:
         return np.broadcast_to(middle[0], middle.shape).copy()
@@ -125,13 +121,14 @@ def stage(frame: Frame) -> list[Command]:
     cleared = [{"type": "delete", "path": f"/{name}"} for name in ("Grid", "Axes", "Lights")]
     sky = {"type": "HemisphereLight", "color": 0xFFFFFF, "groundColor": 0xC9CDD4, "intensity": 0.5}
     fill = {"type": "DirectionalLight", "color": 0xDCE6FF, "intensity": 0.18, "matrix": _at((-2.0, 1.0, 0.8))}
+    x, y, z = (unit(frame.sight) * frame.distance).tolist()
     camera = {
         "type": "PerspectiveCamera",
         "fov": _CAMERA_FOV,
         "aspect": 1.6,
         "near": 0.01 * size,
         "far": 100.0 * size,
-        "position": _upright(unit(frame.sight) * frame.distance),
+        "position": [x, z, -y],  # the page's camera has y upwards
     }
     return [
         *cleared,
@@ -147,15 +144,8 @@ def stage(frame: Frame) -> list[Command]:
 
 def _sun(size: float) -> Json:
     reach = 1.6 * size
-    lens = {
-        "type": "OrthographicCamera",
-        "left": -reach,
-        "right": reach,
-        "top": reach,
-        "bottom": -reach,
-        "near": 0.1 * size,
-        "far": 9.0 * size,
-    }
+    lens = {"type": "OrthographicCamera", "left": -reach, "right": reach, "top": reach, "bottom": -reach}
+    lens |= {"near": 0.1 * size, "far": 9.0 * size}
     return {
         "type": "DirectionalLight",
         "color": 0xFFF6E8,
@@ -167,11 +157,6 @@ def _sun(size: float) -> Json:
 
 def _at(position: Any) -> list[float]:
     return column_major(placed(np.asarray(position, dtype=np.float64), np.eye(3)))
-
-
-def _upright(point: Array) -> list[float]:
-    """A point of the z-up world in the y-up axes of the page's camera."""
-    return [float(point[0]), float(point[2]), float(-point[1])]
 
 
 # --- ground ---------------------------------------------------------------------------------------

@@ -40,11 +40,7 @@ def energies(traj: Any, times: Array) -> dict[str, tuple[str, list[float]]]:
 
 
 def details(traj: TrajectoryLike, linearization: Any | None) -> dict[int, str]:
-    """{id of an event: its impulse, and what it does to variations of the state where a linearization is given}.
-
-    Raises:
-        InputError: the linearization is that of another run.
-    """
+    """{id of an event: its impulse, and what it does to variations of the state where a linearization is given}."""
     if linearization is not None and linearization.trajectory is not traj:
         raise InputError("the linearization is that of another run; give linearize(traj) of the one that is shown")
     pieces = {} if linearization is None else {id(e): piece for piece in linearization.all_events for e in piece.events}

@@ -60,7 +60,7 @@ def export_html(
     show: Sequence[str] = (),
     hide: Sequence[str] = (),
 ) -> Path:
-    """Write one offline HTML file in which the robot (or what a system draws) moves.
+    """Write one offline HTML file in which the robot (or what a system draws) moves; returns its path.
 
     Args:
         traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
@@ -74,9 +74,6 @@ def export_html(
         show: groups that are seen when the page opens: "forces", "cones", "impulses", "traces", or a spread's name.
         hide: groups that are not.
 
-    Returns:
-        the file that was written.
-
     Raises:
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
@@ -87,15 +84,9 @@ def export_html(
 
 
 def view(traj: TrajectoryLike, open_browser: bool = True, **options: Any) -> None:
-    """Play the trajectory in the browser in real time, until Ctrl-C.
+    """Play the trajectory in the browser in real time, until Ctrl-C; `open_browser=False` only prints the address.
 
-    Args:
-        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
-        open_browser: False only prints the address.
-        options: of `export_html`, such as `fps`, `show` and `spreads`.
-
-    Raises:
-        InputError: a reason of `export_html`.
+    The other options, and the errors, are those of `export_html`.
     """
     from . import serve
 
@@ -110,7 +101,9 @@ def live(
     show: Sequence[str] = (),
     hide: Sequence[str] = (),
 ) -> Any:
-    """Show a simulation in the browser while it runs, with controls, until Ctrl-C.
+    """Show a simulation in the browser while it runs, with controls, until Ctrl-C; returns the run.
+
+    One that is not played yet is played from the first look on.
 
     Args:
         session: a `contactsim.viewing.session.Session`.
@@ -119,15 +112,15 @@ def live(
         show: groups that are seen when the page opens: "forces", "cones", "impulses" or "traces".
         hide: groups that are not.
 
-    Returns:
-        the run.
-
     Raises:
         InputError: its system has no geometry to show, or no such group.
     """
-    from . import live as page
+    from .live import Live
+    from .serve import announce
 
-    return page.show(session, open_browser, port, tuple(show), tuple(hide))
+    with Live(session, port, not session.moment.playing, show, hide) as page:
+        announce(page.address, open_browser)
+        return session.run()
 
 
 def export_png(
@@ -138,18 +131,12 @@ def export_png(
     height: int = 800,
     **options: Any,
 ) -> Path:
-    """Write a picture of the trajectory at one time; needs Chromium or Google Chrome.
+    """Write a picture of the trajectory, `width` x `height` pixels, at one time; needs Chromium or Google Chrome.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
-        path: the file to write.
+        traj, path, options: as for `export_html`.
         t: time in seconds, the middle of the run by default.
-        width: pixels.
-        height: pixels.
-        options: of `export_html`, such as `show`.
-
-    Returns:
-        the file that was written.
+        width, height: pixels.
 
     Raises:
         InputError: no browser is found, `t` lies outside the run, or a reason of `export_html`.
@@ -179,15 +166,9 @@ def export_mp4(
     """Write a film of the trajectory; needs Chromium or Google Chrome, and ffmpeg.
 
     Args:
-        traj: the run to show; its robot needs a pinocchio model, or its system a method `drawing`.
-        path: the file to write.
+        traj, path, options: as for `export_html`.
         fps: frames a second.
-        width: pixels, even.
-        height: pixels, even.
-        options: of `export_html`, such as `speed` and `show`.
-
-    Returns:
-        the file that was written.
+        width, height: pixels, even.
 
     Raises:
         InputError: no browser or no ffmpeg is found, or a reason of `export_html`.
@@ -220,11 +201,7 @@ class MeshcatViewer:
 
 
 def _wishes(options: Mapping[str, Any]) -> _Wishes:
-    """Options that came by their names.
-
-    Raises:
-        InputError: there is no such option.
-    """
+    """Options that came by their names."""
     known = [item.name for item in fields(_Wishes)]
     for name in options:
         if name not in known:

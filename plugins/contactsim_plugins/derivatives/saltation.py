@@ -32,11 +32,7 @@ class Saltation(EventDerivative):
 
 
 def _passage(event: EventData) -> Passage:
-    """The way through the event.
-
-    Raises:
-        NonDifferentiableError: what neighbouring runs meet ends elsewhere than the run itself.
-    """
+    """The way through the event."""
     passage = event.ways.passage(event.root, event.groups[0])
     if not event.is_outcome(passage.node):
         raise NonDifferentiableError(

@@ -36,24 +36,17 @@ OVERHANG = 0.04  # of the body over the hips at both ends [m]
 
 
 def draw(x: Array, stance: Sequence[bool], attach: Array, ground: Ground, force: Array, weight: float) -> Drawing:
-    """The robot at one instant; toes and caption say which legs stand.
+    """The robot at a state x (60,); toes and caption say which legs stand.
 
-    Args:
-        x: state (60,).
-        stance: whether each leg stands (6,).
-        attach: hips in the body (6, 3) [m].
-        ground: below it.
-        force: of the ground on each toe that stands (6, 3) [N].
-        weight: of the body [N].
+    The hips are at `attach` (6, 3) in the body [m]; `force` (6, 3) is that of the ground on each toe that stands [N],
+    and `weight` that of the body [N].
     """
     R, place, feet = x[ROTATION].reshape(3, 3), x[PLACE], x[FEET].reshape(LEGS, 3)
     hips = attach @ R.T + place
     scale = newton_per_metre(weight / LEGS, ARROW)
     low, high = attach.min(axis=0), attach.max(axis=0)
     sides = high - low + [-HIP, 2.0 * OVERHANG, BODY_HEIGHT]
-    parts: dict[str, Part] = {
-        "body": Box(place + R @ (low + high) / 2.0, np.maximum(sides, 2.0 * HIP), R, BLUE),
-    }
+    parts: dict[str, Part] = {"body": Box(place + R @ (low + high) / 2.0, np.maximum(sides, 2.0 * HIP), R, BLUE)}
     for i in range(LEGS):
         inner = place + R @ (attach[i] * [0.4, 1.0, 1.0])
         parts[f"axle{i}"] = Rod(inner, hips[i], HIP / 2.0, DARK)

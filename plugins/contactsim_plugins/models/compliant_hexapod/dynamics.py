@@ -75,11 +75,7 @@ class Evaluation(NamedTuple):
 
 
 class Dynamics:
-    """Forces and rates of the model with given parameters.
-
-    Args:
-        parameters: those of the model.
-    """
+    """Forces and rates of the model with given parameters."""
 
     def __init__(self, parameters: HexapodParameters) -> None:
         p = parameters

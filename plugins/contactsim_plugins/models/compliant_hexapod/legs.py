@@ -59,11 +59,9 @@ class Springs(NamedTuple):
         return force - self.saturation(rho, saturated) if self.K else force
 
     def saturation(self, rho: Array, saturated: Array | None = None) -> Array:
-        """Addition of the saturation to the pull of the spring (..., 6) [N].
+        """Addition of the saturation to the pull of springs of the lengths rho (..., 6) [N].
 
-        Args:
-            rho: lengths (..., 6) [m].
-            saturated: which legs (6,) are beyond the jump of the printed form; None: those with rho >= rho_l.
+        `saturated` says which legs (6,) are beyond the jump of the printed form; None: those with rho >= rho_l.
         """
         if self.length:
             return self.K * np.expm1(np.maximum(rho - self.rho_l, 0.0) / self.length)

@@ -53,8 +53,8 @@ PULL = 1e-8  # a leg in stance that pulls the ground by more is in the wrong cha
 # Relative, m, N. Adaptive steps explain the energy to 1e-4 and better; between fixed steps of 1.25 ms, which is two
 # time constants of a flying toe, the dense output shows the powers to a per cent only.
 AUDIT_LIMITS = (3e-2, 1e-6, 1e-6)
-STANCE, FLIGHT = "stance", "flight"
-LINEAR, SATURATED = "linear", "saturated"
+WORDS = {True: "stance", False: "flight"}  # of a leg
+KINDS = {True: "saturated", False: "linear"}  # of its spring
 TURN = 2.0 * np.pi
 
 
@@ -133,14 +133,11 @@ class HexapodFlow(Flow):
         self.setting = Setting.of(chart.stance, self.profiles.speeds, saturated)
         self._stance = self.setting.stance
         contacts = [("liftoff" if stands else "touchdown", i) for i, stands in enumerate(chart.stance)]
-        self.guard_names = (*contacts, *(("phase", i) for i in range(LEGS)))
-        self.guard_smooth = np.concatenate([~self._stance, np.ones(LEGS, dtype=bool)])
+        others = [(kind, i) for kind in ("phase", "saturation")[: 1 + self._jumps] for i in range(LEGS)]
+        self.guard_names = (*contacts, *others)
+        self.guard_smooth = np.concatenate([~self._stance, np.ones(len(others), dtype=bool)])
         heights = np.where(self._stance, FORCE_ROUNDING, HEIGHT_ROUNDING)
-        self.guard_rounding = np.concatenate([heights, np.full(LEGS, HEIGHT_ROUNDING)])
-        if self._jumps:
-            self.guard_names = (*self.guard_names, *(("saturation", i) for i in range(LEGS)))
-            self.guard_smooth = np.concatenate([self.guard_smooth, np.ones(LEGS, dtype=bool)])
-            self.guard_rounding = np.concatenate([self.guard_rounding, np.full(LEGS, HEIGHT_ROUNDING)])
+        self.guard_rounding = np.concatenate([heights, np.full(len(others), HEIGHT_ROUNDING)])
         self._kept: list[tuple[bytes, Evaluation]] = []
 
     def evaluate(self, x: Array, keep: int = 1) -> Evaluation:
@@ -283,9 +280,9 @@ class CompliantHexapod(Model):
         """
         chart = LegChart.of(chart)
         legs: dict[str, set[int]] = {"liftoff": set(), "touchdown": set(), "phase": set(), "saturation": set()}
-        for name in fired:
-            assert isinstance(name, tuple)
-            legs[name[0]].add(name[1])
+        names: Any = fired
+        for kind, leg in names:
+            legs[kind].add(leg)
         new, after = self._next_phases(x, chart, legs["phase"])
         after = after._replace(saturated=tuple(s != (i in legs["saturation"]) for i, s in enumerate(chart.saturated)))
         rates = new[FEET_RATE].reshape(LEGS, 3)
@@ -302,10 +299,10 @@ class CompliantHexapod(Model):
             stance[i] = False
         after = after._replace(stance=tuple(stance))
         changes: dict[str, tuple[Any, Any]] = {
-            f"leg{i}": (_word(chart.stance[i]), _word(stance[i])) for i in sorted(legs["liftoff"] | legs["touchdown"])
+            f"leg{i}": (WORDS[chart.stance[i]], WORDS[stance[i]]) for i in sorted(legs["liftoff"] | legs["touchdown"])
         }
         changes |= {
-            f"spring{i}": (_kind(chart.saturated[i]), _kind(after.saturated[i])) for i in sorted(legs["saturation"])
+            f"spring{i}": (KINDS[chart.saturated[i]], KINDS[after.saturated[i]]) for i in sorted(legs["saturation"])
         }
         if after.held != chart.held:
             changes["controller"] = (next(filter(None, chart.held)), self.command)
@@ -339,11 +336,7 @@ class CompliantHexapod(Model):
         return Transition(x, chart, {"parameters": ("before", "after")})
 
     def with_parameter(self, name: str, value: Any) -> CompliantHexapod:
-        """A copy with one parameter changed; in a run, the legs keep the former command to their half-cycle boundary.
-
-        Raises:
-            InputError: no such parameter, or its value is out of range.
-        """
+        """A copy with one parameter changed; in a run, legs keep the former command to their half-cycle boundary."""
         self._demand(name)
         return _changed(self, name, value)
 
@@ -503,14 +496,6 @@ class CompliantHexapod(Model):
 
 def _guard(flow: HexapodFlow, k: int, t: float, x: Array) -> float:
     return float(flow.guards(t, x)[k])
-
-
-def _word(stands: bool) -> str:
-    return STANCE if stands else FLIGHT
-
-
-def _kind(saturated: bool) -> str:
-    return SATURATED if saturated else LINEAR
 
 
 def _listed(flags: Sequence[bool]) -> str:

@@ -67,11 +67,7 @@ def charge_left(t: Array, current: Array, capacity: float = 2.2) -> Array:
 
 
 def battery_life(t: Array, current: Array, capacity: float = 2.2) -> float:
-    """Time [s] from the start of a record at which the battery is empty, C = 0; the record is repeated until then.
-
-    Args:
-        t, current, capacity: as for `charge_left`.
-    """
+    """Time [s] from the start of a record, as for `charge_left`, at which C = 0; it is repeated until then."""
     left = charge_left(t, current, capacity)
     spent = 1.0 - left[-1]
     if not spent > 0.0:
