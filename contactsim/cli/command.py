@@ -16,6 +16,7 @@ from ..common.threads import start_with_one
 from ..errors import ContactSimError, InputError
 
 if TYPE_CHECKING:
+    from ..hybrid.trajectory import Trajectory
     from .job import Job
 
 app = typer.Typer(
@@ -76,7 +77,6 @@ def run(
     work = job_of(target, settings or [], options)
 
     from ..io.netcdf import save
-    from ..viewing import viewers
     from . import job
 
     if plots:
@@ -88,15 +88,29 @@ def run(
     sound = job.report(trajectory, work.title, all_events)
     for path in (file, *work.write(trajectory, folder)):
         job.wrote(path)
-    whole = job.linearize(trajectory, file, all_events) if linearize else True
+    whole = _differentiated(trajectory, file, all_events) if linearize else True
     kinds = {"html": html, "png": png, "mp4": mp4}
     files = [folder / f"run.{kind}" if wanted else None for kind, wanted in kinds.items()]
     job.pictures(trajectory, files, work.animation, work.frame)
     for path in job.write_plots(trajectory, folder) if plots else ():
         job.wrote(path)
     if view is None and work.view:
-        viewers.view(trajectory, **work.animation)
+        _show(trajectory, **work.animation)
     return Code.OK if trajectory.status.complete and sound and whole else Code.STOPPED
+
+
+def _differentiated(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
+    """The derivative of a run, printed and kept in its file; False where it was interrupted."""
+    from .derivative_report import linearize
+
+    return linearize(trajectory, file, all_events)
+
+
+def _show(trajectory: Trajectory, **options: Any) -> None:
+    """Play a run in the browser."""
+    from ..viewing import viewers
+
+    viewers.view(trajectory, **options)
 
 
 @app.command("view")
@@ -110,12 +124,11 @@ def view_run(
     start_with_one()
 
     from ..io.netcdf import load
-    from ..viewing import viewers
     from . import job
 
     trajectory = load(file)
     if html is None and png is None and mp4 is None:
-        viewers.view(trajectory)
+        _show(trajectory)
     job.pictures(trajectory, (html, png, mp4))
     return Code.OK
 

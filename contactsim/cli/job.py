@@ -17,30 +17,20 @@ from typing import Any
 
 import numpy as np
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
-from ..analysis.linearization import Linearization
-from ..analysis.linearization import linearize as derivative_of
-from ..common.arrays import Array
+from ..common.interrupts import interruptible
 from ..common.progress import bar
 from ..common.terminal import terminal
 from ..contact.modes import Mode
-from ..derivatives.run_derivative import EventLinearization
-from ..errors import CheckError, ContactSimError, InputError, NonDifferentiableError
-from ..hybrid.charts import Model
+from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
 from ..hybrid.stiffness import stiffness_note
 from ..hybrid.trajectory import Event, Trajectory
-from ..io.netcdf import EventSummary, save_linearization, summary
-from ..viewing import viewers as look
-from ..viewing.session import Session, interruptible
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
 PLOT_DPI = 120  # dots an inch
-REASONS = 5  # sentences on matrices that do not exist
-EIGENVALUES = 3  # of a saltation matrix, the largest
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -87,10 +77,13 @@ def watch(simulation: Simulation, t1: float, title: str, open_browser: bool = Tr
 
     What is returned is the run since it was last started, or since its contact law was last changed.
     """
+    from ..viewing.session import Session
+    from ..viewing.viewers import view
+
     session = Session(simulation, t1, title=title, playing=False)
 
     def go() -> Trajectory:
-        look.view(session, open_browser=open_browser)
+        view(session, open_browser=open_browser)
         return session.trajectory
 
     return _kept(go, lambda: session.simulation, title, lambda: session.begun)
@@ -155,32 +148,6 @@ def folder(out: Path | None, title: str) -> Path:
     return chosen
 
 
-def linearize(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
-    """The derivative of the run: printed, and added to its file; whether it was not interrupted."""
-    console = terminal(error=True)
-    try:
-        lin = derivative_of(trajectory)
-        visible = dict.fromkeys(lin.events)
-        summaries: dict[EventLinearization, EventSummary] = {}
-        for stretch in track(
-            lin.stretches(), "linearizing", console=console, transient=True, disable=not console.is_terminal
-        ):
-            if not isinstance(stretch.piece, EventLinearization):
-                lin.along(stretch)
-            elif stretch.piece in visible:
-                summaries[stretch.piece] = summary(stretch.piece)
-        report_linearization(lin, summaries, all_events)
-        save_linearization(lin, file, summaries)
-    except KeyboardInterrupt:
-        console.print("the linearization was interrupted; the run itself is kept")
-        return False
-    except ContactSimError as error:
-        terminal().print(f"[bold red]no linearization[/]: {escape(str(error))}", soft_wrap=True)
-        return True
-    terminal().print("the matrices are in the group 'linearization' of the file")
-    return True
-
-
 def pictures(
     trajectory: Trajectory,
     files: Sequence[Path | None],
@@ -188,7 +155,11 @@ def pictures(
     frame: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write a page, a picture and a film, as far as their `files` are given, and say where they are."""
-    exports = (look.export_html, look.export_png, look.export_mp4)
+    if not any(files):
+        return
+    from ..viewing.viewers import export_html, export_mp4, export_png
+
+    exports = (export_html, export_png, export_mp4)
     for export, file, options in zip(exports, files, (animation, frame, animation), strict=True):
         if file is not None:
             wrote(export(trajectory, file, **options))
@@ -202,7 +173,8 @@ def demand_plots() -> None:
 
 def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
     """Write what a model plots of its run, NAME.png each; of any other run its curves over time."""
-    own = trajectory.system.figures(trajectory) if isinstance(trajectory.system, Model) else {}
+    drawn = getattr(trajectory.system, "figures", None)
+    own = drawn(trajectory) if drawn is not None else {}
     files = []
     for name, figure in (own or {"plot": trajectory.plot()}).items():
         files.append(where / f"{name}.png")
@@ -248,11 +220,11 @@ def event_table(events: list[Event], title: str, everything: bool) -> Table:
     table.add_column("contacts")
     table.add_column("from -> to", no_wrap=True)
     table.add_column(escape("impulse [N s]"), justify="right", no_wrap=True)
-    _fill(table, [list(_rows(event)) for event in events], everything)
+    fill(table, [list(_rows(event)) for event in events], everything)
     return table
 
 
-def _fill(table: Table, blocks: list[list[tuple[str, ...]]], everything: bool) -> None:
+def fill(table: Table, blocks: list[list[tuple[str, ...]]], everything: bool) -> None:
     """Add the rows of each event; those in the middle are left out where there are many, unless `everything` is."""
     hidden = 0 if everything else max(0, len(blocks) - HEAD - TAIL)
     for number, rows in enumerate(blocks):
@@ -272,7 +244,7 @@ def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
     groups: dict[tuple[str, int], list[str]] = {}
     for name, (before, after) in event.transitions.items():
         length = np.size(event.impulses.get(name, ()))
-        groups.setdefault((_change(before, after), length), []).append(name)
+        groups.setdefault((in_words(before, after), length), []).append(name)
     moment = f"{event.time:.9f}"
     for (change, _), names in groups.items():
         impulses = [event.impulses[name] for name in names if name in event.impulses]
@@ -281,7 +253,7 @@ def _rows(event: Event) -> Iterator[tuple[str, str, str, str]]:
         moment = ""
 
 
-def _change(before: Any, after: Any) -> str:
+def in_words(before: Any, after: Any) -> str:
     """A transition in words; a contact that is open before and after it bounced."""
     words = f"{_word(before)} -> {_word(after)}"
     return f"{words} (bounce)" if before is after is Mode.OPEN else words
@@ -289,57 +261,6 @@ def _change(before: Any, after: Any) -> str:
 
 def _word(value: Any) -> str:
     return escape(str(getattr(value, "value", value)))
-
-
-def report_linearization(
-    lin: Linearization, summaries: Mapping[EventLinearization, EventSummary], all_events: bool
-) -> None:
-    """The table of saltation matrices, why some do not exist, and the matrix of the whole run."""
-    console = terminal()
-    if summaries:
-        table = Table(title="saltation matrices", title_justify="left")
-        for heading, justify in (("time [s]", "right"), ("contacts", "left"), ("from -> to", "left")):
-            table.add_column(escape(heading), justify=justify, no_wrap=heading != "contacts")  # type: ignore[arg-type]
-        for heading in ("norm", "|eigenvalues|", "pieces"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        _fill(table, [[_saltation_row(event, found)] for event, found in summaries.items()], all_events)
-        console.print(table)
-    reasons = dict.fromkeys(found.reason for found in summaries.values() if found.reason)
-    for reason in reasons if all_events else list(reasons)[:REASONS]:
-        console.print(f"none: {escape(reason)}", soft_wrap=True)
-    if not all_events and len(reasons) > REASONS:
-        console.print(f"none: {len(reasons) - REASONS} more such events; --all-events prints them")
-    broken = [event.time for event, found in summaries.items() if found.saltation is None]
-    start = broken[-1] if broken else lin.t0
-    if broken:
-        console.print("the matrix of the whole run does not exist; that behind the last such event:")
-    try:
-        console.print(_matrix_line(lin.matrix(start), start, lin.t1))
-    except NonDifferentiableError as error:  # at an event that the table does not show
-        console.print(f"none: {escape(str(error))}", soft_wrap=True)
-
-
-def _saltation_row(event: EventLinearization, found: EventSummary) -> tuple[str, ...]:
-    changes = (change for part in event.events for change in part.transitions.values())
-    words = ", ".join(dict.fromkeys(_change(before, after) for before, after in changes))
-    row = (f"{event.time:.9f}", escape(", ".join(event.contacts)), words)
-    if found.saltation is None:
-        return (*row, "none", "", "" if found.pieces is None else str(found.pieces))
-    square = found.saltation.shape[0] == found.saltation.shape[1]
-    largest = np.abs(event.eigenvalues[:EIGENVALUES]) if square else ()
-    values = "identity" if event.is_identity else ", ".join(f"{value:.4g}" for value in largest)
-    return (*row, f"{_norm(found.saltation):.4g}", values, str(found.pieces))
-
-
-def _matrix_line(matrix: Array, t0: float, t1: float) -> str:
-    line = f"D x({t1:.6g} s) / D x({t0:.6g} s): {matrix.shape[0]} x {matrix.shape[1]}, norm {_norm(matrix):.4g}"
-    if matrix.shape[0] != matrix.shape[1]:
-        return line
-    return f"{line}, spectral radius {float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0)):.4g}"
-
-
-def _norm(matrix: Array) -> float:
-    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
 
 
 def residual_line(trajectory: Trajectory) -> tuple[str, bool]:

@@ -23,7 +23,6 @@ from ..multibody.controllers import as_controller
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.loops import checked
 from ..multibody.terrain import Flat, Terrain
-from .compliant_flow import CompliantContacts
 from .energy_audit import audit
 from .states import State, StateSpace
 from .transitions import RigidContacts
@@ -195,7 +194,7 @@ class ContactSystem(Facade):
 
     def _inhabit(self, world: World) -> None:
         Variants.__init__(self, world)
-        self._contacts = RigidContacts(world) if isinstance(world.law, RigidLaw) else CompliantContacts(world)
+        self._contacts = _contacts_of(world)
         self._adopt()
 
     def _of(self, world: World) -> ContactSystem:
@@ -337,6 +336,15 @@ class ContactSystem(Facade):
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""
         return audit(self.world, trajectory)
+
+
+def _contacts_of(world: World) -> Any:
+    """The discrete side of a world: flows, starts and transitions of its kind of law."""
+    if isinstance(world.law, RigidLaw):
+        return RigidContacts(world)
+    from .compliant_flow import CompliantContacts  # of which a rigid run needs nothing
+
+    return CompliantContacts(world)
 
 
 def _restored(kind: type[ContactSystem], world: World, own: dict[str, Any]) -> ContactSystem:

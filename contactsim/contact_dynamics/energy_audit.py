@@ -13,7 +13,7 @@ from ..contact.laws import RigidLaw
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.trajectory import Arc, Trajectory
 from ..multibody.kinematics.closed_loops import ClosedMechanism
-from .compliant_flow import CompliantFlow
+from .contact_flow import ContactFlow
 from .rigid_flow import RigidFlow
 from .world import World
 from .zero import MOVING, NO_ENERGY, NO_FORCE
@@ -84,9 +84,7 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     return done, size
 
 
-def _look_here(
-    world: World, flow: RigidFlow | CompliantFlow, mode: SystemMode, t: float, x: Array, worst: _Worst
-) -> float:
+def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: Array, worst: _Worst) -> float:
     """See the violations at one state; returns the power of what is not conservative [W]."""
     q, v = world.q(x), world.v(x)
     if isinstance(world.mechanism, ClosedMechanism):
@@ -97,7 +95,7 @@ def _look_here(
         _see_gaps(world, mode, t, q, worst)
         _see_forces(world, mode, forces, terms.rates, worst)
     else:
-        found = flow.contact_forces(t, x)
+        found = flow.contact_forces(t, x)  # type: ignore[attr-defined]
         forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
     power = world.mechanism.working_power(t, q, v)
     if (applied := world.applied_force(t, q, v, world.z(x))) is not None:

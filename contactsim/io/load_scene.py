@@ -7,13 +7,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..common import registry
 from ..common.schemas import unknown_robot
 from ..errors import InputError
 from ..multibody.robot_names import robot_entries
-from . import initfile
 from .scene_run import SceneRun
 
 if TYPE_CHECKING:
+    from .initfile import InitFile
     from .scene_tables import Scene
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf")
@@ -48,11 +49,17 @@ def is_model(source: str) -> bool:
     suffix = Path(source).suffix.lower()
     if suffix not in ("", ".rc", ".toml"):
         return False
-    return initfile.is_initfile(source) if suffix else initfile.known(source)
+    if not suffix:
+        return source in registry.names("models")
+    from . import initfile
+
+    return initfile.is_initfile(source)
 
 
-def read_model(source: str, changes: Iterable[str] = ()) -> initfile.InitFile:
+def read_model(source: str, changes: Iterable[str] = ()) -> InitFile:
     """The symbols of a model, by its name or from an initialization file."""
+    from . import initfile
+
     changes = tuple(changes)
     return initfile.read(source, changes=changes) if Path(source).suffix else initfile.named(source, changes)
 

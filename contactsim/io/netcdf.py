@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,9 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.representation import Brief
 from ..common.version import __version__
 from ..contact_dynamics import is_contact_system
-from ..derivatives.run_derivative import EventLinearization, RunDerivative
-from ..errors import ContactSimError, InputError, NonDifferentiableError
+from ..errors import ContactSimError, InputError
 from ..hybrid.charts import Model, load_model
 from ..hybrid.outcomes import Status
 from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
@@ -69,7 +66,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     parts = {"trajectory": _samples, "events": _events, "arcs": _arcs, "dense": dense.pieces}
     groups = {name: made(trajectory) for name, made in parts.items()}
-    with _replaced(path) as unfinished:
+    with replaced(path) as unfinished:
         _write(unfinished, _header(trajectory, scene), groups)
     return path
 
@@ -86,7 +83,7 @@ def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
         InputError: the file is missing, was not written by `save`, or its system cannot be rebuilt from it.
     """
     path = Path(path)
-    header, groups = _read(path)
+    header, groups = read(path)
     made = _system_of(header, path) if system is None else completed(system)
     try:
         return _assemble(header, groups, _variants(header, made))
@@ -94,43 +91,16 @@ def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
         raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
 
 
-def save_linearization(
-    lin: RunDerivative, path: str | Path, summaries: Mapping[EventLinearization, EventSummary] | None = None
-) -> Path:
-    """Add the derivative of a run to the file of the run, as its group ``linearization``; an older one is replaced.
-
-    Variables, in the tangent coordinates (dq, dv, dz): `matrix` (end, start) of the whole run; and for each event at
-    which something changed that a user can see `time`, `contacts`, `saltation` (event, after, before), `pieces`, the
-    number of its linear pieces, and `reason`, why there is no one matrix. What does not exist is NaN, pieces then -1.
-    Read it with ``xarray.open_dataset(path, group="linearization", engine="h5netcdf")``; `load` takes no notice of it.
-
-    Args:
-        lin: what `linearize` returned for the run.
-        path: the file that `save` wrote for it.
-        summaries: what `summary` said of its visible events, where that is known already.
-
-    Raises:
-        InputError: there is no such file, or it is not a run.
-    """
-    path = Path(path)
-    _read(path, ())
-    with _replaced(path) as unfinished:
-        shutil.copyfile(path, unfinished)
-        _drop(unfinished, "linearization")
-        _write_group(unfinished, "linearization", _linearization(lin, summaries))
-    return path
-
-
 def scene_of(path: str | Path) -> str:
     """The scene (TOML) that a stored run was started from; empty where it was started from Python."""
-    return str(_read(Path(path), ())[0]["scene"])
+    return str(read(Path(path), ())[0]["scene"])
 
 
 # --- the file ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _replaced(path: Path) -> Iterator[Path]:
+def replaced(path: Path) -> Iterator[Path]:
     """A file beside `path` that takes its place when it is complete."""
     unfinished = path.with_name(path.name + ".part")
     try:
@@ -145,10 +115,11 @@ def _write(path: Path, header: Mapping[str, Any], groups: Mapping[str, Any]) -> 
 
     xarray.Dataset(attrs=header).to_netcdf(path, engine="h5netcdf", mode="w")
     for name, variables in groups.items():
-        _write_group(path, name, variables)
+        write_group(path, name, variables)
 
 
-def _write_group(path: Path, name: str, variables: Any) -> None:
+def write_group(path: Path, name: str, variables: Any) -> None:
+    """Add a group of variables to a file."""
     import xarray
 
     data = xarray.Dataset(variables)
@@ -158,7 +129,8 @@ def _write_group(path: Path, name: str, variables: Any) -> None:
     data.to_netcdf(path, group=name, engine="h5netcdf", mode="a", encoding=encoding)
 
 
-def _drop(path: Path, group: str) -> None:
+def drop(path: Path, group: str) -> None:
+    """Take a group out of a file, if it is there."""
     import h5py
 
     with h5py.File(path, "a") as file:
@@ -172,7 +144,12 @@ def _encoding(variable: Any) -> dict[str, Any]:
     return (SQUEEZE if variable.size > 64 else {}) | ({"_FillValue": None} if variable.dtype.kind == "f" else {})
 
 
-def _read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tuple[dict[str, Any], dict[str, Any]]:
+def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header of a file, and its groups by name.
+
+    Raises:
+        InputError: there is no such file, or it is not a run.
+    """
     import xarray
 
     if not path.is_file():
@@ -368,61 +345,6 @@ def _events(trajectory: Trajectory) -> dict[str, Any]:
         "residual": (("event", "law"), residuals),
         "law": ("law", texts(laws)),
     }
-
-
-# --- derivatives ------------------------------------------------------------------------------------------------
-
-
-def _linearization(
-    lin: RunDerivative, known: Mapping[EventLinearization, EventSummary] | None = None
-) -> dict[str, Any]:
-    events = list(dict.fromkeys(lin.events))
-    summaries = [known[event] if known else summary(event) for event in events]
-    matrices = [found.saltation for found in summaries]
-    rows, columns = (max((m.shape[k] for m in matrices if m is not None), default=0) for k in (0, 1))
-    stack = np.full((len(events), rows, columns), np.nan)
-    for page, m in zip(stack, matrices, strict=True):
-        if m is not None:
-            page[: m.shape[0], : m.shape[1]] = m
-    try:
-        whole = lin.matrix()
-    except NonDifferentiableError:
-        end = lin.trajectory.arcs[-1]
-        space = end.system.space(end.mode)
-        whole = np.full((space.dim if space else len(lin.trajectory.final_x), lin.dim), np.nan)
-    return {
-        "matrix": (("end", "start"), whole, {"long_name": "D x(end) / D x(start)"}),
-        "time": ("event", np.array([event.time for event in events], dtype=float), {"units": "s"}),
-        "contacts": ("event", texts(", ".join(event.contacts) for event in events)),
-        "saltation": (("event", "after", "before"), stack),
-        "pieces": ("event", np.array([-1 if s.pieces is None else s.pieces for s in summaries], dtype=int)),
-        "reason": ("event", texts(found.reason for found in summaries)),
-    }
-
-
-@dataclass(frozen=True, repr=False)
-class EventSummary(Brief):
-    """Derivative of an event as far as it exists.
-
-    Attributes:
-        saltation: its one matrix (n_post, n_pre), or None.
-        pieces: number of its linear pieces, or None.
-        reason: why there is no one matrix; empty where there is.
-    """
-
-    saltation: Array | None
-    pieces: int | None
-    reason: str = ""
-
-
-def summary(event: EventLinearization) -> EventSummary:
-    """The derivative of an event as far as it exists."""
-    pieces = None
-    try:
-        pieces = len(event.pieces())
-        return EventSummary(event.saltation, pieces)
-    except NonDifferentiableError as error:
-        return EventSummary(None, pieces, str(error))
 
 
 # --- modes ------------------------------------------------------------------------------------------------------

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import logging
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from ..common.arrays import Array
+from ..common.interrupts import interruptible
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
@@ -355,24 +352,3 @@ def positive(name: str, value: float) -> float:
     if not value > 0.0:
         raise InputError(f"{name} is {value}; give a positive number")
     return value
-
-
-@contextmanager
-def interruptible(close: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C closes after the step at work, so that the run stays whole; a second one does not wait."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    asked: list[int] = []
-
-    def ask(number: int, frame: Any) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-        close()
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

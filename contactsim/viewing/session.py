@@ -13,10 +13,10 @@ from ..contact.laws import RigidLaw
 from ..errors import InputError
 from ..hybrid.simulate import Simulation
 from ..hybrid.system import Dynamics, completed
-from .playback import Entry, Moment, Playback, interruptible, positive
+from .playback import Entry, Moment, Playback, positive
 from .session_controls import controls, current
 
-__all__ = ["Entry", "Moment", "Session", "begin", "interruptible"]
+__all__ = ["Entry", "Moment", "Session", "begin"]
 
 PRESSED = 0.1  # how long a push lasts [s]
 ATOL = 1e-2  # absolute error of a step, relative to the relative one

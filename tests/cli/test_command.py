@@ -17,7 +17,8 @@ import xarray
 
 import contactsim as cs
 from contactsim.cli import command as cli
-from contactsim.cli import job
+from contactsim.cli import derivative_report, job
+from contactsim.viewing import viewers
 
 BOX = """
 <robot name="box"><link name="box">
@@ -130,7 +131,7 @@ def test_an_initialization_file_opens_the_viewer_and_has_its_frame_rate(
     capsys: pytest.CaptureFixture[str], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[dict[str, object]] = []
-    monkeypatch.setattr(job.look, "view", lambda trajectory, **options: shown.append(options))
+    monkeypatch.setattr(viewers, "view", lambda trajectory, **options: shown.append(options))
     (here / "run.rc").write_text('systemName = "slip"; useGeomview = 1; framerate = 25; finalTime = 0.1;')
     assert command(capsys, "run", "run.rc", "--out", "o", "--html")[0] == 0
     assert shown == [{"fps": 25.0}]
@@ -292,7 +293,7 @@ def test_an_interrupted_derivative_keeps_the_run(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "save_linearization", interrupt)
+    monkeypatch.setattr(derivative_report, "save_linearization", interrupt)
     code, _, err = command(capsys, "run", "box.urdf", "--time", "0.05", "--linearize", "--out", "o")
     assert code == 3
     assert "interrupted" in err

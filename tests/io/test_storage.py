@@ -20,6 +20,7 @@ from contactsim.hybrid.system import HybridSystem, Transition
 from contactsim.io import dense_output as dense
 from contactsim.io import netcdf as storage
 from contactsim.io import scene
+from contactsim.io.netcdf_derivatives import save_linearization
 
 
 def same(one: cs.Trajectory, other: cs.Trajectory, seed: int = 0) -> None:
@@ -186,7 +187,7 @@ def test_a_derivative_is_kept_in_the_file_of_its_run(tmp_path: Path) -> None:
     run = bouncing_point()
     file, lin = run.save(tmp_path / "run.nc"), cs.linearize(run)
     for _ in range(2):  # the second replaces the first
-        storage.save_linearization(lin, file)
+        save_linearization(lin, file)
     with xarray.open_dataset(file, group="linearization", engine="h5netcdf") as data:
         assert np.array_equal(data.matrix, lin.matrix())
         assert np.array_equal(data.saltation, [event.saltation for event in lin.events])
@@ -195,7 +196,7 @@ def test_a_derivative_is_kept_in_the_file_of_its_run(tmp_path: Path) -> None:
     same(run, cs.Trajectory.load(file))
     (tmp_path / "text.nc").write_text("no run")
     with pytest.raises(cs.InputError, match=r"text\.nc is not a run"):
-        storage.save_linearization(lin, tmp_path / "text.nc")
+        save_linearization(lin, tmp_path / "text.nc")
     assert (tmp_path / "text.nc").read_text() == "no run"
 
 
