@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import acos, atan2, cos, floor, hypot, pi, sin
+from math import acos, atan2, cos, floor, hypot, pi, sin, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +63,14 @@ def inverse_kinematics(p: Vector, dp: Vector) -> tuple[Vector, Vector]:
     dx, dy, dz = dp
     rho = hypot(x, y)
     out, d_out = rho - COXA, (x * dx + y * dy) / rho
-    knee = acos((out * out + z * z - FEMUR * FEMUR - TIBIA * TIBIA) / (2.0 * FEMUR * TIBIA))
-    shin, along = TIBIA * sin(knee), FEMUR + TIBIA * cos(knee)
-    pitch = atan2(-z, out) - atan2(shin, along)
+    reach = out * out + z * z
+    bend = (reach - FEMUR * FEMUR - TIBIA * TIBIA) / (2.0 * FEMUR * TIBIA)  # cosine of the knee
+    along, shin = FEMUR + TIBIA * bend, TIBIA * sqrt(1.0 - bend * bend)  # tip of the foot in axes of the femur
+    level = out * along - z * shin  # reach cos(pitch)
     d_knee = -(out * d_out + z * dz) / (FEMUR * shin)
-    d_pitch = (-dz - TIBIA * cos(pitch + knee) * d_knee) / out
-    return (atan2(y, x), pitch, knee), ((x * dy - y * dx) / (rho * rho), d_pitch, d_knee)
+    d_pitch = (-dz - (out - FEMUR * level / reach) * d_knee) / out
+    pitch = atan2(-z * along - out * shin, level)
+    return (atan2(y, x), pitch, acos(bend)), ((x * dy - y * dx) / (rho * rho), d_pitch, d_knee)
 
 
 def leg_posture(leg: Leg, shift: Vector, rate: Vector) -> tuple[Vector, Vector]:
@@ -135,15 +137,16 @@ class TripodGait:
     def posture(self, count: float, pace: float) -> tuple[Array, Array]:
         """Angles and rates of all joints, each (6, 3), after `count` cycles at `pace` cycles a second."""
         moves = [self.step(count + offset) for offset in self.offsets()]
-        angles, rates = [], []
+        angles: list[float] = []
+        rates: list[float] = []
         for leg, (c, s) in zip(LEGS, TURNS, strict=True):
             x, z, dx, dz = moves[leg.tripod]
             speed = pace * dx
             place, rate = (REACH + c * x, -s * x, z - DROP), (c * speed, -s * speed, pace * dz)
             angle, turning = inverse_kinematics(place, rate)
-            angles.append(angle)
-            rates.append(turning)
-        return np.array(angles), np.array(rates)
+            angles += angle
+            rates += turning
+        return np.array(angles).reshape(-1, 3), np.array(rates).reshape(-1, 3)
 
     def offsets(self) -> tuple[float, float]:
         """Phases of the two tripods at rest: both on the ground, the first one about to lift."""
