@@ -19,8 +19,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import product
-from math import inf
+from itertools import combinations_with_replacement, permutations, product
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from scipy.interpolate import RectBivariateSpline
 
 from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError, SingularError
-from ...hybrid.differences import derivative
 from ..zero import AGREES, ASIDE, FOUND, RELATIVE
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
@@ -470,6 +469,16 @@ class HeightField(Hills):
         return static_jet(lambda i, j: np.einsum("kab,ka,kb->k", chosen, along[i], across[j]), len(places), order)
 
 
+# Weights of central differences of fourth order, by the number of derivatives along an axis: {point: weight}.
+STENCILS: tuple[dict[int, float], ...] = (
+    {0: 1.0},
+    {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12},
+    {-2: -1 / 12, -1: 16 / 12, 0: -30 / 12, 1: 16 / 12, 2: -1 / 12},
+    {-3: 1 / 8, -2: -8 / 8, -1: 13 / 8, 1: -13 / 8, 2: 8 / 8, 3: -1 / 8},
+)
+Place = tuple[float, ...]  # (t, x, y)
+
+
 class Function(Hills):
     """A ground by a function of yours.
 
@@ -489,7 +498,7 @@ class Function(Hills):
         InputError: a derivative is not that of the height, or a height that is said to be at rest moves.
     """
 
-    STEPS = (1e-3, 3e-3, 1e-2)  # of differences of differences [m, s]: the more often, the longer
+    STEPS = (1e-3, 3e-3, 1e-2)  # of first, second and third differences [m, s]
 
     def __init__(
         self,
@@ -513,27 +522,34 @@ class Function(Hills):
         rows = [[self._at(k, (t, float(x), float(y))) for x, y in places] for k in range(order + 1)]
         return [np.array(row, dtype=float).reshape(len(places), *(3,) * k) for k, row in enumerate(rows)]
 
-    def _at(self, order: int, place: tuple[float, ...], level: int = 0) -> Array:
-        """Derivatives of one order at (t, x, y): given, or differences of those of one order less."""
-        if order < len(self._given) and (function := self._given[order]) is not None:
-            with UserCall("the function", NAMES[order], place[0]):
-                values = function(*place)
-            return self._full(values, order, place[0])
-        columns = []
-        depth = sum(self._given[k] is None for k in range(min(order, 3))) + max(order - 3, 0)
-        step = self.STEPS[min(depth, len(self.STEPS) - 1)]
-        for axis in range(3):
-            if axis == 0 and not self.moving:
-                columns.append(np.zeros((3,) * (order - 1)))
-                continue
+    def _at(self, order: int, place: Place) -> Array:
+        """Derivatives of one order at (t, x, y): given, or differences of the highest that are given."""
+        given = max(k for k, function in enumerate(self._given[: order + 1]) if function is not None)
+        if given == order:
+            return self._asked(order, place)
+        times = order - given
+        step = self.STEPS[min(times, len(self.STEPS)) - 1]
+        known: dict[tuple[int, ...], Array] = {}  # values that several differences share
 
-            def at(h: float, k: int = axis) -> Array:
-                moved = list(place)
-                moved[k] += h
-                return self._at(order - 1, tuple(moved))
+        def near(offset: tuple[int, ...]) -> Array:
+            if offset not in known:
+                known[offset] = self._asked(given, tuple(c + k * step for c, k in zip(place, offset, strict=True)))
+            return known[offset]
 
-            columns.append(derivative(at, step))
-        return np.stack(columns, axis=-1)
+        found = np.zeros((3,) * order)
+        for axes in combinations_with_replacement(range(0 if self.moving else 1, 3), times):
+            stencils = [STENCILS[axes.count(axis)].items() for axis in range(3)]
+            terms = (tuple(zip(*points, strict=True)) for points in product(*stencils))
+            value = sum(prod(weights) * near(offset) for offset, weights in terms) / step**times
+            for where in set(permutations(axes)):
+                found[(Ellipsis, *where)] = value  # type: ignore[index]
+        return found
+
+    def _asked(self, order: int, place: Place) -> Array:
+        """Derivatives of an order that is given, at (t, x, y)."""
+        with UserCall("the function", NAMES[order], place[0]):
+            values = self._given[order](*place)  # type: ignore[misc]
+        return self._full(values, order, place[0])
 
     def _full(self, values: Any, order: int, t: float) -> Array:
         """Derivatives by (t, x, y) of what was given by (x, y) or by (t, x, y)."""
