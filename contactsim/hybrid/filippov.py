@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -227,10 +228,11 @@ class SlidingFlow(Flow):
         """The shorter of both modes' steps."""
         return min(self._first.longest_step(t, x), self._second.longest_step(t, x))
 
-    def rebase(self, t: float, x: Array) -> None:
-        """Renew the references of both modes."""
-        self._first.rebase(t, x)
-        self._second.rebase(t, x)
+    def rebased(self, t: float, x: Array) -> Flow:
+        """The flow with the references of both modes renewed."""
+        flow = copy.copy(self)
+        flow._first, flow._second = self._first.rebased(t, x), self._second.rebased(t, x)
+        return flow
 
     def project(self, t: float, x: Array) -> Array:
         """The nearest state on the surface."""

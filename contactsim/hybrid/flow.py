@@ -85,7 +85,7 @@ class Flow(ABC):
 
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
-    guards_follow: bool = False  # whether `rebase` changes the values of guards
+    guards_follow: bool = False  # whether `rebased` changes the values of guards
     bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
