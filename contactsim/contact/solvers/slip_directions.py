@@ -17,7 +17,7 @@ from ...common.arrays import Array
 from ..modes import Mode
 from ..problem import ContactProblem, Direction
 from ..redundant_forces import least_margin
-from ..zero import ACROSS, NOTHING, TOLERANCE, TURNED, rounding
+from ..zero import ACROSS, CREEP, NOTHING, TOLERANCE, TURNED, rounding
 
 NEWTON_STEPS = 40
 QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
@@ -177,7 +177,8 @@ def _newton(
     if converged and min(along) >= 0.0:
         return given, True
     limit = rounding(problem.delassus @ given.forces + problem.free)
-    return given, (converged or off <= limit) and min(along) >= -limit
+    # Where slip begins at the edge of its cone, it begins without acceleration: known no better than the mode was.
+    return given, (converged or off <= limit) and min(along) >= -max(limit, CREEP * problem.speed)
 
 
 class _Tangents:
