@@ -11,8 +11,10 @@ import pinocchio as pin
 import pytest
 import tolerances as tol
 from builders import box
+from thirty_scenes import box_tumbles_down_a_slope
 
 import contactsim as cs
+from contactsim.contact.modes import Phase
 
 SEEDS = [3, 12, 14, 15, 21, 26, 31, 33, 38, 39, 41, 44]
 
@@ -75,3 +77,21 @@ def test_a_bouncing_box_comes_to_rest_on_a_face(seed: int) -> None:
     traj.check()
     assert sorted(mode.name for mode in traj.mode_at(1.5).values()) == ["OPEN"] * 4 + ["STICK"] * 4
     np.testing.assert_allclose(traj.final.v, 0.0, atol=1e-9)
+
+
+def test_slip_that_begins_at_the_edge_of_its_cone_goes_its_own_way() -> None:
+    """Where the slip acceleration is zero to rounding, no root of its direction is taken that slips against it."""
+    scene = box_tumbles_down_a_slope()
+    system, start = scene.system, scene.state
+    trajectory = cs.simulate(system, start, (0.0, 0.5), tolerances=cs.Tolerances(rtol=1e-11, atol=1e-13))
+    begun = [arc for arc in trajectory.arcs if any(state.phase is Phase.INCIPIENT for state in arc.mode.contacts)]
+    assert begun
+    times = [event.time for event in trajectory.all_events]
+    assert np.diff(times).min() > 1e-7, "a contact lifts off at once, and lands again"
+    for arc in begun:
+        flow = system.flow(arc.mode).rebased(arc.t0, arc(arc.t0))
+        for t in np.linspace(arc.t0, arc.t1, 5):
+            motion, terms = flow.motion(t, arc(t)), flow.arc.terms(t, *np.split(arc(t), [7]))
+            for i, direction in motion.found.items():
+                part = flow.arc.tangent[i]
+                assert float(direction @ (terms.rows[part] @ motion.acceleration + terms.bias[part])) > -1e-6
