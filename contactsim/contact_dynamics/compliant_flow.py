@@ -261,7 +261,7 @@ class CompliantFlow(ContactFlow):
     def _acceleration(self, t: float, x: Array, found: Evaluation) -> Array:
         """Acceleration (nv,) under the forces of the closed contacts."""
         total = found.terms.force.copy()
-        if (applied := self._world.applied_force(t, self._world.q(x), self._world.v(x), self._world.z(x))) is not None:
+        if (applied := self._world.applied_at(t, x)) is not None:
             total += applied
         for i in self._mode.closed:
             total += found.forces[i] @ found.terms.rows[self._where[i]]

@@ -108,7 +108,7 @@ class Facade(Variants):
 
     def applied_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
-        return self.world.applied_force(t, self.world.q(x), self.world.v(x), self.world.z(x))
+        return self.world.applied_at(t, x)
 
     def law_memory(self, x: Array) -> Array:
         """Memory of the contact law (contacts, memory a contact)."""

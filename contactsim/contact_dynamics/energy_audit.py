@@ -98,7 +98,7 @@ def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: A
         found = flow.contact_forces(t, x)  # type: ignore[attr-defined]
         forces = np.concatenate([found[i] for i in mode.closed]) if mode.closed else np.zeros(0)
     power = world.mechanism.working_power(t, q, v)
-    if (applied := world.applied_force(t, q, v, world.z(x))) is not None:
+    if (applied := world.applied_at(t, x)) is not None:
         power += float(applied @ v)
     # The rows give J v; the rates, relative to moving ground, would miss the power of the ground.
     return power + float(forces @ (terms.rows @ v))

@@ -63,7 +63,7 @@ class ModeChoice:
         if not staying:
             return Choice(SystemMode(tuple(states)), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
-        applied = world.applied_force(t, world.q(x), world.v(x), world.z(x))
+        applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
         sliding = tuple([self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying])
         problem = contact_problem(world, terms, force, staying, sliding)

@@ -63,10 +63,10 @@ class RigidArc:
         slips: contacts that slip under friction, each with the number of its normal force among the unknowns.
         held: {contact: slip direction} of those whose direction is held.
         incipient: {contact: slip direction with which it begins to slip}.
-        general: True where forces are not unique, or a slip direction is that of the slip acceleration.
         friction: kinetic coefficients, as a list.
         kept: rows that take part in contact problems.
-        given: the contact problem of a general mode; None for others.
+        given: the contact problem of a general mode, in which forces are not unique or a slip direction is that of the
+            slip acceleration; None for others.
         resting: contact velocities (m,) where nothing slips: zeros.
     """
 
@@ -84,7 +84,6 @@ class RigidArc:
     slips: tuple[tuple[int, int], ...]
     held: Mapping[int, tuple[float, ...]]
     incipient: Mapping[int, Array]
-    general: bool
     friction: list[float]
     kept: list[int]
     given: GivenModes | None
@@ -128,7 +127,6 @@ def prepare(world: World, mode: SystemMode) -> RigidArc:
         slips=tuple(slips),
         held={i: states[i].direction for i, _ in slips if states[i].phase is Phase.DIRECTED},
         incipient=incipient,
-        general=general,
         friction=world.friction.tolist(),
         resting=np.zeros(start),
         kept=world.kept_rows(closed),
@@ -173,8 +171,8 @@ def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, referen
         return Accelerations(acceleration, arc.resting, fill)
     terms = arc.terms(t, q, v)
     force = terms.force if applied is None else terms.force + applied
-    if arc.general:
-        return _general(arc, terms, force, references)
+    if arc.given is not None:
+        return _general(arc, arc.given, terms, force, references)
     return _regular(arc, terms, force, references)
 
 
@@ -221,13 +219,12 @@ def combine_with(arc: RigidArc, directions: list[tuple[float, ...]]) -> Array:
     return combine
 
 
-def _general(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
+def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, references: References) -> Accelerations:
     """Where forces are not unique or a slip direction is that of the slip acceleration."""
-    assert arc.given is not None
     rows, bias = terms.rows[arc.kept], terms.bias[arc.kept]
     solved = solve_mass(terms.mass, np.vstack([force, rows]).T)
     matrix = rows @ solved
-    given = arc.given.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references))
+    given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references))
     chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed])
     pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}

@@ -52,25 +52,25 @@ class Guards:
 
 def guards_of(arc: RigidArc) -> Guards:
     """The guards of an arc, laid out so that those of one kind are computed together."""
-    names = _names(arc)
-    places: dict[str, list[int]] = {kind: [] for kind in ("gap", "force", "cone")}
-    for k, (kind, _) in enumerate(names):
-        places.setdefault(kind, []).append(k)
-    chosen = {kind: np.array(found, dtype=int) for kind, found in places.items()}
-    gap_contacts = np.array([names[k][1] for k in places["gap"]], dtype=int)
+    names, normal = _names(arc), arc.normal
+
+    def of(wanted: str) -> tuple[Array, list[int]]:
+        """Places and contacts of the guards of a kind."""
+        found = [(k, i) for k, (kind, i) in enumerate(names) if kind == wanted]
+        return np.array([k for k, _ in found], dtype=int), [i for _, i in found]
+
+    (gaps, open_), (forces, closed), (places, cones) = of("gap"), of("force"), of("cone")
+    gap_contacts = np.array(open_, dtype=int)
     limits = gap_contacts - len(arc.mechanism.names)
-    cones = [names[k][1] for k in places["cone"]]
-    rows = [[arc.normal[i], arc.normal[i] + 1, min(arc.normal[i] + 2, arc.tangent[i].stop)] for i in cones]
-    for row, i in zip(rows, cones, strict=True):
-        row[2] = row[2] if arc.mechanism.dims[i] == 3 else arc.size
+    rows = [[normal[i], normal[i] + 1, normal[i] + 2 if arc.mechanism.dims[i] == 3 else arc.size] for i in cones]
     return Guards(
         names,
-        chosen["gap"],
+        gaps,
         gap_contacts,
         limits if len(limits) and limits.min() >= 0 else None,
-        chosen["force"],
-        np.array([arc.normal[names[k][1]] for k in places["force"]], dtype=int),
-        chosen["cone"],
+        forces,
+        np.array([normal[i] for i in closed], dtype=int),
+        places,
         np.array(rows, dtype=int).reshape(-1, 3),
         arc.world.static_friction[cones],
         tuple((k, kind, i) for k, (kind, i) in enumerate(names) if kind not in ("gap", "force", "cone")),
@@ -173,7 +173,9 @@ class RigidFlow(ContactFlow):
         kind, i = self.table.names[guard]
         if kind != "gap":
             return float(self.guards(t, x)[guard])
-        return float(self.arc.mechanism.gaps(t, x[: self.arc.world.nq])[i])
+        mechanism, q = self.arc.mechanism, x[: self.arc.world.nq]
+        limit = i - len(mechanism.names)
+        return float(mechanism.constraint_gaps(t, q)[limit] if limit >= 0 else mechanism.gaps(t, q)[i])
 
     def _rates(self, t: float, x: Array, motion: Accelerations | None) -> Array | None:
         """Contact velocities, where a guard looks at them."""
@@ -278,7 +280,7 @@ class RigidFlow(ContactFlow):
         if least > JAM * usual:
             return None
         names = ", ".join(arc.mechanism.all_names[i] for i, _ in arc.slips)
-        applied = world.applied_force(t, world.q(x), world.v(x), world.z(x))
+        applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
         problem = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references))
         return NoAdmissibleModeError(

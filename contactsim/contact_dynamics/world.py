@@ -124,6 +124,10 @@ class Driven(Parts):
         given = self.given_force(t, q, v, z)
         return None if given is None else self.mechanism.admissible_force(q, given)
 
+    def applied_at(self, t: float, x: Array) -> Array | None:
+        """The same at a plain state."""
+        return self.applied_force(t, self.q(x), self.v(x), self.z(x))
+
     def given_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes; None where there are none."""
         total: Array | None = None

@@ -14,7 +14,7 @@ from ..errors import SimulationError, StepSizeError
 from .flow import Flow
 from .integrators import FIRM, IMPLICIT, method
 from .integrators.dop853 import Interpolant853
-from .manifold import Euclidean, Manifold
+from .manifold import Manifold
 from .segments import Chain, Segment
 from .tolerances import Tolerances
 
@@ -55,12 +55,6 @@ class Stepper:
         self._bound = bound
         self._solver: OdeSolver | None = None
 
-    def _flat_rate(self, t: float, dx: Array) -> Array:
-        """The same in R^n."""
-        self.evaluations += 1
-        x = self._base + dx
-        return self.flow.field(t, x) if math.isfinite(x.dot(x)) else np.full(self.space.dim, math.nan)
-
     def _rate(self, t: float, dx: Array) -> Array:
         """Rate (dim,) in the chart; NaN where a trial step has left the finite numbers: a shorter one is tried."""
         self.evaluations += 1
@@ -87,12 +81,11 @@ class Stepper:
             "atol": STEP_SHARE * self.tolerances.atol,
             "max_step": self.tolerances.max_step,
         }
-        rate = self._flat_rate if type(self.space) is Euclidean else self._rate
         if self._firm:
             limits["max_step"] = self._longest = self._longest_step()
         if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
-        return self._method(rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
+        return self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
 
     def step(self, bound: float) -> Segment:
         """Take one step towards `bound`, never past it.

@@ -24,3 +24,14 @@ class Workspace(threading.local):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model,)
+
+
+class Computing:
+    """Something that computes with a workspace of its own."""
+
+    _workspace: Workspace
+
+    @property
+    def _data(self) -> Any:
+        """Pinocchio's data, for the thread that asks."""
+        return self._workspace.data

@@ -32,7 +32,7 @@ from ...hybrid.flow import Look
 from ..kinematics.plane_ground import EPS, follows, simple_model, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
-from ..workspace import Workspace
+from ..workspace import Computing, Workspace
 from ..zero import ASIDE, MOTION, RIM
 from .solids import Region, Shape
 
@@ -173,7 +173,7 @@ def touch(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> Touc
     return Touch(x, E, _turn(E, u), _turn(E_rate, u) + _turn(E, u_rate))
 
 
-class PairKinematics:
+class PairKinematics(Computing):
     """Gaps, rows and derivatives of all contacts between the bodies of a model.
 
     Args:
@@ -194,11 +194,6 @@ class PairKinematics:
     def derivable(self) -> bool:
         """True if pinocchio can derive the motion of all joints."""
         return self._simple is not None
-
-    @property
-    def _data(self) -> Any:
-        """Pinocchio's data, for the thread that asks."""
-        return self._workspace.data
 
     # --- gaps -------------------------------------------------------------------------------------------------
 

@@ -18,13 +18,13 @@ from ...common.arrays import Array
 from ..loops import POINTS, LoopClosure
 from ..mechanism import unique_names
 from ..robot_model import RobotModel
-from ..workspace import Workspace
+from ..workspace import Computing, Workspace
 from .plane_ground import PlaneDerivatives, add_points, simple_model
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 
 
-class LoopRows:
+class LoopRows(Computing):
     """Errors, rows and their derivatives of some closures of a robot, pair of points by pair of points.
 
     Attributes:
@@ -47,11 +47,6 @@ class LoopRows:
         self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
         self._derivatives = _derivatives(self._model, joints, np.array(points))
-
-    @property
-    def _data(self) -> Any:
-        """Pinocchio's data, for the thread that asks."""
-        return self._workspace.data
 
     # --- at one state -----------------------------------------------------------------------------------------
 

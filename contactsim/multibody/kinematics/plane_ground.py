@@ -25,7 +25,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ..workspace import Workspace
+from ..workspace import Computing, Workspace
 
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
 EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)
@@ -105,7 +105,7 @@ def add_points(model: Any, label: str, joints: Sequence[int], places: Sequence[A
     return [model.addFrame(frame, False) for frame in frames]
 
 
-class PlaneDerivatives:
+class PlaneDerivatives(Computing):
     """Derivatives of a robot's equations of motion with contacts on a plane.
 
     Args:
@@ -156,11 +156,6 @@ class PlaneDerivatives:
         return np.hstack([self._basis @ EPS, -radius * (self._basis @ self._rolling.T) @ EPS])
 
     # --- what is asked for ------------------------------------------------------------------------------------
-
-    @property
-    def _data(self) -> Any:
-        """Pinocchio's data, for the thread that asks."""
-        return self._workspace.data
 
     def inertial(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Derivatives (n, n) of M a + h by q and by v; views that the next call overwrites."""
