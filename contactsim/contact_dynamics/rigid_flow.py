@@ -13,7 +13,6 @@ from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.flow import Finding, Look
 from ..multibody.mechanism import Terms
-from ..multibody.zero import ULPS
 from .contact_flow import ContactFlow
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
@@ -300,9 +299,8 @@ class RigidFlow(ContactFlow):
         if self.table.look_at_forces:
             largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
             force = OF_FORCE * tolerances.force * max(largest, LEAST_FORCE)
-        place = ULPS * float(np.spacing(np.abs(self.arc.world.q(x)).max(initial=1.0)))
         rounding = {
-            "gap": max(tolerances.rearm, place),
+            "gap": self.arc.world.place_rounding(x),
             "force": force,
             "cone": force,
             "forces": force,

@@ -19,6 +19,7 @@ from ..contact.painleve import jammed
 from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, Transition
+from ..hybrid.zero import ONE_INSTANT
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .contact_rows import (
     ContactEvent,
@@ -140,9 +141,18 @@ class RigidContacts:
         return Transition(x, mode, changes, derivative=identity, still=True, unmoved=True, accumulated=names)
 
     def _near(self, t: float, x: Array, mode: SystemMode) -> set[int]:
-        """Contacts that touch the ground, whether they fired or not."""
-        gaps = self._world.mechanism.gaps(t, self._world.q(x))
-        return {i for i, s in enumerate(mode.contacts) if s.enabled and gaps[i] <= self._world.tolerances.gap}
+        """Open contacts that reach the ground at this instant, whether they fired or not.
+
+        By time, not by distance: at the end of a rattle feet come down at 1e-5 m/s, 1e-11 m in a long microsecond.
+        """
+        world, mechanism = self._world, self._world.mechanism
+        q, v, window = world.q(x), world.v(x), ONE_INSTANT * world.tolerances.event_time
+        gaps, rounding = mechanism.gaps(t, q), world.place_rounding(x)
+        close = [i for i, s in enumerate(mode.contacts) if s.enabled and not s.closed]
+        close = [i for i in close if gaps[i] <= max(world.tolerances.gap, rounding)]
+        rates = mechanism.rates(t, q, v, tuple(close))
+        starts = laid_out([(i, mechanism.dims[i]) for i in close])
+        return {i for i in close if gaps[i] <= rounding + window * abs(float(rates[starts[i].start]))}
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """State and modes after the guards in `fired`, while other open contacts that touch are still to come."""

@@ -21,6 +21,7 @@ from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.loops import LoopClosure
 from ..multibody.mechanism import ContactMechanism
 from ..multibody.terrain import Terrain
+from ..multibody.zero import ULPS
 from .states import StateSpace
 
 
@@ -109,6 +110,11 @@ class Parts:
     def law_memory(self, x: Array) -> Array:
         """Memory of the contact law (contacts, memory a contact)."""
         return self.z(x)[self.controller_memory :].reshape(len(self.mechanism.all_names), -1)
+
+    def place_rounding(self, x: Array) -> float:
+        """How far rounding puts a gap from where it is [m]."""
+        place = ULPS * float(np.spacing(np.abs(self.q(x)).max(initial=1.0)))
+        return max(self.tolerances.rearm, place)
 
     def moved(self, x: Array, q: Array, v: Array) -> Array:
         """The state with another configuration and velocity."""

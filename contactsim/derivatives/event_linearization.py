@@ -22,9 +22,9 @@ from ..hybrid.flow import Flow
 from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.system import CLOCK, HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
-from ..hybrid.zero import TINY
+from ..hybrid.zero import ONE_INSTANT, TINY
 from .saltation import saltation_matrix
-from .zero import FALLING, GRAZE, ONE_INSTANT, SHARPEST
+from .zero import FALLING, GRAZE, SHARPEST
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
 LATER = -1.0  # what is noted of a guard close to zero that the run meets in an event of its own, a little later
@@ -199,7 +199,7 @@ class Node:
 
     def pending(self) -> tuple[frozenset[Hashable], ...]:
         """Groups of guards that are at zero and falling: those that a neighbouring run meets next."""
-        falling = frozenset(name for name, value, rounding in self.near() if self._is_zero(name, value, rounding))
+        falling = frozenset(name for name, value, rounding in self.near() if self.is_zero(name, value, rounding))
         groups = self.system.separable(self.t, self.x, self.mode, falling) if falling else ()
         return (*groups, frozenset({CLOCK})) if self.clock else groups
 
@@ -209,7 +209,8 @@ class Node:
         found = [(self.flow.guard_names[k], k) for k in np.flatnonzero(np.abs(watch.values) <= watch.band)]
         return [(name, float(watch.values[k]), float(watch.rounding[k])) for name, k in found if self._falls(name)]
 
-    def _is_zero(self, name: Hashable, value: float, rounding: float) -> bool:
+    def is_zero(self, name: Hashable, value: float, rounding: float) -> bool:
+        """Whether a guard of this value is met at this instant: it reaches zero within the accuracy of its time."""
         reach = self._reaches.get(name, 0.0)
         if reach == LATER:
             return False

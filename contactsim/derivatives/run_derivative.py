@@ -401,16 +401,17 @@ def _event_data(
 ) -> EventData:
     """An event of a run, from the records that were made at its instant; `behind` is the system after them.
 
-    Guards that are close to zero without having fired belong to it where their contact took part in what happened;
-    those whose contact did not are met later by the run, in an event of their own.
+    Guards that reach zero at the same instant without having fired belong to it where their contact took part in what
+    happened; the others that are close to zero are met later by the run, in an event of their own.
     """
     first, last = events[0], events[-1]
     system, t, x, mode = first.system, first.time, first.x_pre, first.mode_pre
     took_part = {*first.contacts, *first.impulses}
     clock = first.fired & {CLOCK}
     met, reaches = set(first.fired - clock), {}
-    for name, value, _ in Node(system, t, x, mode, tolerances, parameters).near() if met else ():
-        if name in met or system.guard_label(name) in took_part:
+    at_start = Node(system, t, x, mode, tolerances, parameters)
+    for name, value, rounding in at_start.near() if met else ():
+        if name in met or (system.guard_label(name) in took_part and at_start.is_zero(name, value, rounding)):
             met.add(name)
             reaches[name] = 2.0 * abs(value)
         else:

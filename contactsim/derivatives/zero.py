@@ -5,7 +5,6 @@ from __future__ import annotations
 # --- of guards ------------------------------------------------------------------------------------------------------
 GRAZING = 1e-12  # rate of a guard against |D_t g| + |D_x g| |F|: below, rounding decides its sign
 FALLING = 1e-9  # a guard falls if its rate is more than this fraction of |D_x g| |F|
-ONE_INSTANT = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
 SHARPEST = 1e6  # curvature of a guard in time up to which a graze is recognised [its unit / s^2]
 GRAZE = 100.0  # squared rates of a graze exceed that of its rounding by less than this
 TIED = 1e-9  # rates at which two guards come closer by a variation below this, relative to their own, are zero

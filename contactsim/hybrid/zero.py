@@ -12,6 +12,7 @@ FLAT = 1e-9  # a guard that swings by less than this in a step, in its unit, nee
 ON_SURFACE = 1e-9  # a guard this close to zero, in its unit, lies on the surface where the other mode begins
 
 # --- of times -------------------------------------------------------------------------------------------------------
+ONE_INSTANT = 10.0  # guards that reach zero within this many `Tolerances.event_time` belong to one instant
 LANDED = 0.1  # share of `Tolerances.event_time` to which an event is met on true steps
 GUESS = 1e-3  # share of it to which the zero of an interpolant is found before
 ROOT = 1e-15  # relative accuracy of a zero in time: brentq takes no less than four roundings
