@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,13 @@ from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.flow import Finding, Look
+from ..hybrid.guard_minima import time_to_fall
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
+from .contact_rows import laid_out
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
-from .zero import AT_STOP, JAM, LEAST_FORCE, LEAVE, OF_FORCE, OF_SLIP_SPEED
+from .zero import APPROACH, AT_STOP, CLOSE_TO_STOP, JAM, JOLT, LEAST_FORCE, LEAVE, OF_FORCE, OF_SLIP_SPEED
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
@@ -168,10 +171,12 @@ class RigidFlow(ContactFlow):
         return values
 
     def guard(self, t: float, x: Array, guard: int) -> float:
-        """One of the guards: a gap needs no forces."""
+        """One of the guards: only those of forces need them."""
         kind, i = self.table.names[guard]
-        if kind != "gap":
+        if kind in OF_FORCES:
             return float(self.guards(t, x)[guard])
+        if kind != "gap":
+            return self._guard(kind, i, t, x, self._rates(t, x, None))
         mechanism, q = self.arc.mechanism, x[: self.arc.world.nq]
         limit = i - len(mechanism.names)
         return float(mechanism.constraint_gaps(t, q)[limit] if limit >= 0 else mechanism.gaps(t, q)[i])
@@ -237,6 +242,45 @@ class RigidFlow(ContactFlow):
         if flow.guard_rounding is None:
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
+
+    def longest_step(self, t: float, x: Array) -> float:
+        """Nothing turns by more than about a radian, and no slip is followed past its stop, where the field breaks."""
+        longest = super().longest_step(t, x)
+        if not self._free:
+            return longest
+        terms, slow = self._terms(t, x), self.arc.world.tolerances.slip_speed
+        change = terms.rows @ self.motion(t, x).acceleration + terms.bias
+        for i in self._free:
+            z, along = terms.rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
+            speed = float(np.linalg.norm(z))
+            slowing = -float(z @ along) / speed if speed else 0.0
+            if slowing > 0.0 and speed > slow:
+                ahead = speed - slow
+                ahead = ahead + 0.5 * slow if ahead <= CLOSE_TO_STOP * slow else APPROACH * ahead
+                longest = min(longest, ahead / slowing)
+        return longest
+
+    def soonest(self, t: float, x: Array, horizon: float) -> float:
+        """By the rates and accelerations of the gaps and of the slips whose direction is held."""
+        arc, world, mechanism = self.arc, self.arc.world, self.arc.mechanism
+        q, v, open_ = world.q(x), world.v(x), self.table.gap_contacts.tolist()
+        if self.table.limits is not None:
+            open_ = []
+        gaps, sizes = mechanism.gaps(t, q), [(i, mechanism.dims[i]) for i in open_]
+        where, speeds = laid_out(sizes), mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)
+        reach = [horizon * (2.0 * abs(float(speeds[where[i].start])) + horizon * JOLT) for i in open_]
+        near = [i for i, within in zip(open_, reach, strict=True) if gaps[i] <= within]
+        asked = tuple(sorted({*near, *arc.held}))
+        if not asked:
+            return math.inf
+        terms, where = mechanism.terms(t, q, v, asked), laid_out([(i, mechanism.dims[i]) for i in asked])
+        change = terms.rows @ self.motion(t, x).acceleration + terms.bias
+        normals = [where[i].start for i in near]
+        motions = list(zip(gaps[near].tolist(), terms.rates[normals].tolist(), change[normals].tolist(), strict=True))
+        for i, direction in arc.held.items():
+            s, part = np.array(direction), slice(where[i].start + 1, where[i].stop)
+            motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
+        return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
 
     def project(self, t: float, x: Array) -> Array:
         """Back onto the gaps and velocities of the closed contacts, where they are off by more than the drift.

@@ -11,6 +11,7 @@ from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
 from ..errors import NoAdmissibleModeError
+from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.trajectory import Event
 from .world import World
 from .zero import ALIKE
@@ -146,7 +147,7 @@ class _Hops:
         """Go on to behind the next impact: the time it takes; None where no contact comes back."""
         slowest = LESSER * self.speed()
         times = {
-            i: _return(self._gaps[i], rate, bend)
+            i: time_to_fall(self._gaps[i], rate, bend)
             for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True)
         }
         landing = min(times, key=lambda i: times[i])
@@ -162,12 +163,3 @@ class _Hops:
         self._gaps = {i: gap for i, gap in self._gaps.items() if i not in self._mode.closed} | dict.fromkeys(left, 0.0)
         self._move()
         return duration
-
-
-def _return(gap: float, rate: float, bend: float) -> float:
-    """The first time > 0 at which gap + rate t + bend t^2 / 2 falls through zero; infinity if it does not."""
-    discriminant = rate * rate - 2.0 * bend * gap
-    if discriminant < 0.0 or (bend >= 0.0 and rate >= 0.0):
-        return float("inf")
-    root = sqrt(discriminant)
-    return (rate + root) / -bend if bend < 0.0 else 2.0 * gap / (root - rate)

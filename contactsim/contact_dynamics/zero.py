@@ -10,6 +10,8 @@ OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction 
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
 
+JOLT = 1e4  # m/s^2, acceleration of a gap up to which it is seen coming within a short time
+
 # --- of slips -------------------------------------------------------------------------------------------------------
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
@@ -17,6 +19,11 @@ LEAVE = 2.0
 # Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
 # near the stop would turn the direction of friction, and a long step would amplify that.
 STRAIGHT = 1e-12
+# A step towards a stop in space ends where this share of the way to it is gone, by the deceleration where it begins:
+# friction changes its direction on the way, and no step ends well that ran past the stop. Within so many slip speeds of
+# the one at which the direction is held from then on, it may go half way from there to the stop.
+APPROACH = 0.9
+CLOSE_TO_STOP = 2.0
 LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
 MOVING = 10.0  # slip speeds above which the direction of friction is compared with that of the slip
 

@@ -13,10 +13,10 @@ from ..common.arrays import Array
 from ..errors import StepSizeError
 from .flow import Flow, GuardBounds, Look
 from .guard_minima import Bottom, Bounds, Fall, first_fall
-from .guard_samples import NODES, Samples, dip_between, dipping, quiet, unresolved
+from .guard_samples import NODES, Samples, dip_between, dipping, quiet, straight, unresolved
 from .segments import Segment
 from .step_bounds import path
-from .stepper import Stepper
+from .stepper import EXACT, Stepper
 from .tolerances import Tolerances
 from .zero import AT_ONCE, GUESS, LANDED, ROOT, SHALLOW, UNITS_A_SECOND
 
@@ -96,11 +96,13 @@ class Watch:
             return [], None
         seen = self._sample(segment)
         suspects = self._reached(seen)
-        if seen.full:
-            with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
-                if np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
-                    raise LandingError(segment)
-                shown = (seen.values[1:].min(axis=0) <= 0.0) | dipping(seen.values).any(axis=0)
+        if not seen.certain.all():
+            shown = seen.values[1:].min(axis=0) <= 0.0
+            if seen.full:
+                with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
+                    if np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
+                        raise LandingError(segment)
+                    shown |= dipping(seen.values).any(axis=0)
             suspects = np.union1d(suspects, np.flatnonzero(shown & ~seen.certain))
         hits = [hit for guard in suspects if (hit := self._first(segment, seen, int(guard), until)) is not None]
         falls = [hit for hit in hits if isinstance(hit, Crossing)]
@@ -146,11 +148,19 @@ class Watch:
             return np.array([segment.t0, segment.t1]), np.array([self.values, last])
         middle = 0.5 * (segment.t0 + segment.t1)
         early = np.array([self.values, self._at(segment, middle), last])
-        if self._flow.bounded_steps and np.all(certain | quiet(early)):
+        if self._flow.bounded_steps and np.all(certain | self._shown(segment, early)):
             return np.array([segment.t0, middle, segment.t1]), early
         times = segment.t0 + (segment.t1 - segment.t0) * NODES
         times[-1] = segment.t1
         return times, np.array([self.values, *(self._at(segment, t) for t in times[1:-1]), last])
+
+    def _shown(self, segment: Segment, early: Array) -> Array:
+        """Which guards samples (3, ng) at both ends of a step and in its middle show well enough.
+
+        A step that is short for the motion changes them straight.
+        """
+        shown = quiet(early)
+        return shown | (self._smooth & straight(early)) if segment.miss <= EXACT else shown
 
     def _at(self, segment: Segment, t: float) -> Array:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)

@@ -130,6 +130,13 @@ class Flow(ABC):
         """Longest step from (t, x): across it, guards are known by a few samples."""
         return float("inf")
 
+    def soonest(self, t: float, x: Array, horizon: float) -> float:
+        """Time [s] from now, if it is within `horizon` [s], in which a guard is expected to fire; else infinity.
+
+        A guess: a step that ends a little later shows the guard well.
+        """
+        return float("inf")
+
     def rebased(self, t: float, x: Array) -> Flow:
         """The flow that goes on from (t, x), where a step starts: itself where it remembers nothing.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 from .flow import Look
@@ -142,3 +142,12 @@ def _cut(before: Placed, after: Placed, bounds: Bounds, bottom: tuple[float, flo
 def _bend(before: Placed, after: Placed) -> float:
     """Mean second derivative between two looks."""
     return abs(after[1].rate - before[1].rate) / (after[0] - before[0])
+
+
+def time_to_fall(value: float, rate: float, bend: float) -> float:
+    """The first time > 0 at which value + rate t + bend t^2 / 2 falls through zero; infinity if it does not."""
+    discriminant = rate * rate - 2.0 * bend * value
+    if discriminant < 0.0 or (bend >= 0.0 and rate >= 0.0):
+        return inf
+    root = sqrt(discriminant)
+    return (rate + root) / -bend if bend < 0.0 else 2.0 * value / (root - rate)

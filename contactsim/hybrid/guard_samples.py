@@ -27,6 +27,7 @@ TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
 TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # by shares
 DIP = 1e-2
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
+BENT = 0.05  # share of its change in a step by which a guard may bend that counts as straight
 QUIET = 2.0  # a guard that stays this many times its own change above zero is not looked at closer
 
 
@@ -56,6 +57,13 @@ def quiet(values: Array) -> Array:
     """Mask of the guards that stay far above zero, by samples (n, ng) in both ends of a step and its middle."""
     low = values.min(axis=0)
     return low > QUIET * (values.max(axis=0) - low)
+
+
+def straight(values: Array) -> Array:
+    """Mask of the guards that change in proportion to time, by samples (3, ng) in both ends of a step and its middle."""
+    with np.errstate(invalid="ignore"):  # a guard that is infinite is not
+        bent = np.abs(values[0] - 2.0 * values[1] + values[2])
+        return np.asarray(bent <= BENT * np.abs(values[2] - values[0]))
 
 
 def unresolved(values: Array) -> Array:

@@ -408,7 +408,7 @@ class Simulation:
     def _retire_stepper(self) -> None:
         """Keep of the stepper of a finished arc how much it worked, and its last step as the next one's first."""
         self._evaluations += self._stepper.evaluations
-        self._step_size = self._stepper.step_size
+        self._step_size = self._stepper.natural_step
 
     def _enter(self, mode: Hashable, x: Array) -> None:
         self._mode, self._x, self._flow = mode, x, self.system.flow(mode).rebased(self.t, x)

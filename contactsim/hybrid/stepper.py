@@ -22,12 +22,18 @@ SHORTER = 0.5  # share of it below which a longest step makes a new start of suc
 
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
-SHORT = 0.05  # share of the step that the tolerance allows: to the eighth power, what DOP853's interpolant misses of it
+SHORT = 0.1  # share of the step that the tolerance allows; a step that is as short is short for the motion
+EXACT = 2e-8  # share of the tolerance that a step misses, whose interpolant is as good as a step: SHORT^8, and rounding
+BEYOND = 1.05  # times the time to the next guard that a short step takes
 SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
 
 
 class Stepper:
     """Adaptive steps along one flow.
+
+    Attributes:
+        step_size: length of the next step, as the method proposes it [s].
+        natural_step: the same where neither a guard nor a stop was near: what the motion itself allows [s].
 
     The method sees chart coordinates dx around `base`: x = base (+) dx, so the state stays on its manifold whatever
     the method, and the method keeps its order (Munthe-Kaas' form with the exact inverse differential). A new chart is
@@ -46,8 +52,8 @@ class Stepper:
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
         self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
-        self.evaluations, self._longest = 0, math.inf
-        self.step_size = first_step
+        self.evaluations, self._longest, self._longest_before = 0, math.inf, math.inf
+        self.step_size, self.natural_step, self._in_haste = first_step, first_step, True
         self._restart(t, x, math.inf)
 
     def _restart(self, t: float, x: Array, bound: float) -> None:
@@ -98,15 +104,33 @@ class Stepper:
         if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
             self._restart(self.t, self.x, bound)
             self._solver = self._new_solver(bound, self.step_size)
-        self._solver.max_step = longest
+        self._solver.max_step = min(longest, self._until_next(longest))
+        if longest < self._longest_before < math.inf and (size := getattr(self._solver, "h_abs", None)):
+            self._solver.h_abs = size * longest / self._longest_before  # towards a singular place, scales shrink alike
+        self._longest_before = longest
         t0, base, start = self.t, self._base, self.x
         segment = self._advance(self._solver, t0, base, start)
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
             self.step_size = getattr(self._solver, "h_abs", None) or self.step_size
+            if longest >= (self.natural_step or 0.0) and not self._in_haste:
+                self.natural_step = self.step_size
         self.t, self.x = segment.t1, segment(segment.t1)
         if not self.space.within_chart(self._solver.y):
             self._restart(self.t, self.x, bound)
         return segment
+
+    def _until_next(self, longest: float) -> float:
+        """Length of a step that ends a little behind the next guard, where that is expected soon; else infinity.
+
+        Its interpolant is as exact there as a step, so that nothing has to be stepped again. It is asked where events
+        are dense: as an arc begins, and after steps that were made for this reason.
+        """
+        if not self._in_haste or self.natural_step is None:
+            return math.inf
+        horizon = SHORT * min(self.natural_step, longest) / BEYOND
+        length = BEYOND * self.flow.soonest(self.t, self.x, horizon)
+        self._in_haste = length < math.inf
+        return max(length, self.tolerances.event_time)
 
     def land(self, segment: Segment, t: float) -> Segment:
         """Integrate again from the start of `segment` to exactly `t`: the end is a step's, not an interpolant's."""
@@ -125,8 +149,7 @@ class Stepper:
 
     def is_exact(self, segment: Segment, t: float) -> bool:
         """Whether a step is so short for the motion that its interpolant at `t` within it is as exact as its end."""
-        within = segment.t0 < t < segment.t1 <= segment.t0 + SHORT * (self.step_size or 0.0)
-        return within and isinstance(segment.chart, Interpolant853)
+        return segment.t0 < t < segment.t1 and segment.miss <= EXACT and isinstance(segment.chart, Interpolant853)
 
     def cut(self, segment: Segment, t: float) -> Segment:
         """The part of a step up to `t`, by its interpolant."""
