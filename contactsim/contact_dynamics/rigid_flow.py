@@ -243,11 +243,11 @@ class RigidFlow(ContactFlow):
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
 
-    def longest_step(self, t: float, x: Array) -> float:
-        """Nothing turns by more than about a radian, and no slip is followed past its stop, where the field breaks."""
-        longest = super().longest_step(t, x)
+    def towards_singular(self, t: float, x: Array) -> float:
+        """No slip in space is followed past its stop, where its direction has none, and the field breaks."""
         if not self._free:
-            return longest
+            return math.inf
+        longest = math.inf
         terms, slow = self._terms(t, x), self.arc.world.tolerances.slip_speed
         change = terms.rows @ self.motion(t, x).acceleration + terms.bias
         for i in self._free:

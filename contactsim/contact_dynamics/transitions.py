@@ -417,10 +417,10 @@ class RigidContacts:
         self._world.v(x)[:] += change
         return x
 
-    def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
-        """State and mode behind the impact of one more contact; what leaves at up to `slowest` [m/s] stays."""
-        touching = tuple(sorted({*mode.closed, contact}))
-        then = self._resolve(x, ContactEvent(t, mode, touching, {contact: "gap"}, slowest))
+    def land(self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays."""
+        touching = tuple(sorted({*mode.closed, *landing}))
+        then = self._resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest))
         return then.x, then.mode
 
     def _impact(self, event: ContactEvent, touch: ContactTerms, jam: bool = False) -> tuple[Impact, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 from typing import Protocol
 
 from ..common.arrays import Array
@@ -14,7 +14,7 @@ from ..errors import NoAdmissibleModeError
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.trajectory import Event
 from .world import World
-from .zero import ALIKE
+from .zero import ALIKE, TOGETHER
 
 HOPS = 24  # hops that are followed one by one; what comes behind is summed as a geometric series
 LESSER = 0.05  # hops that begin with less than this share of the speed of the largest do not change when that ends
@@ -37,8 +37,8 @@ class Landing(Protocol):
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
 
-    def land(self, t: float, x: Array, mode: SystemMode, contact: int, slowest: float) -> tuple[Array, SystemMode]:
-        """State and mode behind the impact of one more contact; what leaves at up to `slowest` [m/s] stays."""
+    def land(self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays."""
 
 
 def time_to_rest(contacts: Landing, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
@@ -150,12 +150,12 @@ class _Hops:
             i: time_to_fall(self._gaps[i], rate, bend)
             for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True)
         }
-        landing = min(times, key=lambda i: times[i])
-        duration = times[landing]
+        duration = min(times.values(), default=inf)
         if not isfinite(duration):
             return None
+        landing = {i for i, time in times.items() if time - duration <= TOGETHER * duration}
         for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True):
-            self._gaps[i] = 0.0 if i == landing else self._gaps[i] + (rate + 0.5 * bend * duration) * duration
+            self._gaps[i] = 0.0 if i in landing else self._gaps[i] + (rate + 0.5 * bend * duration) * duration
         self._x = self._contacts.accelerated(self._x, duration * self._acceleration)
         before = set(self._mode.closed)
         self._x, self._mode = self._contacts.land(self._t, self._x, self._mode, landing, slowest)

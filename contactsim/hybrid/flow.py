@@ -130,6 +130,13 @@ class Flow(ABC):
         """Longest step from (t, x): across it, guards are known by a few samples."""
         return float("inf")
 
+    def towards_singular(self, t: float, x: Array) -> float:
+        """Longest step from (t, x) towards a place where the field is singular; infinity where there is none ahead.
+
+        It shrinks with the scale on which the field changes there, and the steps of an integrator with it.
+        """
+        return float("inf")
+
     def soonest(self, t: float, x: Array, horizon: float) -> float:
         """Time [s] from now, if it is within `horizon` [s], in which a guard is expected to fire; else infinity.
 

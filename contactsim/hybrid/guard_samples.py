@@ -60,7 +60,7 @@ def quiet(values: Array) -> Array:
 
 
 def straight(values: Array) -> Array:
-    """Mask of the guards that change in proportion to time, by samples (3, ng) in both ends of a step and its middle."""
+    """Mask of the guards that change straight, by samples (3, ng) in both ends of a step and its middle."""
     with np.errstate(invalid="ignore"):  # a guard that is infinite is not
         bent = np.abs(values[0] - 2.0 * values[1] + values[2])
         return np.asarray(bent <= BENT * np.abs(values[2] - values[0]))

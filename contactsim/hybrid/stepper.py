@@ -22,8 +22,8 @@ SHORTER = 0.5  # share of it below which a longest step makes a new start of suc
 
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
-SHORT = 0.1  # share of the step that the tolerance allows; a step that is as short is short for the motion
-EXACT = 2e-8  # share of the tolerance that a step misses, whose interpolant is as good as a step: SHORT^8, and rounding
+SHORT = 0.05  # share of the step that the tolerance allows; a step that is as short is short for the motion
+EXACT = 2e-8  # share of the tolerance that a step may miss, whose interpolant is as good as a step
 BEYOND = 1.05  # times the time to the next guard that a short step takes
 SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
 
@@ -52,7 +52,7 @@ class Stepper:
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
         self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
-        self.evaluations, self._longest, self._longest_before = 0, math.inf, math.inf
+        self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
         self.step_size, self.natural_step, self._in_haste = first_step, first_step, True
         self._restart(t, x, math.inf)
 
@@ -100,14 +100,15 @@ class Stepper:
             StepSizeError: the tolerance cannot be met with a step that still moves the time.
         """
         self.flow = self.flow.rebased(self.t, self.x)
-        longest = self._longest_step()
+        approach = self.flow.towards_singular(self.t, self.x)
+        longest = min(self._longest_step(), approach)
         if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
             self._restart(self.t, self.x, bound)
             self._solver = self._new_solver(bound, self.step_size)
         self._solver.max_step = min(longest, self._until_next(longest))
-        if longest < self._longest_before < math.inf and (size := getattr(self._solver, "h_abs", None)):
-            self._solver.h_abs = size * longest / self._longest_before  # towards a singular place, scales shrink alike
-        self._longest_before = longest
+        if approach < self._approach < math.inf and (size := getattr(self._solver, "h_abs", None)):
+            self._solver.h_abs = size * approach / self._approach
+        self._approach = approach
         t0, base, start = self.t, self._base, self.x
         segment = self._advance(self._solver, t0, base, start)
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
@@ -125,9 +126,9 @@ class Stepper:
         Its interpolant is as exact there as a step, so that nothing has to be stepped again. It is asked where events
         are dense: as an arc begins, and after steps that were made for this reason.
         """
-        if not self._in_haste or self.natural_step is None:
+        if not self._in_haste:
             return math.inf
-        horizon = SHORT * min(self.natural_step, longest) / BEYOND
+        horizon = SHORT * min(self.natural_step or 0.0, longest) / BEYOND
         length = BEYOND * self.flow.soonest(self.t, self.x, horizon)
         self._in_haste = length < math.inf
         return max(length, self.tolerances.event_time)
@@ -149,7 +150,8 @@ class Stepper:
 
     def is_exact(self, segment: Segment, t: float) -> bool:
         """Whether a step is so short for the motion that its interpolant at `t` within it is as exact as its end."""
-        return segment.t0 < t < segment.t1 and segment.miss <= EXACT and isinstance(segment.chart, Interpolant853)
+        within = segment.t0 < t < segment.t1 <= segment.t0 + SHORT * (self.natural_step or 0.0)
+        return within and segment.miss <= EXACT and isinstance(segment.chart, Interpolant853)
 
     def cut(self, segment: Segment, t: float) -> Segment:
         """The part of a step up to `t`, by its interpolant."""
@@ -162,6 +164,8 @@ class Stepper:
         Raises:
             StepSizeError: the step would be too short to move the time.
         """
+        if self.natural_step == self.step_size:
+            self.natural_step = 0.25 * (segment.t1 - segment.t0)
         self.step_size = 0.25 * (segment.t1 - segment.t0)
         if self.step_size <= self.tolerances.min_step * max(1.0, abs(segment.t0)):
             raise StepSizeError(f"no step ends at the event at t = {segment.t0:.12g} s; the motion is singular there")
