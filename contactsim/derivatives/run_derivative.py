@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -312,6 +313,31 @@ class RunDerivative:
             else:
                 variations = self.along(stretch) @ variations
         return variations[: len(variations) - extra, :n]
+
+    @cached_property
+    def radius(self) -> float:
+        """How large a perturbation of the start the derivative speaks of: up to it, events keep their order.
+
+        The smallest (t_b - t_a) / |D (t_b - t_a)| of two events that follow each other, to first order, in the norm of
+        tangent vectors; infinity where there are fewer than two.
+
+        Raises:
+            NonDifferentiableError: an event has no single matrix.
+        """
+        variations, n = self._start, self.dim
+        before: tuple[float, Array] | None = None
+        least = math.inf
+        for stretch in self.stretches():
+            if not isinstance(stretch.piece, EventLinearization):
+                variations = self.along(stretch) @ variations
+                continue
+            data = stretch.piece.data
+            later = (data.root.arrivals(data.groups) @ variations)[:, :n]
+            if before is not None:
+                change = max(float(np.linalg.norm(row - other)) for row in later for other in before[1])
+                least = min(least, (data.time - before[0]) / change) if change > 0.0 else least
+            before, variations = (data.time, later), stretch.piece.saltation @ variations
+        return least
 
     def along(self, stretch: Stretch) -> Array:
         """Matrix of an arc, or of a part of it; each is computed once."""

@@ -290,3 +290,32 @@ def test_hops_that_never_become_slower_have_no_end(monkeypatch: pytest.MonkeyPat
 @pytest.mark.filterwarnings("error")
 def test_hops_that_take_time_only_later_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert followed(monkeypatch, [0.0, 1e-5], [5e-6, 3e-7, 1e-10])[0] == 1e-5
+
+
+# --- several contacts at once -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("inertia", [0.001, 0.01, 0.04, 0.1])
+def test_two_corners_that_bounce_together_rest_at_their_closed_form(inertia: float, friction: float) -> None:
+    """A flat drop from h: both corners hop alike, whatever one alone does to the other, until t_1 (1 + e)/(1 - e)."""
+    height, e, half, low = 0.1, 0.5, 0.2, 0.1
+
+    def corner(side: int) -> cs.Gap:
+        def row(q: np.ndarray) -> np.ndarray:
+            return np.array([0.0, 1.0, side * half * np.cos(q[2]) + low * np.sin(q[2])])
+
+        return cs.Gap(
+            lambda t, q: q[1] + side * half * np.sin(q[2]) - low * np.cos(q[2]),
+            lambda t, q: row(q),
+            lambda t, q: np.array([[1.0, 0.0, low * np.cos(q[2]) - side * half * np.sin(q[2])]]),
+            friction=friction,
+            restitution=e,
+            name="left" if side < 0 else "right",
+        )
+
+    mechanism = cs.Mechanism(
+        3, lambda q: np.diag([1.0, 1.0, inertia]), lambda t, q, v: np.array([0.0, -G, 0.0]), [corner(-1), corner(1)]
+    )
+    traj = cs.simulate(cs.ContactSystem(mechanism), cs.State([0.0, low + height, 0.0], [0.0, 0.0, 0.0]), (0.0, 0.5))
+    limit = limit_of(traj)
+    assert limit.accumulated == ("left", "right")
+    assert limit.time == pytest.approx(np.sqrt(2.0 * height / G) * (1.0 + e) / (1.0 - e), abs=5e-11)
