@@ -19,7 +19,7 @@ from .contact_flow import ContactFlow
 from .contact_rows import laid_out
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
-from .zero import APPROACH, AT_STOP, CLOSE_TO_STOP, JAM, JOLT, LEAST_FORCE, LEAVE, OF_FORCE, OF_SLIP_SPEED
+from .zero import APPROACH, AT_STOP, CLOSE_TO_STOP, FASTEST, JAM, JOLT, LEAST_FORCE, LEAVE, OF_FORCE, OF_SLIP_SPEED
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
@@ -264,9 +264,9 @@ class RigidFlow(ContactFlow):
         """By the rates and accelerations of the gaps and of the slips whose direction is held."""
         arc, world, mechanism = self.arc, self.arc.world, self.arc.mechanism
         q, v, open_ = world.q(x), world.v(x), self.table.gap_contacts.tolist()
-        if self.table.limits is not None:
-            open_ = []
-        gaps, sizes = mechanism.gaps(t, q), [(i, mechanism.dims[i]) for i in open_]
+        gaps = mechanism.gaps(t, q) if self.table.limits is None else np.full(len(mechanism.all_names), math.inf)
+        open_ = [i for i in open_ if gaps[i] <= horizon * FASTEST]
+        sizes = [(i, mechanism.dims[i]) for i in open_]
         where, speeds = laid_out(sizes), mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)
         reach = [horizon * (2.0 * abs(float(speeds[where[i].start])) + horizon * JOLT) for i in open_]
         near = [i for i, within in zip(open_, reach, strict=True) if gaps[i] <= within]

@@ -10,6 +10,7 @@ OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction 
 SPACING = 10.0  # units of rounding of the largest coordinate below which a gap is not known [m]
 LOWEST = 20.0  # units of rounding of the time below which a hop is not higher than what its guard takes for zero
 
+FASTEST = 20.0  # m/s, speed of a gap up to which it is seen coming
 JOLT = 1e4  # m/s^2, acceleration of a gap up to which it is seen coming within a short time
 
 # --- of slips -------------------------------------------------------------------------------------------------------

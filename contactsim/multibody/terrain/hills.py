@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import combinations_with_replacement, permutations, product
-from math import inf, prod
+from math import inf, perm, prod
 from typing import Any
 
 import numpy as np
@@ -132,11 +132,10 @@ class Hills(Terrain):
     def approach(self, t: float, centre: Array, radius: float) -> tuple[float, Array | None]:
         """The gap of one sphere, with its gradient where the gap is the distance."""
         centres, radii = centre[None], np.array([radius])
-        gap = self.gaps(t, centres, radii)
         if abs(self._standing(t, centres, radii)[1][0]) > self.reach(radii)[0]:
-            return float(self.at_least(gap, radii)[0]), None
+            return float(self.at_least(self.gaps(t, centres, radii), radii)[0]), None
         found = self.near(t, centres, radii)
-        return float(gap[0]), found.gradient[0]
+        return float(found.distance[0]) - radius, found.gradient[0]
 
     def surface(self, t: float, points: Array) -> Surface:
         """The ground near points."""
@@ -371,9 +370,9 @@ class Sinusoid(Hills):
         """Products of derivatives of the sine and of the cosine."""
         x, y = self.a2 * places[:, 0], self.a3 * places[:, 1]
         (s, c), (p, q) = (np.sin(x), np.cos(x)), (np.cos(y), -np.sin(y))
-        along = [self.a1 * s, self.a1 * self.a2 * c, -self.a1 * self.a2**2 * s, -self.a1 * self.a2**3 * c]
-        across = [p, self.a3 * q, -(self.a3**2) * p, -(self.a3**3) * q]
-        return static_jet(lambda i, j: along[i] * across[j], len(x), order)
+        along = np.array([self.a1 * s, self.a1 * self.a2 * c, -self.a1 * self.a2**2 * s, -self.a1 * self.a2**3 * c])
+        across = np.array([p, self.a3 * q, -(self.a3**2) * p, -(self.a3**3) * q])
+        return static_jet(along[:, None] * across, order)
 
     def parameters(self) -> dict[str, float]:
         """a1 [m], a2 and a3 [rad/m]."""
@@ -465,8 +464,8 @@ class HeightField(Hills):
             for k, g in enumerate((self.x, self.y))
         ]
         along, across = (_powers(places[:, k] - g[cell[k]]) for k, g in enumerate((self.x, self.y)))
-        chosen = self._cells[cell[0], cell[1]]
-        return static_jet(lambda i, j: np.einsum("kab,ka,kb->k", chosen, along[i], across[j]), len(places), order)
+        table = along @ self._cells[cell[0], cell[1]] @ across.transpose(0, 2, 1)
+        return static_jet(table.transpose(1, 2, 0), order)
 
 
 # Weights of central differences of fourth order, by the number of derivatives along an axis: {point: weight}.
@@ -477,6 +476,11 @@ STENCILS: tuple[dict[int, float], ...] = (
     {-3: 1 / 8, -2: -8 / 8, -1: 13 / 8, 1: -13 / 8, 2: 8 / 8, 3: -1 / 8},
 )
 Place = tuple[float, ...]  # (t, x, y)
+
+# (4, 16): with 1, u, u^2, u^3 before it, their derivatives of the orders 0 to 3, one after the other.
+FALLING_POWERS = np.array(
+    [[perm(p, i) if p - i == power else 0 for i in range(4) for p in range(4)] for power in range(4)], dtype=float
+)
 
 
 class Function(Hills):
@@ -590,30 +594,20 @@ class Function(Hills):
                     )
 
 
-def _powers(way: Array) -> list[Array]:
-    """1, u, u^2, u^3 (k, 4) of ways u (k,), and their first three derivatives."""
-    powers = [np.vander(way, 4, increasing=True)]
-    for _ in range(3):
-        last = powers[-1]
-        powers.append(np.column_stack([np.zeros(len(way)), last[:, :3] * [1.0, 2.0, 3.0]]))
-    return powers
+def _powers(way: Array) -> Array:
+    """Derivatives i of 1, u, u^2, u^3 at ways u (k,): (k, 4, 4), the order i first."""
+    return (np.vander(way, 4, increasing=True) @ FALLING_POWERS).reshape(-1, 4, 4)
 
 
-def static_jet(derivative_at: Callable[[int, int], Array], k: int, order: int) -> list[Array]:
-    """Derivatives by (t, x, y) up to an order of a height at rest, from (i, j) -> d^(i+j) h / dx^i dy^j (k,)."""
-    jet = [derivative_at(0, 0)]
-    for n in range(1, order + 1):
-        block = np.zeros((k, *(3,) * n))
-        for j in range(n + 1):
-            value = derivative_at(n - j, j)
-            for axes in _orders(n, j):
-                where: tuple[Any, ...] = (slice(None), *axes)
-                block[where] = value
-        jet.append(block)
-    return jet
+def static_jet(table: Array, order: int) -> list[Array]:
+    """Derivatives by (t, x, y) up to an order of a height at rest, from the (4, 4, k) d^(i+j) h / dx^i dy^j."""
+    k = table.shape[2]
+    flat = np.concatenate([table.reshape(16, k), np.zeros((1, k))])
+    return [flat[_entries(n)].T.reshape(k, *(3,) * n) for n in range(order + 1)]
 
 
 @cache
-def _orders(n: int, j: int) -> list[tuple[int, ...]]:
-    """All index tuples of n derivatives of which j are by y (2) and the others by x (1)."""
-    return [axes for axes in product((1, 2), repeat=n) if axes.count(2) == j]
+def _entries(n: int) -> Array:
+    """Rows of such a table, laid out flat, for each entry (3,) * n of an n-th derivative; that of time is the last."""
+    counts = [(axes.count(1), axes.count(2)) for axes in product((0, 1, 2), repeat=n)]
+    return np.array([4 * i + j if i + j == n else 16 for i, j in counts])
