@@ -1,7 +1,7 @@
 """What does a tilted landing cost, against the same robot that stands for as long?
 
-Robots under joint PD: each starts a few millimetres above level ground, tilted and drifting, and lands on one foot after
-the other, with rattles; or it starts on its feet, at rest. Also in calls of `pin.constraintDynamics` with all contact
+Robots under joint PD: each starts a few millimetres above level ground, tilted and drifting, and lands on foot after
+foot, with rattles; or it starts on its feet, at rest. Also in calls of `pin.constraintDynamics` with all contact
 points of the robot, which is compiled code and the least that an evaluation could take.
 """
 
