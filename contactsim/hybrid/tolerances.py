@@ -17,10 +17,10 @@ class Tolerances:
     Attributes:
         rtol: relative error of a step, dimensionless.
         atol: absolute error of a step, in the unit of each component.
-        event_time: events closer than this are one event [s].
+        event_time: how exactly the times of events are met; those within ten of it are one event [s].
         rearm: a guard counts as positive again once it is above this many of its units (rounding of a guard).
         jump: a guard that starts a flow further below zero than this many of its units has jumped there.
-        gap: contacts closer than this are touching [m].
+        gap: contacts closer than this may touch, if they reach the ground at the same instant [m].
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
         hop: a contact that would leave the ground for less than this height stays on it [m]; the time at which its
