@@ -17,6 +17,7 @@ ENOUGH = 1.2  # a step that might grow by less than this keeps its length, and w
 ITERATIONS = 8  # of Newton's method for one step; a step that needs more is halved
 FRESH = 1e-3  # Newton's method keeps its derivative where each iteration leaves less than this share of the error
 CONVERGED = 1e-3  # share of the tolerance to which the stages are solved
+RELAXED = 10.0  # times that the derivative may be larger where a first step starts than at its end
 SAMPLES = 201  # of a step, among which its largest error is looked for
 ORDER = STAGES + 1  # power of the step that the estimated error goes with
 
@@ -108,7 +109,12 @@ class Radau9(Radau):
 
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8; the same, Stiff differential equations
     solved by Radau methods, J. Comp. Appl. Math. 111, 1999.
+
+    Attributes:
+        floor: rounding of the stages, in the unit of each; Newton's method has converged where it changes them by less.
     """
+
+    floor: float = 0.0
 
     t: float
     y: Array
@@ -119,7 +125,9 @@ class Radau9(Radau):
     error_norm_old: float | None
     current_jac: bool
     sol: Any
+    jac_factor: Any
     _factors: list[Any] | None = None
+    _factored: float = 0.0  # step of these
 
     def _step_impl(self) -> tuple[bool, str | None]:
         smallest = 10.0 * abs(float(np.nextafter(self.t, self.direction * np.inf)) - self.t)
@@ -152,8 +160,8 @@ class Radau9(Radau):
     def _newton(self, h: float) -> tuple[Array, int, float] | None:
         """Stages (s, n), iterations and rate of convergence; None where a shorter step is needed."""
         while True:
-            if self._factors is None:
-                eye = np.eye(self.n)
+            if self._factors is None or self._factored != h:
+                eye, self._factored = np.eye(self.n), h
                 real, *pairs = MODES.rates / h
                 self._factors = [self.lu(real.real * eye - self.J), *(self.lu(k * eye - self.J) for k in pairs)]
             found = self._iterate(h)
@@ -178,6 +186,8 @@ class Radau9(Radau):
                 change[mode] = self.solve_lu(self._factors[mode], missed[mode])  # type: ignore[index]
             moved = (MODES.back @ change).real
             size = float(np.sqrt(np.mean((moved / scale) ** 2)))
+            if 0.0 < float(np.abs(moved).max()) <= self.floor:
+                return stages + moved, k, rate or 0.0
             rate = size / size_before if size_before else None
             if rate is not None and (rate >= 1.0 or rate ** (ITERATIONS - k) / (1.0 - rate) * size > CONVERGED):
                 return None
@@ -200,10 +210,23 @@ class Radau9(Radau):
         if norm > 1.0 and (rejected or self.sol is None):
             error = self.solve_lu(self._factors[0], self.fun(self.t, self.y + error) + rest)  # type: ignore[index]
             norm = float(np.sqrt(np.mean((error / scale) ** 2)))
+        if self.sol is None and norm <= 1.0 and self._relaxes(h, stages[-1]):
+            return np.inf
         if self.sol is not None:
             bent = BETWEEN * (h * self.sol.last_rate - TO_SERIES[0] @ stages)
             norm = max(norm, float(np.sqrt(np.mean((bent / scale) ** 2))))
         return norm if np.isfinite(norm) else np.inf
+
+    def _relaxes(self, h: float, moved: Array) -> bool:
+        """Whether the field is far stiffer where a first step starts than at its end, as where a slip begins.
+
+        The estimate knows nothing of what such a step is too long for. Only an exact derivative is asked.
+        """
+        if self.jac is None or self.jac_factor is not None:
+            return False
+        end = self.y + moved
+        there, here = self.jac(self.t + h, end, self.fun(self.t + h, end)), float(np.linalg.norm(self.J))
+        return abs(h) * here > 1.0 and here > RELAXED * float(np.linalg.norm(there))
 
     def _factor(self, h_abs: float, error: float) -> float:
         """By how much the next step may be longer, from the last two errors (Gustafsson)."""
