@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..common import registry
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import InputError
+from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from .covariance import Covariance, Noise, covariance
@@ -45,15 +46,16 @@ class Linearization(RunDerivative):
 
 
 def linearize(
-    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = "DOP853"
+    trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = AUTOMATIC
 ) -> Linearization:
     """First-order behaviour of everything around a run, through its events.
 
     Args:
         trajectory: the run, as `simulate` returns it or as it was loaded from a file.
         tolerances: rtol and atol of the variational equation; by default those of `Tolerances()`.
-        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF" or
-            "LSODA". Matrices and directions are by collocation (`contactsim.hybrid.integrators.collocation`).
+        integrator: method of covariances and gains: "DOP853", "RK45", "RK23", "Radau9", "Radau", "BDF", "LSODA", or
+            "automatic": "DOP853", but for covariances without noise on stiff arcs. These are by collocation, as all
+            matrices and directions are (`contactsim.hybrid.integrators.collocation`).
 
     Returns:
         The linearization: `matrix()`, directions `lin(dx)`, `events`, `parameter(name)` and analyses.

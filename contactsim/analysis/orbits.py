@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferentiableError
+from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.system import Dynamics, completed
 from ..hybrid.tolerances import Tolerances
 from .periodic_orbit import PeriodicOrbit
@@ -32,7 +33,7 @@ def find_periodic_orbit(
     fixed_period: bool = False,
     t0: float = 0.0,
     tolerances: Tolerances | None = None,
-    integrator: str = "DOP853",
+    integrator: str = AUTOMATIC,
     accuracy: float = ACCURACY,
     max_iterations: int = 30,
 ) -> PeriodicOrbit:

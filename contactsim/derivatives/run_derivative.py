@@ -17,7 +17,7 @@ from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
-from ..hybrid.integrators import method
+from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.manifold import Euclidean
 from ..hybrid.system import CLOCK, HybridSystem
 from ..hybrid.tolerances import Tolerances
@@ -202,7 +202,7 @@ class RunDerivative:
         trajectory: Trajectory,
         parameters: tuple[str, ...] = (),
         tolerances: Tolerances | None = None,
-        integrator: str = "DOP853",
+        integrator: str = AUTOMATIC,
         plugins: Sequence[EventDerivative] | None = None,
     ) -> None:
         if not isinstance(trajectory, Trajectory):

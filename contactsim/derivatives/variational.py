@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -11,12 +13,16 @@ from ..common.arrays import Array
 from ..errors import SimulationError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.flow import Flow
-from ..hybrid.integrators import method
+from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
+from ..hybrid.integrators.dop853 import Interpolant853
 from ..hybrid.manifold import Euclidean
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc
+from ..hybrid.zero import NEAR_EDGE
 from .event_linearization import Parameters
+
+LOOKS = 12  # steps of an arc at which it is looked at whether they are stiff
 
 
 class ArcVariation:
@@ -29,12 +35,13 @@ class ArcVariation:
         arc: the arc.
         parameters: what else variations are taken of; their variations follow those of the state and stay constant.
         tolerances: rtol and atol of the variations.
-        integrator: name of the method of `dense`; `propagate` takes that of `collocation`.
+        integrator: name of the method of `dense`; `propagate` takes that of `collocation`, and so does "automatic" on
+            arcs that are stiff.
     """
 
     def __init__(self, arc: Arc, parameters: Parameters, tolerances: Tolerances, integrator: str) -> None:
         self._arc, self._parameters = arc, parameters
-        self._tolerances, self._method = tolerances, method(integrator)
+        self._tolerances, self._method, self._automatic = tolerances, method(integrator), integrator == AUTOMATIC
         self._starts = [segment.t0 for segment in arc.segments]
         self.t0, self.t1 = arc.t0, arc.t1
         first = arc.segments[0](arc.t0)
@@ -99,6 +106,32 @@ class ArcVariation:
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
         return solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step)
 
+    @cached_property
+    def stiff(self) -> bool:
+        """Whether the run took steps here that are too long for explicit methods, as the motion decays so fast."""
+        segments = self._arc.segments
+        for k in np.unique(np.linspace(0, len(segments) - 1, LOOKS).astype(int)):
+            duration = segments[k].t1 - segments[k].t0
+            if duration > 0.0 and not isinstance(segments[k].chart, Interpolant853):
+                rates = np.linalg.eigvals(self.matrices(segments[k].t1)[0]).real
+                if float(-rates.min()) * duration > NEAR_EDGE:
+                    return True
+        return False
+
+    def _by_collocation(self, t0: float, t1: float, variations: Array) -> Callable[[float], Array]:
+        """t -> variations (dim, m), each by a step from the last one that leads no further."""
+        tolerances, passed = self._tolerances, [(t0, variations)]
+        solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, None, passed)
+        times = [t for t, _ in passed]
+
+        def value(t: float) -> Array:
+            start, known = passed[max(bisect_right(times, t) - 1, 0)]
+            if t <= start:
+                return known
+            return solve_linear(self._matrix, start, t, known, tolerances.rtol, tolerances.atol)
+
+        return value
+
     def _matrix(self, t: float) -> Array:
         """A with the columns of the parameters, whose variations are constant: (dim, dim)."""
         matrix, by_parameters = self.matrices(t)
@@ -115,6 +148,8 @@ class ArcVariation:
         fixed, width = variations[n:], variations.shape[1]
         if t1 == t0:
             return lambda t: variations
+        if self._automatic and self.stiff:
+            return self._by_collocation(t0, t1, variations)
 
         def rate(t: float, flat: Array) -> Array:
             matrix, by_parameters = self.matrices(t)

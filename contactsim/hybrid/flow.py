@@ -144,6 +144,13 @@ class Flow(ABC):
         """
         return float("inf")
 
+    def stiff_for(self, t: float, x: Array) -> float:
+        """Time [s] for which the field decays about as fast as at (t, x), where that may be very fast; else zero.
+
+        A hint: where it tells of many decay times, an arc begins with a method for stiff motion.
+        """
+        return 0.0
+
     def rebased(self, t: float, x: Array) -> Flow:
         """The flow that goes on from (t, x), where a step starts: itself where it remembers nothing.
 
@@ -155,6 +162,13 @@ class Flow(ABC):
 
     def rebase(self, t: float, x: Array) -> None:  # noqa: B027 - optional
         """The same for a flow that is changed in place."""
+
+    def fitted(self, stiff: bool) -> Flow:
+        """The flow as a `stiff` arc wants it, or any other one: itself where that is all the same.
+
+        Where a field holds still near a point, to spare an explicit method rounding, Newton's method does not converge.
+        """
+        return self
 
     def project(self, t: float, x: Array) -> Array:
         """The nearest state that satisfies the constraints of the mode; `x` itself where it already does."""

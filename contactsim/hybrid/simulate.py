@@ -16,11 +16,12 @@ from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .event_location import Watch
 from .flow import Flow
-from .integrators import method
+from .integrators import AUTOMATIC, method
 from .manifold import Euclidean, Manifold
 from .outcomes import Status
 from .segments import Segment
 from .stepper import Stepper
+from .stiff_arcs import STIFF_FROM, stiff_note
 from .system import CLOCK, Dynamics, HybridSystem, completed
 from .tolerances import Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
@@ -28,7 +29,6 @@ from .zero import NO_TIME
 
 EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
-DEFAULT_INTEGRATOR = "DOP853"
 LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
 LONGEST_CHART = 60  # characters of a mode that a note repeats
@@ -76,7 +76,7 @@ class Simulation:
             raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
         system = completed(system)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
-        integrator = integrator or system.preferred_integrator or DEFAULT_INTEGRATOR
+        integrator = integrator or system.preferred_integrator or AUTOMATIC
         method(integrator, tolerances)
         self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
         self._begin(system, t0, system.pack(state))
@@ -294,6 +294,8 @@ class Simulation:
             return
         if passed.t1 >= clock:
             fired = fired | {CLOCK}
+        if self._stepper.stiffness.rate and not any(note.startswith(STIFF_FROM) for note in self._notes.values()):
+            self._notes[STIFF_FROM] = stiff_note(self._stepper.stiffness.rate, passed.t0)
         self._segments.append(passed)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
@@ -456,7 +458,8 @@ def simulate(
         state: a State for a ContactSystem, else a plain array.
         span: first and last time [s]; both are met exactly.
         integrator: "DOP853", "RK45", "RK23", "RK4" (fixed steps of `Tolerances.max_step`), "Radau9",
-            "Radau", "BDF" or "LSODA", these for stiff systems; None: the one that the system prefers, else "DOP853".
+            "Radau", "BDF" or "LSODA", these for stiff systems, or "automatic": "DOP853", and "Radau9" where and as long
+            as the motion is stiff. None: the one that the system prefers, else "automatic".
         tolerances: accuracy of the run; None: that which the system prefers, else that of `Tolerances()`.
         record_period: spacing of the samples [s]; None: the ends of the integrator's steps.
         max_events: the run stops at this many events.

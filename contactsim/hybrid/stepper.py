@@ -11,12 +11,16 @@ from scipy.integrate import DOP853, OdeSolver
 
 from ..common.arrays import Array
 from ..errors import SimulationError, StepSizeError
+from .differences import tangent_derivative
 from .flow import Flow
 from .integrators import FIRM, IMPLICIT, method
 from .integrators.dop853 import Interpolant853
+from .integrators.radau9 import Radau9
 from .manifold import Manifold
 from .segments import Chain, Segment
+from .stiff_arcs import StiffArcs
 from .tolerances import Tolerances
+from .zero import ROUNDED
 
 SHORTER = 0.5  # share of it below which a longest step makes a new start of such a method worth its while
 
@@ -51,10 +55,16 @@ class Stepper:
         first_step: float | None,
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
-        self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
+        self.stiffness = StiffArcs(name)
+        self._suspected_step, self._unknown = 0.0, self.stiffness.automatic
+        self._use(self.stiffness.name)
         self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
         self.step_size, self.natural_step, self._in_haste = first_step, first_step, True
         self._restart(t, x, math.inf)
+
+    def _use(self, name: str) -> None:
+        self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
+        self.flow = self.flow.fitted(self.stiffness.rate > 0.0 or issubclass(self._method, Radau9))
 
     def _restart(self, t: float, x: Array, bound: float) -> None:
         self.t, self.x, self._base = t, x, x
@@ -72,7 +82,10 @@ class Stepper:
     def _jacobian(self, t: float, dx: Array) -> Array:
         """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""
         x = self.space.integrate(self._base, dx)
-        matrix = np.asarray(self.flow.jacobian(t, x), dtype=float)
+        found = self.flow.jacobian(t, x)
+        if found is None:
+            found = tangent_derivative(lambda point: self.flow.field(t, point), self.space, x)
+        matrix = np.asarray(found, dtype=float)
         bracket = self.space.bracket(self.flow.field(t, x))
         return matrix if bracket is None else matrix - 0.5 * bracket
 
@@ -91,7 +104,10 @@ class Stepper:
             limits["max_step"] = self._longest = self._longest_step()
         if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
-        return self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
+        solver = self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
+        if isinstance(solver, Radau9):
+            solver.floor = ROUNDED * float(np.spacing(np.abs(self.x).max(initial=1.0)))
+        return solver
 
     def step(self, bound: float) -> Segment:
         """Take one step towards `bound`, never past it.
@@ -102,8 +118,14 @@ class Stepper:
         self.flow = self.flow.rebased(self.t, self.x)
         approach = self.flow.towards_singular(self.t, self.x)
         longest = min(self._longest_step(), approach)
+        if self._unknown or self._suspected_step:
+            self._look_for_stiffness()
         if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
             self._restart(self.t, self.x, bound)
+            self._solver = self._new_solver(bound, self.step_size)
+        if self.stiffness.turn_back(self._solver):
+            self.step_size = min(self._solver.h_abs, bound - self.t)
+            self._change_method(bound)
             self._solver = self._new_solver(bound, self.step_size)
         self._solver.max_step = min(longest, self._until_next(longest))
         if approach < self._approach < math.inf and (size := getattr(self._solver, "h_abs", None)):
@@ -111,6 +133,7 @@ class Stepper:
         self._approach = approach
         t0, base, start = self.t, self._base, self.x
         segment = self._advance(self._solver, t0, base, start)
+        self._suspected_step = segment.t1 - segment.t0 if self.stiffness.suspects(self._solver) else 0.0
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
             self.step_size = getattr(self._solver, "h_abs", None) or self.step_size
             if longest >= (self.natural_step or 0.0) and not self._in_haste:
@@ -132,6 +155,23 @@ class Stepper:
         length = BEYOND * self.flow.soonest(self.t, self.x, horizon)
         self._in_haste = length < math.inf
         return max(length, self.tolerances.event_time)
+
+    def _look_for_stiffness(self) -> None:
+        """Go over to the stiff method, where a decay holds explicit steps, or will as an arc begins."""
+        step, self._suspected_step = self._suspected_step, 0.0
+        time, self._unknown = self.flow.stiff_for(self.t, self.x) if self._unknown else 0.0, False
+        jacobian = self.flow.jacobian(self.t, self.x) if time or step else None
+        if jacobian is None:
+            return
+        first = self.stiffness.starts_stiff(jacobian, time) if time else None
+        if first is not None:
+            self.step_size = first
+        if first is not None or (step and self.stiffness.turn_stiff(jacobian, step)):
+            self._change_method(math.inf)
+
+    def _change_method(self, bound: float) -> None:
+        self._use(self.stiffness.name)
+        self._restart(self.t, self.x, bound)
 
     def land(self, segment: Segment, t: float) -> Segment:
         """Integrate again from the start of `segment` to exactly `t`: the end is a step's, not an interpolant's."""

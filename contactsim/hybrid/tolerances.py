@@ -27,8 +27,9 @@ class Tolerances:
             bounces end is found as if the configuration stood still until then. A small pull stops the hop; positions
             miss some ten times the height, the ends of bounces that disturb each other some tens of such hops' time.
         force: rounding of a contact force, relative to the largest of its mode: what force guards may miss.
-        slip_speed: below this speed a slip direction in space is held while the contact stops, and is the direction
-            of the slip acceleration while the contact starts to slip [m/s].
+        slip_speed: below this speed a slip direction in space is held while the contact stops, and below twice that it
+            is the direction of the slip acceleration while the contact starts to slip [m/s]; what the slip velocity
+            misses by that goes with its square.
         drift: a state further from its constraints than this is projected back [m, m/s].
         max_step: longest integration step [s].
         min_step: shortest integration step, relative to the time or, near zero, to one second.

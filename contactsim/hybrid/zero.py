@@ -20,3 +20,12 @@ LOWEST = 1e-6  # share of the place where a guard may be least, to which that is
 NO_TIME = 0.1  # an arc that is shorter than this share of the step which its motion would allow takes none
 SLIVER = 1e-9  # share of a fixed step by which the last one may be longer, instead of leaving that much to another
 SMALLEST_STEP = 1e-14  # of methods of collocation, relative to the time or, near zero, to one second
+
+# --- of states ------------------------------------------------------------------------------------------------------
+ROUNDED = 4.0  # units of rounding of the largest coordinate, to which a stiff field lets a stage be known
+
+# --- of stiffness: a step times a rate ------------------------------------------------------------------------------
+NEAR_EDGE = 3.0  # of DOP853, whose stability ends at some six: where accuracy sets the step it is less
+EDGE = 2.0  # a decay that holds explicit steps; less where accuracy sets the step, and they are stable up to 3 to 6
+LASTING = 100.0  # a decay, and the time for which it stays as fast: an explicit method would need many steps
+EASY = 3.0  # a stiff step that an explicit method takes as well

@@ -13,8 +13,11 @@ from .dop853 import Dop853
 from .radau9 import Radau9
 from .rk4 import NO_STEP, RK4
 
+AUTOMATIC = "automatic"  # DOP853, and Radau9 where the motion is stiff: see `hybrid/stiff_arcs`
+
 METHODS: dict[str, type[OdeSolver]] = {
     "DOP853": Dop853,
+    AUTOMATIC: Dop853,
     "RK45": RK45,
     "RK23": RK23,
     "RK4": RK4,
@@ -29,7 +32,7 @@ FIRM = ("LSODA",)  # methods that keep the longest step they were made with
 
 
 def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
-    """The stepper class called `name`, of SciPy, of this module or of a plugin.
+    """The stepper class called `name`, of SciPy, of this module or of a plugin; the first one of "automatic".
 
     Raises:
         InputError: no such method (the known ones are listed), or `tolerances` give no step to one with a fixed step.

@@ -55,6 +55,7 @@ def solve_linear(
     rtol: float,
     atol: float,
     first_step: float | None = None,
+    passed: list[tuple[float, Array]] | None = None,
 ) -> Array:
     """Solution (n, m) at `t1` of Y' = A(t) Y from Y(t0) = `start`, by the Radau IIA method of order 9.
 
@@ -69,6 +70,7 @@ def solve_linear(
         rtol: error of a step relative to the row it is in.
         atol: absolute error of a step.
         first_step: length of the first step.
+        passed: takes (t, Y(t)) at the end of each step.
 
     Raises:
         StepSizeError: the tolerance cannot be met.
@@ -93,6 +95,8 @@ def solve_linear(
         error = near * theta**STAGES
         if error <= rtol:
             t, value, before = (t1 if last else t + step), stages[-1], coefficients[-1]
+            if passed is not None:
+                passed.append((t, value))
         elif step <= SMALLEST_STEP * max(1.0, abs(t)):
             raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
         step *= min(GROWTH, max(SHRINKAGE, SAFETY * (rtol / max(error, TINY)) ** (0.5 / STAGES)))

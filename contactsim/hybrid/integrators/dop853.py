@@ -51,6 +51,7 @@ class Dop853(DOP853):
     t_old: float
     y_old: Array
     h_abs: float
+    h_previous: float
 
     def __init__(
         self, fun: Callable[[float, Array], Array], t0: float, y0: Array, t_bound: float, **options: Any
@@ -59,7 +60,7 @@ class Dop853(DOP853):
         self._rate = fun
         stages = zip(self.A[1:], self.C[1:].tolist(), strict=True)
         self._stages = [(s, self.K[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(stages, start=1)]
-        self._all = self.K[:-1].T
+        self._all, self._last = self.K[:-1].T, self.y
         extra = zip(self.A_EXTRA, self.C_EXTRA.tolist(), strict=True)
         self._extra = [(s, self.K_extended[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(extra, start=len(self.K))]
 
@@ -98,12 +99,23 @@ class Dop853(DOP853):
             at *= h
             at += y
             K[s] = rate(t + c * h, at)
+        self._last = at
         y_new = np.dot(self._all, self.B)
         y_new *= h
         y_new += y
         f_new = rate(t + h, y_new)
         K[-1] = f_new
         return y_new, f_new
+
+    @property
+    def reach(self) -> float:
+        """Estimate of h |lambda| in the last step, by the two rates at its end: stability ends at some six.
+
+        Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2, and the code dop853.f.
+        """
+        apart, moved = self.K[-1] - self.K[-2], self.y - self._last
+        distance = float(moved @ moved)
+        return abs(self.h_previous) * float(np.sqrt(float(apart @ apart) / distance)) if distance > 0.0 else 0.0
 
     def _dense_output_impl(self) -> Interpolant853:
         K, h, f_old = self.K_extended, self.h_previous, self.K_extended[0]

@@ -1,0 +1,112 @@
+"""Change between the explicit and the stiff method in the course of a run, for users who named none."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import OdeSolver
+
+from ..common.arrays import Array
+from .integrators import AUTOMATIC
+from .integrators.dop853 import Dop853
+from .zero import EASY, EDGE, LASTING, NEAR_EDGE
+
+EXPLICIT, STIFF = "DOP853", "Radau9"
+STIFF_FROM = "the motion is stiff from"  # begins the note of a run
+HELD = 15  # steps at the edge of stability after which an arc counts as stiff
+HELD_FAST, GROWN = 6, 1.5  # the same where the last of them is not this many times as long as the first
+LOOSE = 6  # steps in a row off that edge after which they are counted anew
+GROWING = 8  # steps of the stiff method before it is looked at whether it may be left
+
+
+class StiffArcs:
+    """Which of the two methods is at work in an arc; each arc begins with the explicit one.
+
+    An explicit step at the edge of its stability shows by its last two stages, at no cost. After 15 of them, or after 6
+    that hardly grow, the derivative of the field is asked whether the motion decays that fast. The stiff method is left
+    where its own steps would be stable ones for the explicit method. It begins with the step of the explicit one: the
+    error that it tells of a long first step is filtered by a derivative that may be out of date at its end.
+
+    Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2.
+
+    Args:
+        name: integrator of the run; any but "automatic" stays.
+
+    Attributes:
+        automatic: whether the method may change.
+        name: the method at work.
+        rate: the decay rate by which the arc was found stiff last [1/s]; zero: it was not.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.automatic = name == AUTOMATIC
+        self.name = EXPLICIT if self.automatic else name
+        self.rate = self._began = 0.0
+        self._held = self._loose = self._tried = 0
+        self._patience = 1
+        self._jacobian: Array | None = None
+        self._fastest = np.inf
+
+    def suspects(self, solver: OdeSolver) -> bool:
+        """After a step: whether stability seems to hold the explicit method. Asked once for each step."""
+        if not (self.automatic and isinstance(solver, Dop853)):
+            return False
+        if solver.reach <= NEAR_EDGE:
+            self._loose += 1
+            if self._loose >= LOOSE:
+                self._held = 0
+            return False
+        step = abs(solver.h_previous)
+        if not self._held:
+            self._began = step
+        self._held, self._loose = self._held + 1, 0
+        if self._held < self._patience * (HELD_FAST if step < GROWN * self._began else HELD):
+            return False
+        self._held = 0
+        return True
+
+    def starts_stiff(self, jacobian: Array, time: float) -> float | None:
+        """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""
+        return EASY / self.rate if self._turn(jacobian, LASTING / time) else None
+
+    def turn_stiff(self, jacobian: Array, step: float) -> bool:
+        """Go over to the stiff method, if the motion decays within less than a share of the last `step` [s].
+
+        What only oscillates fast is no better off there: it is looked at half as often from then on.
+        """
+        if self._turn(jacobian, EDGE / step):
+            return True
+        self._patience *= 2
+        return False
+
+    def _turn(self, jacobian: Array, least: float) -> bool:
+        rate = float(-np.linalg.eigvals(jacobian).real.min()) if np.isfinite(jacobian).all() else 0.0
+        if rate <= least:
+            return False
+        self.name, self.rate, self._jacobian, self._tried = STIFF, rate, None, 0
+        return True
+
+    def turn_back(self, solver: OdeSolver) -> bool:
+        """Before a stiff step: go back to the explicit method, if that is stable with such a step.
+
+        Not in the first steps, which grow from those of the explicit method. Asked once for each step.
+        """
+        if not (self.automatic and self.name == STIFF):
+            return False
+        self._tried += 1
+        if self._tried <= GROWING:
+            return False
+        if solver.J is not self._jacobian:
+            self._jacobian = solver.J
+            self._fastest = float(np.abs(np.linalg.eigvals(solver.J)).max()) if np.isfinite(solver.J).all() else np.inf
+        if self._fastest * solver.h_abs > EASY:
+            return False
+        self.name, self._held, self._loose, self._patience = EXPLICIT, 0, 0, 1
+        return True
+
+
+def stiff_note(rate: float, t: float) -> str:
+    """Note of a run that found its motion stiff for the first time."""
+    return (
+        f"{STIFF_FROM} t = {t:.6g} s on, with a decay rate of {rate:.2g} 1/s: the run follows such motion"
+        f" with {STIFF} as long as it lasts; integrator='{EXPLICIT}' keeps to the explicit method"
+    )
