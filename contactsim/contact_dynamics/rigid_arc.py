@@ -39,10 +39,12 @@ class References:
     Attributes:
         slip: {contact: unit slip direction where the step began}, along which the field runs on past a stop.
         incipient: {contact: direction} from which that of the slip acceleration is looked for.
+        straight: slip that leaves its reference direction by less than this runs along it [m/s].
     """
 
     slip: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     incipient: Mapping[int, Array] = field(default_factory=dict)
+    straight: float = STRAIGHT
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +262,7 @@ def slip_direction(arc: RigidArc, i: int, rates: list[float], references: Refere
     x, y = rates[arc.normal[i] + 1], rates[arc.normal[i] + 2]
     reference = references.slip[i]
     along, aside = x * reference[0] + y * reference[1], x * reference[1] - y * reference[0]
-    if along <= 0.0 or abs(aside) < STRAIGHT:
+    if along <= 0.0 or abs(aside) < references.straight:
         return reference
     speed = hypot(x, y)
     return x / speed, y / speed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,12 +14,26 @@ from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.flow import Finding, Look
 from ..hybrid.guard_minima import time_to_fall
+from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
-from .zero import APPROACH, AT_STOP, CLOSE_TO_STOP, FASTEST, JAM, JOLT, LEAST_FORCE, LEAVE, OF_FORCE, OF_SLIP_SPEED
+from .zero import (
+    APPROACH,
+    AT_STOP,
+    BEGUN,
+    CLOSE_TO_STOP,
+    FASTEST,
+    JAM,
+    JOLT,
+    LEAST_FORCE,
+    LEAVE,
+    OF_FORCE,
+    OF_SLIP_SPEED,
+    STRAIGHT,
+)
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
@@ -235,10 +249,10 @@ class RigidFlow(ContactFlow):
             rates = self._terms(t, x).rates
             for i in self._free:
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
-        flow = self._changed(references=References(slip, incipient), _known=None)
+        flow = self._changed(references=replace(self.references, slip=slip), _known=None)
         if incipient:
-            found = References(slip, {**incipient, **flow.motion(t, x).found})
-            flow = flow._changed(references=found, _known=None)
+            found = {**incipient, **flow.motion(t, x).found}
+            flow = flow._changed(references=replace(flow.references, incipient=found), _known=None)
         if flow.guard_rounding is None:
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
@@ -281,6 +295,26 @@ class RigidFlow(ContactFlow):
             s, part = np.array(direction), slice(where[i].start + 1, where[i].stop)
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
+
+    def stiff_for(self, t: float, x: Array) -> float:
+        """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'."""
+        if not self._free:
+            return 0.0
+        terms, begun = self._terms(t, x), BEGUN * self.arc.world.tolerances.slip_speed
+        rates = {i: terms.rates[self.arc.tangent[i]] for i in self._free}
+        slow = {i: z for i, z in rates.items() if 0.0 < np.linalg.norm(z) < begun}
+        if not slow:
+            return 0.0
+        change = terms.rows @ self.motion(t, x).acceleration + terms.bias
+        growth = {i: abs(float(z @ change[self.arc.tangent[i]])) for i, z in slow.items()}
+        return min(float(z @ z) / max(growth[i], TINY) for i, z in slow.items())
+
+    def fitted(self, stiff: bool) -> RigidFlow:
+        """Slips that leave their direction by next to nothing run straight, but in arcs that are stiff."""
+        straight = 0.0 if stiff else STRAIGHT
+        if not self._free or self.references.straight == straight:
+            return self
+        return self._changed(references=replace(self.references, straight=straight), _known=None)
 
     def project(self, t: float, x: Array) -> Array:
         """Back onto the gaps and velocities of the closed contacts, where they are off by more than the drift.

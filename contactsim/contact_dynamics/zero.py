@@ -16,7 +16,9 @@ JOLT = 1e4  # m/s^2, acceleration of a gap up to which it is seen coming within 
 # --- of slips -------------------------------------------------------------------------------------------------------
 # A contact takes its own slip direction from this many slip speeds on. Below, while it breaks away, the direction of
 # the slip acceleration stands for it: friction turns the slip within |z_t| / (mu lam_n G_tt), too fast to integrate.
+# What that misses goes with the square of the speed, and a stiff method takes as many steps from a lower one on.
 LEAVE = 2.0
+BEGUN = 2.0 * LEAVE  # slip speeds below which a slip that is no longer directed has just begun
 # Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
 # near the stop would turn the direction of friction, and a long step would amplify that.
 STRAIGHT = 1e-12
