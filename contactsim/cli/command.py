@@ -62,7 +62,7 @@ def run(
         ),
     ] = None,
     integrator: Annotated[
-        str | None, typer.Option(help="DOP853, RK45, RK23, RK4, Radau, Radau9, BDF or LSODA.")
+        str | None, typer.Option(help="automatic, DOP853, RK45, RK23, RK4, Radau, Radau9, BDF or LSODA.")
     ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error of a step.")] = None,
     linearize: Annotated[
