@@ -35,6 +35,9 @@ SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other met
 class Stepper:
     """Adaptive steps along one flow.
 
+    Where a guard or a singular place is ahead, steps of DOP853 and of Radau9 are led to it; other methods, which keep
+    what their last steps were, find their way themselves.
+
     Attributes:
         step_size: length of the next step, as the method proposes it [s].
         natural_step: the same where neither a guard nor a stop was near: what the motion itself allows [s].
@@ -64,6 +67,7 @@ class Stepper:
 
     def _use(self, name: str) -> None:
         self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
+        self._led = issubclass(self._method, DOP853 | Radau9)
         self.flow = self.flow.fitted(self.stiffness.rate > 0.0 or issubclass(self._method, Radau9))
 
     def _restart(self, t: float, x: Array, bound: float) -> None:
@@ -116,7 +120,7 @@ class Stepper:
             StepSizeError: the tolerance cannot be met with a step that still moves the time.
         """
         self.flow = self.flow.rebased(self.t, self.x)
-        approach = self.flow.towards_singular(self.t, self.x)
+        approach = self.flow.towards_singular(self.t, self.x) if self._led else math.inf
         longest = min(self._longest_step(), approach)
         if self._unknown or self._suspected_step:
             self._look_for_stiffness()
@@ -149,7 +153,8 @@ class Stepper:
         Its interpolant is as exact there as a step, so that nothing has to be stepped again. It is asked where events
         are dense: as an arc begins, and after steps that were made for this reason.
         """
-        if not self._in_haste:
+        if not (self._in_haste and self._led):
+            self._in_haste = False
             return math.inf
         horizon = SHORT * min(self.natural_step or 0.0, longest) / BEYOND
         length = BEYOND * self.flow.soonest(self.t, self.x, horizon)
