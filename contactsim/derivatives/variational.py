@@ -104,7 +104,12 @@ class ArcVariation:
         first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
         tolerances = self._tolerances
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
-        return solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step)
+        return solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
+
+    def _step(self, t: float) -> float:
+        """Length of the step of the run at a time [s]."""
+        segment = self._arc.segments[max(bisect_right(self._starts, t) - 1, 0)]
+        return segment.t1 - segment.t0
 
     @cached_property
     def stiff(self) -> bool:
