@@ -416,6 +416,39 @@ def test_a_box_dropped_on_a_box_stays_on_it(side: float) -> None:
     run.check()
 
 
+@pytest.mark.parametrize("aside", [0.0, 0.03])
+@pytest.mark.parametrize("sunk", [0.0, 1e-8, 1e-3])
+def test_a_box_slides_into_a_box_on_the_same_ground(sunk: float, aside: float) -> None:
+    mu, ahead, speed = 0.3, 0.05, 1.0
+    fixed = cs.Robot.box(1.0, (0.2, 0.2, 0.1), name="a", root="fixed", friction=mu, restitution=0.0)
+    moving = cs.Robot.box(1.0, (0.2, 0.2, 0.1), name="b", friction=mu, restitution=0.0)
+    place = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05 - sunk]))
+    world = cs.Robot.merge([fixed, moving], names=["a", "b"], placements=[place, pin.SE3.Identity()])
+    start = cs.State(*world.pack({"b": (pose(-0.2 - ahead, aside, 0.05), np.r_[speed, np.zeros(5)])}))
+    run = cs.simulate(cs.ContactSystem(world), start, (0.0, 0.2))
+    run.check()
+    hit = next(event for event in run.events if event.impulses)
+    assert abs(hit.time - (speed - np.sqrt(speed**2 - 2.0 * mu * G * ahead)) / (mu * G)) <= ROLL
+    of_face = [force for name, force in hit.impulses.items() if name.endswith("+a/a")]  # and not of the bottom
+    assert of_face and all(force[0] <= 0.0 for force in of_face)
+    moving_part = world.parts["b"]
+    before, after = (world_velocity(state, moving_part)[0] for state in (hit.state_pre, hit.state_post))
+    assert np.allclose(sum(hit.impulses.values()), after - before, atol=IMPACT)  # of one kilogram
+    assert sum(force[0] for force in of_face) < -0.1
+
+
+@pytest.mark.parametrize("friction", [0.2, 0.5, 0.65, 0.8])
+def test_a_box_falls_off_a_box_that_stands_on_its_ground(friction: float) -> None:
+    fixed = cs.Robot.box(1.0, (0.2, 0.2, 0.1), name="a", root="fixed", friction=friction, restitution=0.0)
+    moving = cs.Robot.box(1.0, (0.2, 0.2, 0.1), name="b", friction=friction, restitution=0.0)
+    place = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05]))
+    world = cs.Robot.merge([fixed, moving], names=["a", "b"], placements=[place, pin.SE3.Identity()])
+    start = cs.State(*world.pack({"b": (pose(0.01, 0.01, 0.15), np.zeros(6))}))
+    run = cs.simulate(cs.ContactSystem(world), start, (0.0, 0.4))
+    assert run.status.complete, run.message
+    run.check()
+
+
 def test_compliant_ball_on_a_turning_box() -> None:
     """A law of springs between bodies: derivative and momentum, without events of their regions."""
     world = cs.Robot.merge([cs.Robot.box(1.0, (0.4, 0.4, 0.2), friction=0.0), cs.Robot.sphere(0.5, 0.1, friction=0.0)])

@@ -172,7 +172,7 @@ class Block(Shape):
         outside = beyond > (0.0 if inner is None else RIM)
         if not outside.any():
             near = beyond >= beyond.max() - RIM
-            depths = beyond if inner is None else np.where(near, np.abs(inner) - self.half, -np.inf)
+            depths = beyond if inner is None else np.where(near, np.where(p < 0.0, -inner, inner) - self.half, -np.inf)
             outside[int(np.argmax(depths))] = True
         return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
 
