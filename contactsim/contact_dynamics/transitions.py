@@ -290,9 +290,11 @@ class RigidContacts:
         t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
         residuals, leaving = dict(given.residuals), {*event.touching} - staying
         while True:
-            choice = self._choice.among(event, x, touch, tuple(sorted(staying)), at_rest, jumped)
+            still, touch, first = self._brought_to_rest(event, x, touch, staying, at_rest)
+            choice = self._choice.among(event, still, touch, tuple(sorted(staying)), at_rest, jumped)
             residuals |= choice.residuals
-            settled, left, stopped = self._settle(x, choice.mode, touch)
+            settled, left, stopped = self._settle(still, choice.mode, touch)
+            left = {i: left.get(i, 0.0) + first.get(i, 0.0) for i in {**left, **first}}
             stopped -= at_rest
             hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
             if not stopped and not hopping:
@@ -303,6 +305,27 @@ class RigidContacts:
             leaving = leaving - hopping
         after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
         return PostEvent(settled, after, given.impact, left, residuals, given.notes + choice.notes)
+
+    def _brought_to_rest(
+        self, event: ContactEvent, x: Array, touch: ContactTerms, staying: set[int], at_rest: set[int]
+    ) -> tuple[Array, ContactTerms, dict[int, Array]]:
+        """The state in which what comes to rest is so, its equations of motion, and {contact: impulse} that this took.
+
+        Held slip directions leave up to the slip speed. Where contacts stick redundantly, their accelerations agree
+        with each other at rest only: |x_1 - x_2| of two points of a body has no rate, but its second one is theirs.
+        """
+        world, rests = self._world, sorted(staying & at_rest)
+        starts = {i: touch.where[i].start for i in staying}
+        rows = [starts[i] + k for i in rests for k in range(1 + world.tangent_rows[i])]
+        if not rows or np.abs(touch.terms.rates[rows]).max() <= world.tolerances.speed:
+            return x, touch, {}
+        rows = sorted({*rows, *starts.values()})
+        change, multipliers = smallest_change(touch.terms.mass, touch.terms.rows[rows], -touch.terms.rates[rows])
+        along = np.zeros(len(touch.terms.rates))
+        along[rows] = multipliers
+        still = self.accelerated(x, change)
+        impulses = {i: along[touch.where[i]] for i in staying}
+        return still, closed_terms(world, event.t, still, event.touching), impulses
 
     def _record(self, x: Array, event: ContactEvent, then: PostEvent) -> Transition:
         """The event, as trajectories and derivatives have it."""

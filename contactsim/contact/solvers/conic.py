@@ -23,8 +23,10 @@ class Conic(ContactSolver):
     then: ContactSolver
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
-        """The solution that `then` finds from the modes proposed."""
-        return self.then.solve(problem, Start.of_forces(problem, proposed(problem)))
+        """The solution that `then` finds from the modes proposed, read off the forces or what these contrast with."""
+        forces = proposed(problem)
+        solution = self.then.solve(problem, Start.of_forces(problem, forces))
+        return self.then.solve(problem, Start.of_contrasts(problem, forces)) if solution is None else solution
 
 
 def proposed(problem: ContactProblem) -> Array:
@@ -52,12 +54,17 @@ def proposed(problem: ContactProblem) -> Array:
 
 
 def _cone_program(problem: ContactProblem, linear: Array) -> Array:
-    """Minimiser of lam^T G lam / 2 + linear^T lam over cones |lam_t| <= mu lam_n; half-lines where contacts slide."""
+    """Minimiser of lam^T G lam / 2 + linear^T lam over cones |lam_t| <= mu lam_n; half-lines where contacts slide.
+
+    The tangential forces of contacts that slide are no variables: bounded by zero on both sides they would leave the
+    cones without an inside, on which the method lives.
+    """
     size = max(float(np.abs(linear).max()), NOTHING)
     weight = float(np.trace(problem.delassus)) / len(linear)
+    forces = np.zeros(len(linear))
     if weight == 0.0:
-        return np.zeros(len(linear))  # no force moves anything
-    unit = np.eye(len(linear))
+        return forces  # no force moves anything
+    unit, kept = np.eye(len(linear)), np.ones(len(linear), dtype=bool)
     rows, cones, right = [], [], []
     for i, slip in enumerate(problem.sliding):
         n, t = problem.normal(i), problem.tangent(i)
@@ -68,13 +75,14 @@ def _cone_program(problem: ContactProblem, linear: Array) -> Array:
             rows.append(scaled)
             cones.append((True, problem.dims[i]))
             right += [0.0] * problem.dims[i]
+        else:
+            kept[t] = False
         if not cone or problem.least(i) > 0.0:
             rows.append(unit[n : n + 1])
             cones.append((False, 1))
             right.append(-problem.least(i) * weight / size)
-        if not cone and problem.dims[i] > 1:
-            rows += [unit[t], -unit[t]]
-            cones.append((False, 2 * (problem.dims[i] - 1)))
-            right += [0.0] * (2 * (problem.dims[i] - 1))
-    found = minimiser(problem.delassus / weight, linear / size, -np.vstack(rows), np.array(right), cones)
-    return np.zeros(len(linear)) if found is None else found * (size / weight)
+    matrix = -np.vstack(rows)[:, kept]
+    found = minimiser(problem.delassus[np.ix_(kept, kept)] / weight, linear[kept] / size, matrix, np.array(right), cones)
+    if found is not None:
+        forces[kept] = found * (size / weight)
+    return forces

@@ -44,6 +44,31 @@ class Start(NamedTuple):
             directions.append(-tangential / size if mode is Mode.SLIP and size > 0.0 else None)
         return cls(tuple(modes), tuple(directions), frozenset(lifted))
 
+    @classmethod
+    def of_contrasts(cls, problem: ContactProblem, forces: Array) -> Start:
+        """Modes by which of two is farther from zero, each relative to the largest of its kind.
+
+        These are the normal force and the normal motion, then the margin of the cone and the motion along the ground,
+        one of which vanishes in a solution. It tells a contact that hardly slips from one that hardly sticks, as far as
+        the forces are exact; where both vanish, it tells nothing.
+        """
+        largest, speed = float(np.abs(forces).max(initial=NOTHING)), problem.speed
+        motion, modes, directions, lifted = problem.delassus @ forces + problem.free, [], [], set()
+        for i, (slip, (n, t)) in enumerate(zip(problem.sliding, problem.rows, strict=True)):
+            least, rate = problem.least(i), hypot(*motion[t])
+            leaves = float(forces[n] - least) / largest < motion[n] / speed
+            if leaves and least > 0.0:
+                lifted.add(i)
+            mode = Mode.STICK if slip is None else Mode.SLIP
+            if leaves and not least > 0.0:
+                mode = Mode.OPEN
+            elif slip is None and problem.dims[i] > 1:
+                inside = problem.friction[i] * forces[n] - hypot(*forces[t])
+                mode = Mode.STICK if inside / largest > rate / speed else Mode.SLIP
+            modes.append(mode)
+            directions.append(motion[t] / rate if mode is Mode.SLIP and rate > 0.0 else None)
+        return cls(tuple(modes), tuple(directions), frozenset(lifted))
+
 
 class ContactSolver(ABC):
     """One way to solve contact problems.
