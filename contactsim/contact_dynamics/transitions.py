@@ -294,7 +294,7 @@ class RigidContacts:
             choice = self._choice.among(event, still, touch, tuple(sorted(staying)), at_rest, jumped)
             residuals |= choice.residuals
             settled, left, stopped = self._settle(still, choice.mode, touch)
-            left = {i: left.get(i, 0.0) + first.get(i, 0.0) for i in {**left, **first}}
+            left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
             stopped -= at_rest
             hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
             if not stopped and not hopping:

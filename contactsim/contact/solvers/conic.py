@@ -81,8 +81,8 @@ def _cone_program(problem: ContactProblem, linear: Array) -> Array:
             rows.append(unit[n : n + 1])
             cones.append((False, 1))
             right.append(-problem.least(i) * weight / size)
-    matrix = -np.vstack(rows)[:, kept]
-    found = minimiser(problem.delassus[np.ix_(kept, kept)] / weight, linear[kept] / size, matrix, np.array(right), cones)
+    quadratic, matrix = problem.delassus[np.ix_(kept, kept)] / weight, -np.vstack(rows)[:, kept]
+    found = minimiser(quadratic, linear[kept] / size, matrix, np.array(right), cones)
     if found is not None:
         forces[kept] = found * (size / weight)
     return forces
