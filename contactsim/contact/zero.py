@@ -9,6 +9,7 @@ from ..common.arrays import Array
 # --- of forces and motions, relative to the largest of their kind ---------------------------------------------------
 TOLERANCE = 1e-9  # a solution may break a law by this
 CREEP = 10.0 * TOLERANCE  # motion of a held contact that a singular system leaves
+LOST = 1e-15  # share of the motions of all forces that their sum loses by rounding
 CLEAR = 1e-6  # margin, force or motion above which a choice between two modes is no matter of rounding
 BARELY = 1e-7  # force, of moderate accuracy, below which a contact is open
 INSIDE = 1e-6  # how far inside its cone a force of moderate accuracy sticks, relative to the force
@@ -19,6 +20,7 @@ VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of 
 
 # --- of matrices, relative to the largest of their kind -------------------------------------------------------------
 RANK = 1e-10  # singular values that are zero
+SQUARED = 1e-13  # those of a symmetric form, J M^-1 J^T: they are squares of what rows differ by
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
 SYMMETRIC = 1e-3  # entries by which a given Delassus matrix may differ from its transpose: files round them
 DEFINITE = 1e-6  # eigenvalues by which a given one may be indefinite, for the same reason

@@ -15,7 +15,7 @@ from ...common.arrays import Array
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import admissible, least_margin
-from ..zero import CREEP, NOTHING, RANK, REGULAR, TOLERANCE
+from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, SQUARED, TOLERANCE
 from .contract import ContactSolver, Start
 from .slip_directions import Factors, GivenForces, agreed, free_direction, turned
 
@@ -66,6 +66,8 @@ def violations(solution: ContactSolution) -> dict[int, Violation]:
     found: dict[int, Violation] = {}
     free, tiny = problem.speed, TOLERANCE
     force = max(float(np.abs(forces).max()), NOTHING)
+    # A thin body turns fast under a small force: what remains of two large motions is known to their rounding only.
+    held = max(CREEP * free, LOST * float((np.abs(problem.delassus) @ np.abs(forces)).max()))
     for i, (mode, (n, t)) in enumerate(zip(solution.modes, problem.rows, strict=True)):
         closing = Mode.STICK if problem.sliding[i] is None else Mode.SLIP
         if mode is Mode.OPEN:
@@ -76,7 +78,7 @@ def violations(solution: ContactSolution) -> dict[int, Violation]:
         parts = (mode, True) if least > 0.0 else (Mode.OPEN, False)
         if lifted and motion[n] < -tiny * free:
             found[i] = Violation(-motion[n] / free, mode)
-        elif not lifted and abs(motion[n]) > CREEP * free:  # a singular system that has no solution
+        elif not lifted and abs(motion[n]) > held:  # a singular system that has no solution
             found[i] = Violation(abs(motion[n]) / free, *parts)
         elif not lifted and forces[n] - least < -tiny * force:
             found[i] = Violation((least - forces[n]) / force, *parts)
@@ -85,12 +87,12 @@ def violations(solution: ContactSolution) -> dict[int, Violation]:
             creep = hypot(*motion[t])  # of a singular system that has no solution
             if excess > tiny * force:
                 found[i] = Violation(excess / force, Mode.SLIP, lifted)
-            elif creep > CREEP * free:
+            elif creep > held:
                 found[i] = Violation(creep / free, Mode.SLIP, lifted)
         elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
             slip = solution.directions[i]
             along = float(motion[t] @ slip)
-            if along < -tiny * free or hypot(*(motion[t] - along * slip)) > CREEP * free:  # type: ignore[operator]
+            if along < -tiny * free or hypot(*(motion[t] - along * slip)) > held:  # type: ignore[operator]
                 found[i] = Violation(hypot(*motion[t]) / free, Mode.STICK, lifted)
     return found
 
@@ -179,7 +181,7 @@ class GivenModes:
         if not rows:
             return GivenForces(np.zeros(len(problem.free)) if known is None else known, True, basis, None)
         right = -problem.free[rows] if known is None else -(problem.free + problem.delassus @ known)[rows]
-        unknowns, factors, unique = _solved(self._held @ basis, right)
+        unknowns, factors, unique = _solved(self._held @ basis, right, not self._pattern[2])
         forces = basis @ unknowns
         return GivenForces(forces if known is None else known + forces, unique, basis, factors)
 
@@ -191,7 +193,7 @@ class GivenModes:
         right = -pushed[rows]
         if given.factors is not None:
             return given.basis @ dgetrs(*given.factors, right)[0]
-        return given.basis @ _solved(self._held @ given.basis, right)[0]
+        return given.basis @ _solved(self._held @ given.basis, right, not self._pattern[2])[0]
 
     def inside(self, forces: Array, slips: Sequence[Direction]) -> Array:
         """Redundant forces moved to where their least cone margin is largest."""
@@ -246,12 +248,13 @@ class GivenModes:
         return known
 
 
-def _solved(matrix: Array, right: Array) -> tuple[Array, Factors | None, bool]:
+def _solved(matrix: Array, right: Array, symmetric: bool) -> tuple[Array, Factors | None, bool]:
     """Solution of A x = b, refined once, the factors of A, and whether it is the only one; else the least squares."""
+    zero = SQUARED if symmetric else RANK
     lu, pivots, unknowns, info = dgesv(matrix, right)
     if not info and dgecon(lu, dlange("1", matrix))[0] > REGULAR:
         return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], (lu, pivots), True
-    unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=RANK)
+    unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=zero)
     if rank == len(matrix):
         return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), None, True
     return unknowns, None, False
