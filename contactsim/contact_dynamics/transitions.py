@@ -290,10 +290,10 @@ class RigidContacts:
         t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
         residuals, leaving = dict(given.residuals), {*event.touching} - staying
         while True:
-            still, touch, first = self._brought_to_rest(event, x, touch, staying, at_rest)
-            choice = self._choice.among(event, still, touch, tuple(sorted(staying)), at_rest, jumped)
+            still, terms, first = self._brought_to_rest(event, x, touch, staying, at_rest)
+            choice = self._choice.among(event, still, terms, tuple(sorted(staying)), at_rest, jumped)
             residuals |= choice.residuals
-            settled, left, stopped = self._settle(still, choice.mode, touch)
+            settled, left, stopped = self._settle(still, choice.mode, terms)
             left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
             stopped -= at_rest
             hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
