@@ -31,7 +31,7 @@ from .contact_rows import (
     motion_in,
     resting_rows,
 )
-from .mode_choice import ModeChoice
+from .mode_choice import Choice, ModeChoice
 from .outcome_sensitivity import OutcomeSensitivity
 from .rigid_arc import prepare, problem_of
 from .rigid_flow import SIDE, RigidFlow
@@ -289,9 +289,20 @@ class RigidContacts:
         """
         t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
         residuals, leaving = dict(given.residuals), {*event.touching} - staying
+        followed: tuple[Choice, Array, dict[int, Array]] | None = None  # with the hops that are to be left out
         while True:
             still, terms, first = self._brought_to_rest(event, x, touch, staying, at_rest)
-            choice = self._choice.among(event, still, terms, tuple(sorted(staying)), at_rest, jumped)
+            try:
+                choice = self._choice.among(event, still, terms, tuple(sorted(staying)), at_rest, jumped)
+            except NoAdmissibleModeError:
+                if followed is None:
+                    raise
+                stops = self._stops_within(rest, t, followed[1], followed[0].mode) - at_rest
+                if not stops:
+                    choice, settled, left = followed  # what slides may not be pressed down (Painleve): it hops on
+                    break
+                at_rest = at_rest | stops
+                continue
             residuals |= choice.residuals
             settled, left, stopped = self._settle(still, choice.mode, terms)
             left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
@@ -301,10 +312,22 @@ class RigidContacts:
                 break
             if hopping and not bouncing and event.slowest is None:
                 rest = time_to_rest(self, t, settled, choice.mode, hopping)
+            followed = None if stopped else (choice, settled, left)
             at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
             leaving = leaving - hopping
         after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
         return PostEvent(settled, after, given.impact, left, residuals, given.notes + choice.notes)
+
+    def _stops_within(self, rest: float | None, t: float, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that slide in a mode and come to rest in it before its hops do: with them, at their end."""
+        sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
+        if rest is None or not sliding:
+            return set()
+        terms, where = closed_terms(self._world, t, x, tuple(sliding), mode)
+        bend = terms.rows @ motion_in(self._world, t, x, mode)[1].acceleration + terms.bias
+        slips = {i: slice(where[i].start + 1, where[i].stop) for i in sliding}
+        speeds = {i: float(np.linalg.norm(terms.rates[part])) for i, part in slips.items()}
+        return {i for i, part in slips.items() if speeds[i] ** 2 <= -rest * float(terms.rates[part] @ bend[part])}
 
     def _brought_to_rest(
         self, event: ContactEvent, x: Array, touch: ContactTerms, staying: set[int], at_rest: set[int]
