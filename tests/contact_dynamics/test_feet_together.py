@@ -53,7 +53,7 @@ def test_feet_whose_hops_end_come_to_stand_together(case: tuple) -> None:
     assert np.ptp(ends, axis=0).max() <= SAME
 
 
-@pytest.mark.parametrize("inertia", [1e-6, 1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize("inertia", [1e-6, 1e-9, 1e-10])
 @pytest.mark.parametrize("centre", [(0.3, 0.0, 0.4), (0.1, 0.05, 0.4)])
 def test_a_thin_body_sticks(inertia: float, centre: tuple[float, float, float]) -> None:
     """A point mass on a rod that falls over: the ground pushes along the rod, by m g cos(angle) at rest."""
