@@ -85,7 +85,9 @@ def turned(
 ) -> GivenForces:
     """Forces with each unknown direction in `slips` turned until it is that of its own motion; `given`: before that.
 
-    Without `quick`, directions are followed and then aligned one by one where Newton's method fails.
+    Without `quick`, directions are followed and then aligned one by one where Newton's method fails. Where all that
+    fails, those are taken among what it led to whose contacts slip least off and against them: no solution, which those
+    who look for modes refuse.
     """
     problem = equations.problem
     for i in (i for i in unknown if problem.dims[i] == 2):
@@ -100,17 +102,37 @@ def turned(
         return _newton(equations, slips, spatial, given, QUICK_STEPS)[0]
     start = [slips[i] for i in spatial]
     given, arrived = _newton(equations, slips, spatial, given)
+    tried = [_Tried.of(problem, slips, spatial, given)]
     if not arrived:
         for i, slip in zip(spatial, start, strict=True):
             slips[i] = slip
         _follow(equations, slips, spatial)
         given, arrived = _newton(equations, slips, spatial, equations.forces(slips))
+        tried.append(_Tried.of(problem, slips, spatial, given))
     if not arrived:
         for _ in range(ALIGNMENTS):
             for i in spatial:
                 _align(equations, slips, i)
-        given, _ = _newton(equations, slips, spatial, equations.forces(slips))
+        given, arrived = _newton(equations, slips, spatial, equations.forces(slips))
+        tried.append(_Tried.of(problem, slips, spatial, given))
+    if not arrived:
+        best = min(tried, key=lambda one: one.against)
+        given, slips[:] = best.given, best.slips
     return given
+
+
+class _Tried(NamedTuple):
+    """Slip directions, their forces, and the largest motion (off or against its direction) of a contact that slips."""
+
+    against: float
+    slips: list[Direction]
+    given: GivenForces
+
+    @classmethod
+    def of(cls, problem: ContactProblem, slips: list[Direction], spatial: list[int], given: GivenForces) -> _Tried:
+        along, across = _Tangents(problem, spatial).motion(slips, given.forces)
+        against = max(hypot(min(a, 0.0), b) for a, b in zip(along, across, strict=True))
+        return cls(against, list(slips), given)
 
 
 def agreed(equations: Equations, slips: list[Direction], spatial: list[int], forces: Array) -> Array:
