@@ -20,7 +20,6 @@ VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of 
 
 # --- of matrices, relative to the largest of their kind -------------------------------------------------------------
 RANK = 1e-10  # singular values that are zero
-SQUARED = 1e-13  # those of a symmetric form, J M^-1 J^T: they are squares of what rows differ by
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values
 SYMMETRIC = 1e-3  # entries by which a given Delassus matrix may differ from its transpose: files round them
 DEFINITE = 1e-6  # eigenvalues by which a given one may be indefinite, for the same reason

@@ -15,7 +15,7 @@ from ...common.arrays import Array
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import admissible, least_margin
-from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, SQUARED, TOLERANCE
+from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE
 from .contract import ContactSolver, Start
 from .slip_directions import Factors, GivenForces, agreed, free_direction, turned
 
@@ -181,7 +181,7 @@ class GivenModes:
         if not rows:
             return GivenForces(np.zeros(len(problem.free)) if known is None else known, True, basis, None)
         right = -problem.free[rows] if known is None else -(problem.free + problem.delassus @ known)[rows]
-        unknowns, factors, unique = _solved(self._held @ basis, right, not self._pattern[2])
+        unknowns, factors, unique = _solved(self._held @ basis, right)
         forces = basis @ unknowns
         return GivenForces(forces if known is None else known + forces, unique, basis, factors)
 
@@ -193,7 +193,7 @@ class GivenModes:
         right = -pushed[rows]
         if given.factors is not None:
             return given.basis @ dgetrs(*given.factors, right)[0]
-        return given.basis @ _solved(self._held @ given.basis, right, not self._pattern[2])[0]
+        return given.basis @ _solved(self._held @ given.basis, right)[0]
 
     def inside(self, forces: Array, slips: Sequence[Direction]) -> Array:
         """Redundant forces moved to where their least cone margin is largest."""
@@ -248,13 +248,12 @@ class GivenModes:
         return known
 
 
-def _solved(matrix: Array, right: Array, symmetric: bool) -> tuple[Array, Factors | None, bool]:
+def _solved(matrix: Array, right: Array) -> tuple[Array, Factors | None, bool]:
     """Solution of A x = b, refined once, the factors of A, and whether it is the only one; else the least squares."""
-    zero = SQUARED if symmetric else RANK
     lu, pivots, unknowns, info = dgesv(matrix, right)
     if not info and dgecon(lu, dlange("1", matrix))[0] > REGULAR:
         return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], (lu, pivots), True
-    unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=zero)
+    unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=RANK)
     if rank == len(matrix):
         return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), None, True
     return unknowns, None, False
