@@ -227,7 +227,7 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     solved = solve_mass(terms.mass, np.vstack([force, rows]).T)
     matrix = rows @ solved
     given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references))
-    chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed])
+    chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed], held=True)
     pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
     forces = np.zeros(arc.size)

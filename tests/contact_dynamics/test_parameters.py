@@ -351,3 +351,23 @@ def test_the_derivatives_of_the_readme(capsys: pytest.CaptureFixture[str]) -> No
 
 def _code(part: str) -> str:
     return part.split("```")[0]
+
+
+def test_friction_where_a_corner_begins_to_slip_at_the_edge_of_its_cone() -> None:
+    """With a little more friction it would slip back: the forces of its mode go on smoothly there, to no other root."""
+    robot = cs.Robot.box(2.0, (0.4, 0.3, 0.2), friction=1.2, restitution=0.0)
+    q = np.array(robot.nominal)
+    q[:7] = pin.SE3ToXYZQUAT(pin.SE3(pin.exp3(np.array([0.05, 0.9, 0.1])), q[:3]))
+    q[2] += 0.25 - robot.contact_positions(q)[:, 2].min()
+    system = cs.ContactSystem(robot, terrain=cs.terrain.Slope(0.6, (1.0, 0.0)))
+    start, accuracy, step = cs.State(q, [0.8, 0.1, -0.5, 0.2, 3.0, 0.1]), cs.Tolerances(rtol=1e-9, atol=1e-11), 5e-4
+
+    def end(mu: float) -> cs.Trajectory:
+        return cs.simulate(system.with_parameter("contact.friction", mu), start, (0.0, 0.5), tolerances=accuracy)
+
+    middle, more, less = (end(1.2 + sign * step) for sign in (0, 1, -1))
+    assert any(cs.Mode.SLIP in change for event in middle.events for change in event.transitions.values())
+    found = np.ravel(cs.linearize(middle).parameter("contact.friction"))
+    space, x = system.space(), middle.final_x
+    differences = (space.difference(x, more.final_x) - space.difference(x, less.final_x)) / (2.0 * step)
+    assert np.abs(found - differences).max() <= PARAMETER * np.abs(differences).max()

@@ -147,12 +147,12 @@ class GivenModes:
         return other
 
     def solve(
-        self, directions: Sequence[Direction] | None = None, quick: bool = False
+        self, directions: Sequence[Direction] | None = None, quick: bool = False, held: bool = False
     ) -> tuple[Array, tuple[Direction, ...], bool]:
         """Forces (m,), slip directions, and whether the forces are the only ones.
 
         Unknown slip directions are found by Newton's method from `directions`, and where that fails one by one, unless
-        it is to be `quick`.
+        it is to be `quick`. In a mode that is `held`, they may go on to where a contact moves against its direction.
         """
         problem, slips, unknown = self.problem, list(directions or self.problem.directions or ()), []
         slips = slips or [None] * len(self.modes)
@@ -166,7 +166,7 @@ class GivenModes:
                 unknown.append(i)
         given = self.forces(slips)
         if unknown:
-            given = turned(self, slips, unknown, given, quick)
+            given = turned(self, slips, unknown, given, quick, held)
         forces, unique = given.forces, given.unique
         if not unique and least_margin(problem, self.modes, forces) < 0.0:
             forces = self.inside(forces, slips)

@@ -81,11 +81,17 @@ def free_direction(problem: ContactProblem, i: int) -> Array:
 
 
 def turned(
-    equations: Equations, slips: list[Direction], unknown: list[int], given: GivenForces, quick: bool
+    equations: Equations,
+    slips: list[Direction],
+    unknown: list[int],
+    given: GivenForces,
+    quick: bool = False,
+    held: bool = False,
 ) -> GivenForces:
     """Forces with each unknown direction in `slips` turned until it is that of its own motion; `given`: before that.
 
-    Without `quick`, directions are followed and then aligned one by one where Newton's method fails. Where all that
+    With `held`, Newton's method may end where a contact moves against its direction: in a mode that is held, forces go
+    on smoothly beyond its end. Without `quick`, directions are followed and then aligned one by one where Newton's method fails. Where all that
     fails, those are taken among what it led to whose contacts slip least off and against them: no solution, which those
     who look for modes refuse.
     """
@@ -101,7 +107,7 @@ def turned(
     if quick:
         return _newton(equations, slips, spatial, given, QUICK_STEPS)[0]
     start = [slips[i] for i in spatial]
-    given, arrived = _newton(equations, slips, spatial, given)
+    given, arrived = _newton(equations, slips, spatial, given, backwards=held)
     tried = [_Tried.of(problem, slips, spatial, given)]
     if not arrived:
         for i, slip in zip(spatial, start, strict=True):
@@ -115,7 +121,7 @@ def turned(
                 _align(equations, slips, i)
         given, arrived = _newton(equations, slips, spatial, equations.forces(slips))
         tried.append(_Tried.of(problem, slips, spatial, given))
-    if not arrived:
+    if not arrived and tried[-1].against > TOLERANCE * problem.speed:
         best = min(tried, key=lambda one: one.against)
         given, slips[:] = best.given, best.slips
     return given
@@ -176,11 +182,16 @@ def _nonzero(value: float) -> float:
 
 
 def _newton(
-    equations: Equations, slips: list[Direction], spatial: list[int], given: GivenForces, steps: int = NEWTON_STEPS
+    equations: Equations,
+    slips: list[Direction],
+    spatial: list[int],
+    given: GivenForces,
+    steps: int = NEWTON_STEPS,
+    backwards: bool = False,
 ) -> tuple[GivenForces, bool]:
     """Newton's method on the angles of the slip directions in space, whose forces are `given`.
 
-    Also says whether it converged, and to where no contact slips against its direction.
+    Also says whether it converged, and unless they may go `backwards`, to where no contact slips against its direction.
     """
     problem = equations.problem
     floor, tangents, farthest = ACROSS * problem.speed, _Tangents(problem, spatial), 1.0
@@ -196,7 +207,7 @@ def _newton(
         _rotate(slips, spatial, turn)
         given = equations.forces(slips)
     converged = off <= floor or farthest < TURNED
-    if converged and min(along) >= 0.0:
+    if converged and (backwards or min(along) >= 0.0):
         return given, True
     limit = rounding(problem.delassus @ given.forces + problem.free)
     # Where slip begins at the edge of its cone, it begins without acceleration: known no better than the mode was.
