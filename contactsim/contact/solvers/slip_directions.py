@@ -91,9 +91,9 @@ def turned(
     """Forces with each unknown direction in `slips` turned until it is that of its own motion; `given`: before that.
 
     With `held`, Newton's method may end where a contact moves against its direction: in a mode that is held, forces go
-    on smoothly beyond its end. Without `quick`, directions are followed and then aligned one by one where Newton's method fails. Where all that
-    fails, those are taken among what it led to whose contacts slip least off and against them: no solution, which those
-    who look for modes refuse.
+    on smoothly beyond its end. Without `quick`, directions are followed and then aligned one by one where Newton's
+    method fails. Where all that fails, those are taken among what it led to whose contacts slip least off and against
+    them: no solution, which those who look for modes refuse.
     """
     problem = equations.problem
     for i in (i for i in unknown if problem.dims[i] == 2):
