@@ -31,7 +31,7 @@ class SimulationError(ContactSimError):
 
 
 class NoAdmissibleModeError(SimulationError):
-    """No contact mode satisfies the contact law (an inconsistent state in the sense of Painleve)."""
+    """No contact mode satisfies the contact law, such as in an inconsistent state in the sense of Painleve."""
 
 
 class InvalidStateError(SimulationError):

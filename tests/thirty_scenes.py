@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 from builders import G, planar_body, planar_mechanism, point_mass, sphere
+from contactsim_plugins.laws.coulomb import Coulomb
 from linkages import above_ground, five_bar_leg, four_bar, slider_crank
 
 import contactsim as cs
@@ -622,7 +623,8 @@ def painleve_rod() -> Scene:
     """No mode is admissible where it starts."""
     half, angle = 0.5, 1.1
     state = cs.State([0.0, half * np.sin(angle), angle], [-1.0, 0.0, 0.0])
-    return Scene(painleve(1.4), state, (0.0, 1.0), parameters=())
+    system = painleve(1.4).with_law(Coulomb(painleve="stop"))
+    return Scene(system, state, (0.0, 1.0), parameters=())
 
 
 @named

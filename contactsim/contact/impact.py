@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from ..common.arrays import Array
+from ..errors import NoAdmissibleModeError
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction
 from .stick_slip_choice import solve
@@ -103,7 +104,7 @@ class ImpactSolution:
         worst = dict(self.stages[0].solution.residuals)
         for stage in self.stages[1:]:
             for law, value in stage.solution.residuals.items():
-                worst[law] = max(worst[law], value)
+                worst[law] = max(worst.get(law, 0.0), value)
         return worst
 
 
@@ -117,8 +118,31 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
     before = problem.free[list(problem.starts)]
     e = np.where(before < 0.0, restitution, 0.0)
     rebound = tuple((-e * before).tolist()) if np.any(e) else ()
-    solution = solve(replace(problem, static_friction=problem.friction, rebound=rebound))
+    try:
+        solution = solve(replace(problem, static_friction=problem.friction, rebound=rebound))
+    except NoAdmissibleModeError as error:
+        raise _with_remedy(problem, e, error) if rebound else error from None
     return ImpactStage(solution, problem.free, solution.motion, e, np.zeros(len(problem.dims)))
+
+
+def _with_remedy(problem: ContactProblem, restitution: Array, error: NoAdmissibleModeError) -> NoAdmissibleModeError:
+    """The error of an impact that Newton's law has no solution for, with what Poisson's or no restitution makes of it.
+
+    Friction that holds a contact on the ground leaves it no way to rebound by a share of its velocity.
+    """
+    names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
+    at = f"no impulses of {names} satisfy Newton's law of impact with the restitution {restitution.max():.4g}"
+    try:
+        compressed = compression(problem)
+    except NoAdmissibleModeError:
+        return error
+    try:
+        expansion(problem, compressed, restitution)
+    except NoAdmissibleModeError:
+        remedy = "without restitution there are some: set it to 0, or lower the friction"
+    else:
+        remedy = "Poisson's law has a solution: take law='poisson', set the restitution to 0, or lower the friction"
+    return NoAdmissibleModeError(f"{at} and Coulomb's law of friction; {remedy}", **error.problem)
 
 
 def compression(problem: ContactProblem) -> ImpactStage:

@@ -7,6 +7,7 @@ always solved directly with its modes and meets its residuals.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, islice
 from math import hypot
 
 import numpy as np
@@ -20,8 +21,9 @@ from .solvers.contract import ContactSolver, Start
 from .solvers.enumerate import Enumerate
 from .solvers.gauss_seidel import GaussSeidel
 from .solvers.pivot import Pivot, solve_modes, violations
-from .zero import CLEAR, CREEP
+from .zero import CLEAR, CREEP, TOLERANCE
 
+MINORS = 4096  # that are looked at for Painleve's paradox: in some tens of milliseconds
 QUICK, THOROUGH = Pivot(quick=True), Pivot()
 # Mostly the guess is right, or nearly so. Where its corrections run in circles, few sweeps tell the modes, then convex
 # programs, then many sweeps; slip directions that Newton's method misses are looked for one by one after all that.
@@ -55,14 +57,55 @@ def solve(
         solution = solver.solve(problem, start)
         if solution is not None:
             return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
+    raise NoAdmissibleModeError(_why_none(problem, start, solvers), contact_problem=problem)
+
+
+def _why_none(problem: ContactProblem, start: Start, solvers: tuple[ContactSolver, ...]) -> str:
+    """The sentence on a problem for which no solver finds modes, each claim of which was looked at.
+
+    It names Painleve where the matrix of the contacts that slide shows it, and friction where there is a solution
+    without.
+    """
     names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
-    slides = any(slip is not None for slip in problem.sliding)
-    why = "(Painleve)" if slides and Enumerate().reaches(problem) else "within what the search tries"
-    raise NoAdmissibleModeError(
-        f"no combination of open, stick and slip of {names} satisfies Coulomb's law {why}; lower the friction"
-        " or give the contact compliance",
-        contact_problem=problem,
-    )
+    none = f"no combination of open, stick and slip of {names} satisfies Coulomb's law"
+    tried = any(isinstance(solver, Enumerate) and solver.reaches(problem) for solver in solvers)
+    proof = "as each of them shows" if tried else "within what the search tries"
+    driven = driven_into_the_ground(problem)
+    if driven:
+        into = ", ".join(problem.names[i] if problem.names else f"contact {i}" for i in driven)
+        why = f" (Painleve), {proof}: friction drives {into} into the ground as it slides"
+        return f"{none}{why}; lower the friction or give the contact compliance"
+    zero = np.zeros(len(problem.friction))
+    smooth = replace(problem, friction=zero, static_friction=zero)
+    if any(solver.solve(smooth, start) is not None for solver in solvers):
+        return f"{none}, {proof}; without friction there is one: lower the friction or give the contact compliance"
+    return f"{none}, {proof}, nor without friction; look at the masses, the inertias and the places of the contacts"
+
+
+def driven_into_the_ground(problem: ContactProblem) -> tuple[int, ...]:
+    """The fewest contacts whose matrix of normal motion under normal forces shows Painleve's paradox; empty: none does.
+
+        A = (G_nn - mu G_nt s)   has a principal minor that is not positive
+
+    with friction of the contacts that slide, along s. Where all are positive (a P-matrix), normal forces exist and are
+    unique for any free motion (Cottle, Pang and Stone, The Linear Complementarity Problem, 1992, Thm. 3.3.7). With
+    many contacts only the minors of a few of them are looked at.
+    """
+    rubbing = {i for i, slip in enumerate(problem.sliding) if slip is not None and problem.friction[i] > 0.0}
+    if not rubbing:
+        return ()
+    columns = problem.delassus[:, list(problem.starts)].copy()
+    for i in rubbing:
+        columns[:, i] -= problem.friction[i] * (problem.delassus[:, problem.tangent(i)] @ problem.sliding[i])
+    matrix, count = columns[list(problem.starts)], len(problem.dims)
+    smooth = problem.delassus[np.ix_(problem.starts, problem.starts)]
+    sets = (chosen for size in range(1, count + 1) for chosen in combinations(range(count), size))
+    for members in islice((chosen for chosen in sets if rubbing.intersection(chosen)), MINORS):
+        block = np.ix_(members, members)
+        usual = float(np.linalg.det(smooth[block]))
+        if usual > 0.0 and float(np.linalg.det(matrix[block])) <= TOLERANCE * usual:
+            return members
+    return ()
 
 
 def _held(solution: ContactSolution, guess: tuple[Mode, ...]) -> ContactSolution:

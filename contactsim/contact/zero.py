@@ -18,6 +18,15 @@ STILL = 1e-13  # change of forces in a sweep that is rounding
 ACROSS = 1e-14  # motion across a slip direction that is rounding, and share of a Newton step that is
 VERIFIED = 1e-8  # violation of a law with which a solution verifies itself: of TOLERANCE, and what rounding adds
 
+# --- of an impact without collision, relative to the slip and the mobilities it begins with --------------------------
+NO_SLIP = 1e-9  # slip velocity that has come to its end in space, where it has no sign
+PASSED = 1e-12  # velocity by which a zero has been passed
+LEAVING = 1e-7  # slip velocity up to which a slip that begins in space keeps the direction in which it began
+BEGIN = 1e-6  # change of slip velocities with which it begins in space
+EDGE = 1e-9  # a force that is so close to the edge of its cone is on it; growth and motion that count as none
+REAL = 1e-9  # imaginary part of a rate that is rounding, relative to the rate
+SHIFT = 1e-6  # what is said of velocities that differ by more at another ratio of stiffnesses: not unique
+
 # --- of matrices, relative to the largest of their kind -------------------------------------------------------------
 RANK = 1e-10  # singular values that are zero
 REGULAR = 1e-9  # reciprocal condition above which a matrix is regular without a look at its singular values

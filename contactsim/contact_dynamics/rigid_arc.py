@@ -26,6 +26,7 @@ from ..contact.modes import Mode, Phase, SystemMode
 from ..contact.problem import ContactProblem
 from ..contact.redundant_forces import least_margin
 from ..contact.solvers.pivot import GivenModes
+from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .world import World
@@ -146,6 +147,9 @@ class Accelerations:
         fill: () -> the forces (m,), for `forces`.
         margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
         found: {contact: direction (2,)} of the slip acceleration, of contacts that begin to slip.
+        regularity: () -> det(C M^-1 D^T) / det(C M^-1 C^T), what friction leaves of the determinant of the closed
+            contacts where their slip directions are known; None elsewhere. One without friction. Where it falls through
+            zero, forces become infinite (Painleve): with one contact that slides it is p / G_nn, the others held.
     """
 
     acceleration: Array
@@ -153,6 +157,7 @@ class Accelerations:
     fill: Callable[[], Array]
     margin: float = float("nan")
     found: Mapping[int, Array] = field(default_factory=dict)
+    regularity: Callable[[], float] | None = None
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
 
     @cached_property
@@ -199,7 +204,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     matrix = held @ solved
     _, _, negative, info = dgesv(matrix[:, 1:], matrix[:, 0] + bias)
     if info:
-        raise SingularError(f"the contact constraints of mode {arc.mode} became dependent during an arc")
+        raise SingularError(_why_singular(arc, terms, held))
     acceleration = solved[:, 0] - solved[:, 1:] @ negative
 
     def forces() -> Array:
@@ -209,7 +214,20 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
             along[arc.tangent[i]] = arc.friction[i] * negative[column] * np.array(direction)
         return along
 
-    return Accelerations(acceleration, terms.rates, forces)
+    def regularity() -> float:
+        smooth = held @ solve_mass(terms.mass, held.T)
+        signs, sizes = np.linalg.slogdet(np.stack([smooth, matrix[:, 1:]]))
+        return float(signs[1] * np.exp(sizes[1] - sizes[0])) if signs[0] > 0.0 else 1.0
+
+    return Accelerations(acceleration, terms.rates, forces, regularity=regularity)
+
+
+def _why_singular(arc: RigidArc, terms: Terms, held: Array) -> str:
+    """The sentence on equations without a unique solution: by the friction of what slides, or without it already."""
+    values = np.linalg.svd(held @ solve_mass(terms.mass, held.T), compute_uv=False)
+    if values[-1] > RANK * values[0]:
+        return f"friction makes the contact forces of mode {arc.mode} infinite or undetermined (dynamic jam, Painleve)"
+    return f"the contact constraints of mode {arc.mode} became dependent during an arc"
 
 
 def combine_with(arc: RigidArc, directions: list[tuple[float, ...]]) -> Array:

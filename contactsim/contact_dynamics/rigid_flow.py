@@ -18,21 +18,35 @@ from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
-from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
+from .rigid_arc import (
+    Accelerations,
+    References,
+    RigidArc,
+    accelerations,
+    contact_problem,
+    sliding,
+)
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
 from .zero import (
     APPROACH,
+    AT_JAM,
     AT_STOP,
     BEGUN,
     CLOSE_TO_STOP,
     FASTEST,
     JAM,
+    JAMMED,
     JOLT,
     LEAST_FORCE,
     LEAVE,
+    NEAR_JAM,
+    NO_FORCE,
+    NO_SPEED,
     OF_FORCE,
     OF_SLIP_SPEED,
+    OF_TURNING,
     STRAIGHT,
+    TURNING,
 )
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
@@ -113,10 +127,12 @@ def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
             names += {
                 Phase.FREE: [("slow", i)],
                 Phase.DIRECTED: [("stop", i), ("fast", i)] if mechanism.dims[i] == 3 else [("stop", i)],
-                Phase.INCIPIENT: [("stop", i), ("fast", i)],
+                Phase.INCIPIENT: [("stop", i), ("fast", i), ("turn", i)],
             }[state.phase]
     if mode.redundant and arc.closed:
         names.append(("forces", -1))
+    if arc.slips and arc.given is None and getattr(arc.world.law, "jams", False):
+        names.append(("jam", -1))
     return tuple(names)
 
 
@@ -137,6 +153,7 @@ class RigidFlow(ContactFlow):
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
+        self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
@@ -210,10 +227,14 @@ class RigidFlow(ContactFlow):
         if kind.startswith(SIDE):
             side = int(kind.removeprefix(SIDE))
             return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)[0]
+        if kind == "jam":
+            return self._jam_margin(t, x) if self._sense else 1.0
         assert rates is not None
         z, slow = rates[arc.tangent[i]], world.tolerances.slip_speed
         if kind == "fast":
             return LEAVE * slow - float(np.linalg.norm(z))
+        if kind == "turn":
+            return self._beginning(i, t, x) - TURNING
         if kind == "slow":
             return float(z @ self.references.slip[i]) - slow
         return float(z @ np.array(arc.mode.contacts[i].direction))
@@ -254,6 +275,9 @@ class RigidFlow(ContactFlow):
             found = {**incipient, **flow.motion(t, x).found}
             flow = flow._changed(references=replace(flow.references, incipient=found), _known=None)
         if flow.guard_rounding is None:
+            if ("jam", -1) in flow.guard_names:
+                flow._sense = float(np.sign(flow._regularity(t, x)))
+                flow._sense *= flow._jam_margin(t, x) > AT_JAM * JAMMED
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
 
@@ -360,12 +384,44 @@ class RigidFlow(ContactFlow):
         applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
         problem = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references))
+        remedy = "lower the friction or give the contact compliance"
+        if not getattr(world.law, "jams", False):
+            remedy = f"take law.painleve = 'impact', {remedy}"
         return NoAdmissibleModeError(
             f"friction makes the forces of the sliding contacts {names} singular at t = {t:.12g} s (dynamic jam,"
-            " Painleve, for any law.painleve); lower the friction or give the contact compliance",
+            f" Painleve); {remedy}",
             contact_problem=problem,
             t=t,
         )
+
+    def _beginning(self, i: int, t: float, x: Array) -> float:
+        """Acceleration of a contact that begins to slip, relative to what its friction alone would cause.
+
+        Where it falls through zero, no slip goes on in the direction of its acceleration: it comes to rest again.
+        """
+        arc, terms, motion = self.arc, self._terms(t, x), self.motion(t, x)
+        part, direction = arc.tangent[i], motion.found.get(i, self.references.incipient[i])
+        rows = terms.rows[part]
+        along = float(direction @ (rows @ motion.acceleration + terms.bias[part]))
+        mobility = float(np.sum(rows * solve_mass(terms.mass, rows.T).T)) / len(rows)
+        friction = arc.friction[i] * abs(float(motion.forces[arc.normal[i]])) * mobility
+        return along / max(friction, NO_FORCE * mobility)
+
+    def _jam_margin(self, t: float, x: Array) -> float:
+        """What is left until contacts jam; slow slips may turn into that in less time than is resolved."""
+        left = self._sense * self._regularity(t, x) - JAMMED
+        if left > NEAR_JAM or not self._free:
+            return left
+        terms, motion = self._terms(t, x), self.motion(t, x)
+        change = terms.rows @ motion.acceleration + terms.bias
+        parts = [self.arc.tangent[i] for i in self._free]
+        turns = [_size(change[part]) / max(_size(terms.rates[part]), NO_SPEED) for part in parts]
+        return left - self.arc.world.tolerances.event_time * max(turns)
+
+    def _regularity(self, t: float, x: Array) -> float:
+        """What friction leaves of the determinant of the closed contacts; one where it cannot be known."""
+        regularity = self.motion(t, x).regularity
+        return 1.0 if regularity is None else regularity()
 
     def _terms(self, t: float, x: Array) -> Terms:
         return self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))
@@ -386,7 +442,8 @@ class RigidFlow(ContactFlow):
         }
         rounding |= {kind: rounding["gap"] for kind in kinds if kind.startswith(SIDE)}
         rounding |= dict.fromkeys(("slow", "fast"), OF_SLIP_SPEED * tolerances.slip_speed)
-        bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed}
+        rounding["turn"] = OF_TURNING * TURNING
+        bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed, "turn": np.inf}
         bands |= {kind: tolerances.start_depth for kind in kinds if kind.startswith(SIDE)}
         band = np.array([bands.get(kind, tolerances.jump) for kind in kinds])
         # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity: what
@@ -413,7 +470,7 @@ class RigidFlow(ContactFlow):
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim); None where one of them is known by its value only."""
         chosen = [self.table.names[k] for k in self.places(names)]
-        if any(kind in ("enable", "forces") for kind, _ in chosen):
+        if any(kind in ("enable", "forces", "jam", "turn") for kind, _ in chosen):
             return None
         found = None
         if any(kind != "gap" and not kind.startswith(SIDE) for kind, _ in chosen):
@@ -470,3 +527,7 @@ class RigidFlow(ContactFlow):
         if motion.derivatives is None:
             motion.derivatives = (sensitivity(self.arc, t, x, self.references, motion),)
         return motion.derivatives[0]
+
+
+def _size(vector: Array) -> float:
+    return float(np.linalg.norm(vector))

@@ -15,7 +15,8 @@ from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import pseudo_inverse, smallest_change, solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
-from ..contact.painleve import jammed
+from ..contact.painleve import Jammed, jammed
+from ..contact.problem import ContactProblem
 from ..errors import InputError, NoAdmissibleModeError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, Transition
@@ -33,14 +34,19 @@ from .contact_rows import (
 )
 from .mode_choice import Choice, ModeChoice
 from .outcome_sensitivity import OutcomeSensitivity
-from .rigid_arc import prepare, problem_of
+from .rigid_arc import contact_problem, prepare, problem_of
 from .rigid_flow import SIDE, RigidFlow
 from .world import World
 from .zeno import time_to_rest
-from .zero import GAIN, LEAVE, LOWEST, PARALLEL, SAME_RATE, SPACING
+from .zero import GAIN, LEAVE, LOWEST, MORE_FRICTION, OF_HOPS, PARALLEL, SAME_RATE, SPACING
 
-JAMMED = "no mode is admissible for what slides (Painleve): an impact without collision stops it"
-INNER = {"slow", "fast", "enable"}  # kinds of guards behind which only the engine sees a change
+NO_MODE = "no mode is admissible for what slides (Painleve): the run goes on by an impact without collision of {}"
+JAMS = (
+    "friction makes the forces of what slides grow beyond bounds (dynamic jam, Painleve): the run goes on by an impact"
+    " without collision of {}"
+)
+JAMS_AT_MOST = 8  # impacts without collision one after the other, each of which takes energy
+INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only the engine sees a change
 
 
 class PostEvent(NamedTuple):
@@ -52,6 +58,7 @@ class PostEvent(NamedTuple):
         left: {contact: impulse along its rows} that brings to rest what the mode says is at rest.
         residuals: {law: largest violation}.
         notes: sentences worth telling.
+        jammed: contacts that take part in an impact without collision.
     """
 
     x: Array
@@ -60,6 +67,7 @@ class PostEvent(NamedTuple):
     left: Mapping[int, Array]
     residuals: Mapping[str, float]
     notes: tuple[str, ...]
+    jammed: tuple[int, ...] = ()
 
 
 class RigidContacts:
@@ -170,7 +178,7 @@ class RigidContacts:
         stops = frozenset(name for name in pairs if name[0] == "stop" and self._world.mechanism.dims[name[1]] == 3)
         landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
         groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
-        stops |= {name for name in pairs if name[0] in ("slow", "fast")}  # these alone change no force
+        stops |= {name for name in pairs if name[0] in ("slow", "fast", "turn")}  # these alone change no force
         groups += [frozenset({name}) for name in sorted(names - stops - set(landing), key=str)]
         return (*((stops,) if stops else ()), *groups)
 
@@ -237,7 +245,7 @@ class RigidContacts:
             if kind == "enable":
                 continue
             z = terms.rates[where[i]][1:]
-            slow = kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed
+            slow = kind == "turn" or (kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed)
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
         identity = partial(np.eye, self._world.tangent_size)
@@ -250,30 +258,120 @@ class RigidContacts:
 
         Where no mode is admissible, a law that jams goes on with an impact without collision.
         """
+        if "jam" in event.kinds.values():
+            try:
+                return self._unjammed(x, event, JAMS)
+            except NoAdmissibleModeError:  # forces that stay bounded lead through
+                return self._outcome(x, event)
         try:
             return self._outcome(x, event)
         except NoAdmissibleModeError:
-            if not self._law.jams:
+            if not self._law.jams or event.slowest is not None:
                 raise
-            return self._outcome(x, event, jam=True)
+        return self._unjammed(x, event, NO_MODE)
 
-    def _outcome(self, x: Array, event: ContactEvent, jam: bool = False) -> PostEvent:
-        """State and modes after an event; with `jam`, what slides is stopped by an impact first."""
+    def _outcome(self, x: Array, event: ContactEvent) -> PostEvent:
+        """State and modes after an event."""
+        then, touch, at_rest = self._struck(x, event)
+        return self._settled(then, event, touch, self._staying(event, touch), at_rest)
+
+    def _struck(self, x: Array, event: ContactEvent) -> tuple[PostEvent, ContactTerms, set[int]]:
+        """State behind the impact, if a contact approaches; the equations there, and the contacts at rest."""
         t, touching, slow = event.t, event.touching, self._world.tolerances.speed
-        touch, impact, notes, residuals = closed_terms(self._world, t, x, touching), None, tuple[str, ...](), {}
+        touch = closed_terms(self._world, t, x, touching)
         normals = [touch.where[i].start for i in touching]
         at_rest = self._stopping(event) if "stop" in event.kinds.values() else set[int]()
-        if jam or any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
-            impact, change = self._impact(event, touch, jam)
-            notes = (JAMMED,) * jam + self._gain(touch.terms.mass, self._world.v(x), impact.solution)
-            residuals = {f"impact {law}": value for law, value in impact.solution.residuals.items()}
-            modes = impact.solution.modes
-            at_rest = {i for i, mode in zip(touching, modes, strict=True) if mode is Mode.STICK}
-            x = self.accelerated(x, change)
-            touch = closed_terms(self._world, t, x, touching)
-        staying = {i for i, rate in zip(touching, touch.terms.rates[normals].tolist(), strict=True) if rate <= slow}
-        then = PostEvent(x, event.mode, impact, {}, residuals, notes)
-        return self._settled(then, event, touch, staying, at_rest)
+        if not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
+            return PostEvent(x, event.mode, None, {}, {}, ()), touch, at_rest
+        impact, change = self._impact(event, touch)
+        notes = self._gain(touch.terms.mass, self._world.v(x), impact.solution)
+        return self._behind(x, event, impact, change, notes)
+
+    def _behind(
+        self, x: Array, event: ContactEvent, impact: Impact, change: Array, notes: tuple[str, ...]
+    ) -> tuple[PostEvent, ContactTerms, set[int]]:
+        """State behind an impact that changes the velocity, the equations there, and the contacts that it stops."""
+        residuals = {f"impact {law}": value for law, value in impact.solution.residuals.items()}
+        modes = impact.solution.modes
+        at_rest = {i for i, mode in zip(event.touching, modes, strict=True) if mode is Mode.STICK}
+        x = self.accelerated(x, change)
+        touch = closed_terms(self._world, event.t, x, event.touching)
+        return PostEvent(x, event.mode, impact, {}, residuals, notes), touch, at_rest
+
+    def _staying(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
+        """The touching contacts that do not leave."""
+        rates = touch.terms.rates
+        return {i for i in event.touching if float(rates[touch.where[i].start]) <= self._world.tolerances.speed}
+
+    # --- impacts without collision ----------------------------------------------------------------------------
+
+    def _unjammed(self, x: Array, event: ContactEvent, why: str) -> PostEvent:
+        """State and modes after an event at which contacts jam: the impact, if there is one, then those without.
+
+        Args:
+            x: state before it.
+            event: what happens.
+            why: the sentence that tells of it, with a place for the names of the contacts.
+        """
+        then, touch, at_rest = self._struck(x, event)
+        for _ in range(JAMS_AT_MOST):
+            then, touch, at_rest = self._after_jam(then, event, touch, at_rest, why)
+            try:
+                return self._settled(then, event, touch, self._staying(event, touch), at_rest)
+            except NoAdmissibleModeError as error:
+                last = error
+        raise last
+
+    def _after_jam(
+        self, before: PostEvent, event: ContactEvent, touch: ContactTerms, at_rest: set[int], why: str
+    ) -> tuple[PostEvent, ContactTerms, set[int]]:
+        """State behind one more impact without collision, the equations there, and the contacts at rest."""
+        found, problem = self._jammed(before.x, event, touch, at_rest)
+        rows = touch.terms.rows[self._world.kept_rows(event.touching)]
+        solution = found.solution
+        if before.impact is not None:
+            solution = replace(solution, stages=(*before.impact.solution.stages, *solution.stages))
+        impact = self._impact_of(event.touching, solution, touch)
+        change = solve_mass(touch.terms.mass, rows.T) @ found.solution.impulses
+        names = [self._world.mechanism.all_names[event.touching[k]] for k in found.contacts] or list(problem.names)
+        told = before.notes + tuple(n for n in (why.format(", ".join(names)), *found.notes) if n not in before.notes)
+        then, touch, at_rest = self._behind(before.x, event, impact, change, told)
+        jams = {*before.jammed, *(event.touching[k] for k in found.contacts)}
+        return then._replace(jammed=tuple(sorted(jams))), touch, at_rest
+
+    def _jammed(
+        self, x: Array, event: ContactEvent, touch: ContactTerms, at_rest: set[int]
+    ) -> tuple[Jammed, ContactProblem]:
+        """The impact without collision of the touching contacts, and its problem.
+
+        At the guard of a jam the matrix of the sliding contacts is just about to lose its regularity; with a little
+        more friction it has lost it.
+        """
+        world, terms, touching, tolerances = self._world, touch.terms, event.touching, self._world.tolerances
+        applied = world.applied_at(event.t, x)
+        force = terms.force if applied is None else terms.force + applied
+        problem = contact_problem(world, terms, force, touching, (None,) * len(touching))
+        rates = terms.rates[world.kept_rows(touching)]
+        moving = replace(problem, free=rates, static_friction=problem.friction)
+        stiffness = self._stiffness(problem)
+        for more in (0.0, *MORE_FRICTION) if "jam" in event.kinds.values() else (0.0,):
+            mu = (1.0 + more) * problem.friction
+            asked = replace(moving, friction=mu, static_friction=mu)
+            found = jammed(asked, problem.free, stiffness, tolerances.speed)
+            if found is not None:
+                return found, problem
+        raise NoAdmissibleModeError(
+            f"no mode of {', '.join(problem.names)} is admissible at t = {event.t:.12g} s, and no compression of"
+            " them grows steadily to an impact without collision; lower the friction or give the contact compliance",
+            contact_problem=problem,
+        )
+
+    def _stiffness(self, problem: ContactProblem) -> Array:
+        """Relative stiffness (n,) of touching contacts: the same for all; that of a joint's limit swings as fast."""
+        mobility = np.diag(problem.delassus)[list(problem.starts)]
+        limits = np.array([name.startswith(LIMIT) for name in problem.names], dtype=bool)
+        usual = float(np.mean(mobility[~limits])) if not limits.all() else 1.0
+        return np.where(limits, usual / mobility, 1.0)
 
     def _settled(
         self, given: PostEvent, event: ContactEvent, touch: ContactTerms, staying: set[int], at_rest: set[int]
@@ -289,20 +387,22 @@ class RigidContacts:
         """
         t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
         residuals, leaving = dict(given.residuals), {*event.touching} - staying
-        followed: tuple[Choice, Array, dict[int, Array]] | None = None  # with the hops that are to be left out
+        fastest = 0.0  # how fast hops begin, and what is chosen where they are flown
+        flown: tuple[Choice, Array, dict[int, Array]] | None = None
         while True:
             still, terms, first = self._brought_to_rest(event, x, touch, staying, at_rest)
             try:
                 choice = self._choice.among(event, still, terms, tuple(sorted(staying)), at_rest, jumped)
             except NoAdmissibleModeError:
-                if followed is None:
+                if flown is None:
                     raise
-                stops = self._stops_within(rest, t, followed[1], followed[0].mode) - at_rest
-                if not stops:
-                    choice, settled, left = followed  # what slides may not be pressed down (Painleve): it hops on
-                    break
-                at_rest = at_rest | stops
-                continue
+                slow = self._stops_within(rest, t, flown[1], flown[0].mode)
+                slow = (slow | self._no_faster(touch, staying, fastest)) - at_rest
+                if slow:
+                    at_rest = at_rest | slow
+                    continue
+                (choice, settled, left), bouncing, rest = flown, set(), None  # what cannot stay hops, however low
+                break
             residuals |= choice.residuals
             settled, left, stopped = self._settle(still, choice.mode, terms)
             left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
@@ -312,11 +412,19 @@ class RigidContacts:
                 break
             if hopping and not bouncing and event.slowest is None:
                 rest = time_to_rest(self, t, settled, choice.mode, hopping)
-            followed = None if stopped else (choice, settled, left)
+            if hopping and not stopped and flown is None:
+                flown = choice, settled, left
+                fastest = max(float(touch.terms.rates[touch.where[i].start]) for i in hopping)
             at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
             leaving = leaving - hopping
         after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
-        return PostEvent(settled, after, given.impact, left, residuals, given.notes + choice.notes)
+        return given._replace(x=settled, mode=after, left=left, residuals=residuals, notes=given.notes + choice.notes)
+
+    def _no_faster(self, touch: ContactTerms, contacts: set[int], speed: float) -> set[int]:
+        """Those of the contacts that slide no faster than low hops begin: what stops the ones stops the others."""
+        rates = touch.terms.rates
+        size = {i: float(np.linalg.norm(rates[touch.where[i]][1:])) for i in contacts}
+        return {i for i in contacts if self._world.tangent_rows[i] and size[i] <= OF_HOPS * speed}
 
     def _stops_within(self, rest: float | None, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that slide in a mode and come to rest in it before its hops do: with them, at their end."""
@@ -367,6 +475,7 @@ class RigidContacts:
             derivative,
             time_invariant,
             unmoved=impact is None,
+            jammed=tuple(self._world.mechanism.all_names[i] for i in then.jammed),
         )
 
     def _impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
@@ -469,7 +578,7 @@ class RigidContacts:
         then = self._resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest))
         return then.x, then.mode
 
-    def _impact(self, event: ContactEvent, touch: ContactTerms, jam: bool = False) -> tuple[Impact, Array]:
+    def _impact(self, event: ContactEvent, touch: ContactTerms) -> tuple[Impact, Array]:
         """The impact of all touching contacts, and the change of the velocities by it: M (v+ - v-) = J^T Lam."""
         world, terms, touching = self._world, touch.terms, event.touching
         kept = world.kept_rows(touching)
@@ -478,16 +587,14 @@ class RigidContacts:
         problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
         with UserCall("the contact law", type(self._law).__name__, event.t):
-            solution = jammed(problem) if jam else self._law.impact(problem, world.restitution[list(touching)])
-        if solution is None:
-            raise NoAdmissibleModeError(
-                "no impact stops what slides without an admissible mode (Painleve); lower the friction or give the"
-                " contact compliance",
-                contact_problem=problem,
-            )
-        along = np.zeros(len(terms.rates))
-        along[kept] = solution.impulses
-        return Impact(touching, solution, touch.where, along), solved @ solution.impulses
+            solution = self._law.impact(problem, world.restitution[list(touching)])
+        return self._impact_of(touching, solution, touch), solved @ solution.impulses
+
+    def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:
+        """An impact with its impulses along all rows."""
+        along = np.zeros(len(touch.terms.rates))
+        along[self._world.kept_rows(touching)] = solution.impulses
+        return Impact(touching, solution, touch.where, along)
 
     def _settle(self, x: Array, mode: SystemMode, touch: ContactTerms) -> tuple[Array, dict[int, Array], set[int]]:
         """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # --- of guards, besides `Tolerances` --------------------------------------------------------------------------------
+OF_HOPS = 100.0  # speeds of hops that are too low to be followed, up to which a slip is stopped with them
 LEAST_FORCE = 1e-3  # forces are known relative to the largest of them, but no better than for this one [N]
 OF_FORCE = 4.0  # `Tolerances.force` that a margin of forces may be off: it is made of several
 AT_STOP = 0.01  # a stop is as exact as this share of the speed that counts as zero
@@ -27,17 +28,27 @@ STRAIGHT = 1e-12
 # the one at which the direction is held from then on, it may go half way from there to the stop.
 APPROACH = 0.9
 CLOSE_TO_STOP = 2.0
+# What begins to slip takes the direction of its slip, not of its acceleration, where that falls below this share of
+# what friction causes; behind its zero there is no such direction, or a far one.
+TURNING, OF_TURNING = 1e-3, 0.01
 LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
 MOVING = 10.0  # slip speeds above which the direction of friction is compared with that of the slip
 
 # --- of forces, energies and ratios, relative to their size ---------------------------------------------------------
 JAM = 1e-3  # contacts jam where friction makes the least singular value of their equations this small
+# Contacts jam where friction has taken all but this share of the determinant of their equations: forces are as good as
+# infinite there, or the free acceleration as good as zero, and what remains of the way takes so many seconds.
+JAMMED = 1e-6
+NEAR_JAM = 0.1  # share below which it counts by how fast slips turn
+AT_JAM = 10.0  # such shares below which an arc begins at a jam: it leads on under bounded forces, or there were none
+MORE_FRICTION = tuple(JAMMED * 4.0**k for k in range(1, 8))  # with which they have jammed, the least of them that does
 SMALLEST = 1e-8  # forces that are the smallest ones are so but for this, relative to the largest of them
 PARALLEL = 1e-9  # one less the cosine between two normals that count as one
 SAME_RATE = 1e-4  # relative difference of two rates that count as one; normals that are parallel leave 5e-5 of it
 GAIN = 1e-9  # kinetic energy that an impact gains by rounding, relative to what there was
 NO_ENERGY = 1e-12  # J, the scale of a run in which nothing moves
 NO_FORCE = 1e-12  # N, that of forces
+NO_SPEED = 1e-12  # m/s, that of slips
 TOGETHER = 1e-5  # relative difference of the durations of two hops that end at one instant
 ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the share by which the series is missed
 

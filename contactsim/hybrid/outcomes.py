@@ -14,13 +14,10 @@ class Status(Enum):
     TOO_MANY_EVENTS = (
         "The run stopped at its largest number of events; raise max_events, or look for bounces that accumulate."
     )
-    STEP_TOO_SMALL = (
-        "The run stopped where the integrator could not meet its tolerance; try a stiff integrator such as 'Radau',"
-        " or look for a force that jumps without an event."
-    )
+    STEP_TOO_SMALL = "The run stopped where no step meets its tolerance; the message says what the field does there."
     NO_ADMISSIBLE_MODE = (
-        "The run stopped where no contact mode satisfies the contact law (Painleve); lower the friction or give the"
-        " contact compliance."
+        "The run stopped where no contact mode satisfies the contact law; the message says what was looked at, and what"
+        " there is to do."
     )
     EVENTS_WITHOUT_END = (
         "The run stopped where events follow each other without end; change the start, or what happens at the event."

@@ -18,6 +18,7 @@ from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, method
 from .manifold import Euclidean, Manifold
+from .no_step import why_no_step
 from .outcomes import Status
 from .segments import Segment
 from .stepper import Stepper
@@ -209,8 +210,7 @@ class Simulation:
                     if progress:
                         progress(self.t)
         except SimulationError as error:
-            reason = self._flow.singular(self.t, self._x) if isinstance(error, StepSizeError) else None
-            self.error = reason or error
+            self.error = self._cause_of(error) if isinstance(error, StepSizeError) else error
             self._stop(_status_of(self.error), str(self.error))
             if isinstance(error, CallbackError) and not (self._arcs or self._segments):
                 raise  # nothing was computed that could be kept
@@ -226,6 +226,14 @@ class Simulation:
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         return self.state
+
+    def _cause_of(self, error: StepSizeError) -> SimulationError:
+        """The error with a cause that was looked at: what the flow knows, or what its field does ahead."""
+        found = self._flow.singular(self.t, self._x)
+        if found is None:
+            found = StepSizeError(why_no_step(self._flow, self._space(), self.t, self._x), **error.problem)
+        found.__cause__ = error
+        return found
 
     def _hand_over(self, error: BaseException) -> None:
         """Give an exception what was computed before it."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Known = TypeVar("Known")
 
+FINEST = 1e-12  # rtol below which rounding decides
 DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
 
@@ -104,6 +105,11 @@ class Event:
     def accumulated(self) -> tuple[str, ...]:
         """Names of the contacts that come to rest here after infinitely many bounces (Zeno)."""
         return self.transition.accumulated
+
+    @property
+    def jammed(self) -> tuple[str, ...]:
+        """Names of the contacts that take an impulse here without a collision, since friction jams them (Painleve)."""
+        return self.transition.jammed
 
     def __repr__(self) -> str:
         changes = [f"{name}: {_word(before)} -> {_word(after)}" for name, (before, after) in self.transitions.items()]
@@ -339,8 +345,15 @@ class Trajectory:
         report = {law: float(value) for law, value in found.items()}
         broken = [f"{law} {value:.3g} > {limits[law]:.3g}" for law, value in report.items() if not value <= limits[law]]
         if broken and raise_errors:
-            raise CheckError(f"the run violates {'; '.join(broken)}; tighten rtol and atol", report=report)
+            raise CheckError(f"the run violates {'; '.join(broken)}{self._of_accuracy()}", report=report)
         return report
+
+    def _of_accuracy(self) -> str:
+        """How to see whether a violation is one of the accuracy of the steps; empty where they cannot be more exact."""
+        if self.settings is None or self.settings.tolerances.rtol <= FINEST:
+            return ""
+        now = self.settings.tolerances
+        return f"; a run with less than rtol {now.rtol:g}, atol {now.atol:g} shows whether its steps are the cause"
 
     def save(self, path: str | Path) -> Path:
         """Write the run to one file, with its dense output, in the format of its suffix; see `format_of`."""

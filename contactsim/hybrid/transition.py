@@ -31,6 +31,7 @@ class Transition(Brief):
         still: whether the reset does not depend on time, D_t R = 0; else that is differenced.
         unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
         accumulated: names of what came to rest here after infinitely many events (Zeno).
+        jammed: names of what takes part in an impact without collision here (Painleve).
     """
 
     x: Array
@@ -43,3 +44,4 @@ class Transition(Brief):
     still: bool = False
     unmoved: bool = False
     accumulated: tuple[str, ...] = ()
+    jammed: tuple[str, ...] = ()

@@ -336,6 +336,7 @@ def _events(trajectory: Trajectory) -> dict[str, Any]:
         "changes": ("event", texts(coded(t.changes) for t in transitions)),
         "notes": ("event", texts(json.dumps(t.notes) for t in transitions)),
         "accumulated": ("event", texts(json.dumps(t.accumulated) for t in transitions)),
+        "jammed": ("event", texts(json.dumps(t.jammed) for t in transitions)),
         "mode_pre": ("event", np.array([table[event.mode_pre] for event in events], dtype=int)),
         "mode_post": ("event", np.array([table[event.mode_post] for event in events], dtype=int)),
         "x_pre": (("event", "state"), padded([event.x_pre for event in events])),
@@ -424,6 +425,7 @@ def _read_events(
             {law: float(value[0]) for law, value in unstack(group["residual"][k], group["law"]).items()},
             tuple(json.loads(str(group["notes"][k]))),
             accumulated=tuple(json.loads(str(group["accumulated"][k]))) if "accumulated" in group else (),
+            jammed=tuple(json.loads(str(group["jammed"][k]))) if "jammed" in group else (),
         )
         fired = frozenset(decoded(group["fired"][k]))
         x_pre = trimmed(group["x_pre"][k])

@@ -1,4 +1,4 @@
-"""Painleve's paradoxes on the sliding rod: states without an admissible mode, and with more than one.
+"""Painleve's paradoxes on the sliding rod: states without an admissible mode, with more than one, and dynamic jams.
 
 A slender uniform rod of length 2 h slides on its tip, under the angle th to the ground. With the tip's rows
 J_n = (0, 1, -h cos th), J_t = (1, 0, h sin th) and a slip to -x,
@@ -9,6 +9,8 @@ Source: Genot and Brogliato, New results on Painleve paradoxes, Eur. J. Mech. A 
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,10 +45,11 @@ def mobility(angle: float, mu: float = 1.4) -> float:
     return 1.0 + 3.0 * np.cos(angle) ** 2 - 3.0 * mu * np.sin(angle) * np.cos(angle)
 
 
-def jamming(**parameters: str) -> cs.ContactLaw:
+def stopping() -> cs.ContactLaw:
+    """The law under which a run stops there."""
     from contactsim_plugins.laws.coulomb import Coulomb
 
-    return Coulomb(painleve="impact", **parameters)
+    return Coulomb(painleve="stop")
 
 
 def test_where_the_paradox_begins() -> None:
@@ -62,12 +65,14 @@ def test_where_the_paradox_begins() -> None:
                 assert force == pytest.approx(G / mobility(angle + offset), rel=1e-6)
             else:
                 with pytest.raises(cs.NoAdmissibleModeError):
-                    cs.Simulation(rod(), state)
+                    cs.Simulation(rod(law=stopping()), state)
+                (event,) = cs.Simulation(rod(), state).trajectory.events
+                assert event.jammed == ("tip",)
 
 
 def test_an_inconsistent_state_is_reported_with_its_problem() -> None:
     with pytest.raises(cs.NoAdmissibleModeError, match="tip satisfies Coulomb's law \\(Painleve\\)") as caught:
-        cs.simulate(rod(), sliding(1.1), (0.0, 1.0))
+        cs.simulate(rod(law=stopping()), sliding(1.1), (0.0, 1.0))
     problem = caught.value.problem["contact_problem"]
     assert problem.friction[0] == 1.4 and problem.free[0] == pytest.approx(-G)
     assert problem.delassus[0, 0] + 1.4 * problem.delassus[0, 1] == pytest.approx(mobility(1.1))
@@ -75,7 +80,7 @@ def test_an_inconsistent_state_is_reported_with_its_problem() -> None:
 
 def test_a_run_that_comes_into_an_inconsistent_state_keeps_what_it_has() -> None:
     """The friction rises while the rod slides."""
-    simulation = cs.Simulation(rod(0.1), sliding(1.1, -3.0))
+    simulation = cs.Simulation(rod(0.1, stopping()), sliding(1.1, -3.0))
     simulation.advance(0.05)
     before = simulation.state
     with pytest.raises(cs.NoAdmissibleModeError):
@@ -87,9 +92,9 @@ def test_a_run_that_comes_into_an_inconsistent_state_keeps_what_it_has() -> None
 def test_impact_without_collision_stops_the_tip() -> None:
     """It sticks with |lam_t| / lam_n = G_nn / |G_nt|, within the cone just because p < 0."""
     angle = 1.1
-    traj = cs.simulate(rod(law=jamming()), sliding(angle), (0.0, 0.05))
+    traj = cs.simulate(rod(), sliding(angle), (0.0, 0.05))
     event = traj.events[0]
-    assert event.time == 0.0 and event.transitions["tip"][1] is not cs.Mode.OPEN
+    assert event.jammed == ("tip",) and event.time == 0.0 and event.transitions["tip"][1] is not cs.Mode.OPEN
     assert any("impact without collision" in note for note in event.notes)
     normal, tangent = event.impulses["tip"]
     c, s = np.cos(angle), np.sin(angle)
@@ -102,20 +107,75 @@ def test_impact_without_collision_stops_the_tip() -> None:
     traj.check()
 
 
-def test_derivative_of_an_impact_without_collision() -> None:
-    """By differences from neighbouring states of the tip on the ground."""
-    system = rod(law=jamming())
+def test_an_impact_without_collision_has_no_derivative() -> None:
+    traj = cs.simulate(rod(0.1).with_parameter("contact.friction", 2.0), sliding(0.6, -6.0, 3.0), (0.0, 0.05))
+    assert [event.jammed for event in traj.events] == [("tip",)]
+    with pytest.raises(cs.NonDifferentiableError, match="impact without collision"):
+        cs.linearize(traj).matrix()
 
-    def impact(angle: float, slip: float, omega: float) -> cs.Event:
-        (event,) = cs.Simulation(system, sliding(angle, slip, omega)).trajectory.events
-        return event
 
-    start, h = np.array([1.1, -1.0, 0.3]), 1e-5
-    reset = impact(*start).transition.derivative()
-    for step in h * np.eye(3):
-        ahead, behind = impact(*(start + step)), impact(*(start - step))
-        change = (ahead.x_pre - behind.x_pre) / (2 * h)
-        np.testing.assert_allclose(reset @ change, (ahead.x_post - behind.x_post) / (2 * h), atol=1e-8)
+def test_a_run_into_a_dynamic_jam_goes_on_and_one_that_shall_stop_stops() -> None:
+    """The rod slides into p = 0, where its force grows beyond bounds, and is stopped there: w_n = 0 while it slips."""
+    mu, start = 2.0, sliding(0.6, -6.0, 3.0)
+    traj = cs.simulate(rod(mu), start, (0.0, 0.3))
+    assert traj.status is cs.Status.FINISHED
+    event = next(event for event in traj.events if event.jammed)
+    assert event.fired == {("jam", -1)} and any("dynamic jam" in note for note in event.notes)
+    angle = event.state_pre.q[2]
+    c, s = np.cos(angle), np.sin(angle)
+    assert 0.0 < mobility(angle, mu) < 1e-5 * (1.0 + 3.0 * c * c)
+    slip = event.state_pre.v[0] + H * s * event.state_pre.v[2]
+    impulse = -slip / (mu * (1.0 + 3.0 * s * s) - 3.0 * s * c)  # takes the slip away, while p = 0 keeps w_n
+    np.testing.assert_allclose(event.impulses["tip"], [impulse, mu * impulse], rtol=1e-5)
+    traj.check()
+    stopped = cs.simulate(rod(mu, stopping()), start, (0.0, 0.3))
+    assert stopped.status is cs.Status.NO_ADMISSIBLE_MODE and "dynamic jam" in stopped.message
+    assert stopped.arcs[-1].t1 == pytest.approx(event.time, abs=1e-5)
+
+
+def test_a_stiff_compliant_rod_jams_in_the_same_way() -> None:
+    """Its tip is a spring without damping, whose friction is against the slip; it is followed to its deepest point."""
+    mu, start = 2.0, sliding(0.6, -6.0, 3.0)
+    (event,) = (event for event in cs.simulate(rod(mu), start, (0.0, 0.05)).events if event.jammed)
+    missed = []
+    for stiffness in (1e8, 1e10):
+        after = _deepest(mu, stiffness, start)
+        missed.append(float(np.abs(after - event.state_post.v).max()))
+    assert missed[1] < 0.4 * missed[0] and missed[1] < 0.1
+
+
+def _deepest(mu: float, stiffness: float, start: cs.State) -> np.ndarray:
+    """Velocity (3,) of a rod on a spring where the compression of its jam ends."""
+    from scipy.integrate import solve_ivp
+
+    def force(y: np.ndarray) -> tuple[float, float, np.ndarray]:
+        c, s = np.cos(y[2]), np.sin(y[2])
+        pressed = stiffness * max(H * s - y[1], 0.0)
+        rubbing = -mu * pressed * np.tanh((y[3] + H * s * y[5]) / 1e-6)
+        return pressed, rubbing, np.array([rubbing, pressed, (rubbing * H * s - pressed * H * c) / INERTIA])
+
+    def rate(_: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([y[3:], force(y)[2] + [0.0, -G, 0.0]])
+
+    def slipping(_: float, y: np.ndarray) -> float:
+        return -float(y[3] + H * np.sin(y[2]) * y[5]) - 1e-3
+
+    def sinking(_: float, y: np.ndarray) -> float:
+        return float(y[4] - H * np.cos(y[2]) * y[5])
+
+    slipping.terminal = sinking.terminal = True  # type: ignore[attr-defined]
+    sinking.direction = 1.0  # type: ignore[attr-defined]
+    depth = G / (stiffness * mobility(start.q[2], mu))
+    first = np.concatenate([start.q - [0.0, depth, 0.0], start.v])
+    slid = solve_ivp(rate, (0.0, 0.05), first, "LSODA", rtol=1e-9, atol=1e-12, events=slipping)
+    assert slid.status == 1
+    return solve_ivp(rate, (0.0, 0.01), slid.y[:, -1], "LSODA", rtol=1e-9, atol=1e-13, events=sinking).y[3:, -1]
+
+
+def test_what_jams_is_kept_in_a_file(tmp_path: Path) -> None:
+    traj = cs.simulate(rod(), sliding(1.1), (0.0, 0.01))
+    loaded = cs.Trajectory.load(traj.save(tmp_path / "run.nc"), rod())
+    assert [event.jammed for event in loaded.events] == [event.jammed for event in traj.events] != []
 
 
 def test_an_indeterminate_state_is_told() -> None:
@@ -135,8 +195,8 @@ def test_no_false_alarm_outside(angle: float) -> None:
     assert not any("Painleve" in note for event in traj.all_events for note in event.notes)
 
 
-def test_law_that_stops_is_the_default_and_its_choices_are_checked() -> None:
-    assert not rod().law.jams
+def test_law_that_goes_on_is_the_default_and_its_choices_are_checked() -> None:
+    assert rod().law.jams and not stopping().jams
     with pytest.raises(cs.InputError, match="painleve"):
         from contactsim_plugins.laws.coulomb import Coulomb
 

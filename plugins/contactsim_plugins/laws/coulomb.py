@@ -17,7 +17,8 @@ class CoulombParameters(LawParameters):
     """Parameters of laws with Coulomb friction."""
 
     painleve: Literal["stop", "impact"] = Field(
-        "stop", description="where no mode is admissible: the run stops, or an impact without collision ends the slip"
+        "impact",
+        description="where no mode is admissible or forces have no bound: impact without collision, or the run stops",
     )
 
 

@@ -1,0 +1,372 @@
+"""An impact without collision: contacts that jam are followed in the impulse, as the limit of stiff compliant ground.
+
+Contacts that slide with w_n = 0, and whose forces grow beyond bounds (Painleve), compress the ground in no time. With
+the penetration d, the stiffness k of each contact, and a time of their own in which no finite force does anything,
+
+    d' = -w_n,   Lam_n' = k d while a contact compresses, else 0,   w = w(before) + G Lam,
+    Lam_t' = -mu Lam_n' w_t / |w_t| where it slips;   w_t' = 0 with |Lam_t'| <= mu Lam_n' where it sticks.
+
+A compression ends where w_n rises through zero and gives nothing back. Slip may stop, turn back and begin on the way.
+Where a compression has ended and none grows any more, what still approaches is stopped by the impact law without
+restitution. The path of one contact is a function of its impulse alone, whatever the stiffness
+(Routh's construction); with several contacts the end depends on the ratios of their stiffnesses: it is not unique.
+
+It begins along a growing mode of d'' = -A K d, with the matrix A = G_nn - mu G_nt s of the contacts that slide.
+
+Source: Routh, Dynamics of a System of Rigid Bodies, 1905, Ch. V; Keller, Impact with friction, J. Appl. Mech. 53, 1986;
+Champneys and Varkonyi, The Painleve paradox in contact mechanics, IMA J. Appl. Math. 81, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from typing import NamedTuple
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.linalg import eig
+
+from ..common.arrays import Array
+from .linear_algebra import pseudo_inverse
+from .problem import ContactProblem, Direction
+from .resting_friction import resting_friction
+from .zero import BEGIN, CREEP, EDGE, LEAVING, NO_SLIP, PASSED, REAL
+
+MOST_SETS = 2000  # sets of contacts that are looked at for one that grows
+MOST_CHANGES = 500  # between slip, stick and compression until none grows any more
+LONGEST = 400.0  # time until the next change, over that in which what grows does so by a factor e
+CORRECTIONS = 20  # of the friction of resting contacts in a mode that grows
+STIFF = 30.0  # fastest rate over that of the growth from which an implicit method takes fewer steps
+ACCURACY = {"DOP853": (1e-11, 1e-13), "Radau": (1e-9, 1e-12)}  # rtol and atol, velocities in units of the slip
+
+
+class Growth(NamedTuple):
+    """A way in which compressions grow.
+
+    Attributes:
+        depths: penetrations (n,).
+        forces: (m,) that go with them.
+        rate: they grow as exp(rate t).
+        driven: whether finite forces begin it: they press along it.
+    """
+
+    depths: Array
+    forces: Array
+    rate: float
+    driven: bool
+
+
+class Rub(NamedTuple):
+    """Friction of a contact: it sticks, or slips in a direction that is held, or else in that of its velocity."""
+
+    sticks: bool
+    direction: Direction = None
+
+
+@dataclass(frozen=True)
+class Jam:
+    """What an impact without collision comes to; contacts may still approach, but none drives itself into the ground.
+
+    Attributes:
+        impulses: Lam (m,).
+        resting: contacts that touch and do not slip behind it.
+        ways: in how many ways finite forces may begin it.
+    """
+
+    impulses: Array
+    resting: tuple[int, ...]
+    ways: int
+
+
+def impact_without_collision(problem: ContactProblem, drive: Array, stiffness: Array, rest: float) -> Jam | None:
+    """The impact without collision of contacts that touch, none of which approaches.
+
+    Args:
+        problem: `free` holds the velocities before it (m,).
+        drive: accelerations (m,) of the contacts without contact forces.
+        stiffness: of each contact (n,), in any unit: only their ratios count.
+        rest: speed up to which a contact is at rest [m/s].
+
+    Returns:
+        What it comes to; None where no compression grows, or it does not end.
+    """
+    speed = max([float(np.linalg.norm(problem.free[t])) for _, t in problem.rows], default=0.0)
+    if speed <= 2.0 * rest:
+        return Jam(np.zeros(len(problem.free)), tuple(range(len(problem.dims))), 1)
+    mobility = float(np.diag(problem.delassus)[list(problem.starts)].max())
+    scaled = replace(problem, delassus=problem.delassus / mobility, free=problem.free / speed)
+    micro = _Micro(scaled, stiffness / float(stiffness.max()), max(rest / speed, NO_SLIP))
+    ways = sorted(micro.growing(scaled.free, drive), key=lambda way: (way.driven, way.rate), reverse=True)
+    if not ways:
+        return None
+    path = _Path(micro, ways[0])
+    if not path.run():
+        return None
+    impulses, resting = path.end()
+    return Jam(impulses * speed / mobility, resting, max(sum(way.driven for way in ways), 1))
+
+
+class _Micro:
+    """The equations of the compression: forces and motion of contacts with given penetrations, each in its state."""
+
+    def __init__(self, problem: ContactProblem, stiffness: Array, rest: float) -> None:
+        self.problem, self.stiffness, self.rest = problem, stiffness, rest
+        self.count, self.normals = len(problem.dims), np.array(problem.starts, dtype=int)
+        self._held: tuple[tuple[int, ...], Array] = ((), np.zeros((0, 0)))
+
+    def slips(self, motion: Array, i: int) -> bool:
+        """True where a contact with friction moves along the ground."""
+        tangential = motion[self.problem.tangent(i)]
+        return bool(self.problem.friction[i] > 0.0 and float(np.linalg.norm(tangential)) > 2.0 * self.rest)
+
+    def forces(self, depths: Array, motion: Array, rubs: dict[int, Rub]) -> Array:
+        """Lam' (m,), of the contacts in `rubs`, which compress."""
+        problem, forces, sticking = self.problem, np.zeros(len(self.problem.free)), list[int]()
+        for i, rub in rubs.items():
+            n, t = problem.rows[i]
+            forces[n] = self.stiffness[i] * depths[i]
+            if rub.sticks:
+                sticking += range(t.start, t.stop)
+                continue
+            slip = motion[t] / float(np.linalg.norm(motion[t])) if rub.direction is None else rub.direction
+            forces[t] = -problem.friction[i] * forces[n] * slip
+        if sticking:
+            if self._held[0] != tuple(sticking):
+                self._held = tuple(sticking), pseudo_inverse(problem.delassus[np.ix_(sticking, sticking)])
+            forces[sticking] = -self._held[1] @ (problem.delassus[sticking] @ forces)
+        return forces
+
+    def rub_of(self, i: int, motion: Array) -> Rub:
+        """Friction of a contact by its velocity; in the plane a slip direction is held, and at rest it sticks."""
+        size = self.problem.dims[i] - 1
+        if not size or not self.problem.friction[i] > 0.0:
+            return Rub(False, np.zeros(size))
+        if not self.slips(motion, i):
+            return Rub(True)
+        return Rub(False, np.sign(motion[self.problem.tangent(i)])) if size == 1 else Rub(False)
+
+    # --- how a compression begins ---------------------------------------------------------------------------------
+
+    def growing(self, motion: Array, drive: Array) -> Iterator[Growth]:
+        """Modes that grow: contacts that compress each other ever more, and push the others off the ground."""
+        touching = [i for i, n in enumerate(self.normals) if motion[n] <= self.rest]
+        rubbing = {i for i in touching if self.slips(motion, i)}
+        sets = (chosen for size in range(1, len(touching) + 1) for chosen in combinations(touching, size))
+        for members in islice((chosen for chosen in sets if rubbing.intersection(chosen)), MOST_SETS):
+            yield from self._modes(list(members), motion, drive)
+
+    def _modes(self, members: list[int], motion: Array, drive: Array) -> Iterator[Growth]:
+        """Modes of d'' = r^2 d with d > 0 for `members`, and for no others."""
+        normals = self.normals[members]
+        forces = self._forces_of(members, motion)
+        if forces is None:
+            return
+        response = self.problem.delassus @ forces
+        values, left, right = eig(-response[normals], left=True)
+        for k, value in enumerate(values):
+            if value.real <= EDGE or abs(value.imag) > REAL * abs(value):
+                continue
+            shape = right[:, k].real * np.sign(right[:, k].real.sum())
+            others = np.delete(self.normals, members)
+            if shape.min() <= EDGE or (response[others] @ shape).min(initial=0.0) < -EDGE:
+                continue
+            depths = np.zeros(self.count)
+            depths[members] = shape
+            pull = -(left[:, k].real @ drive[normals]) / (left[:, k].real @ shape)
+            yield Growth(depths, forces @ shape, float(np.sqrt(value.real)), bool(pull > 0.0))
+
+    def _forces_of(self, members: list[int], motion: Array) -> Array | None:
+        """Forces (m, k) by unit penetrations of each member; None where those at rest find no friction for them."""
+        problem, rubs = self.problem, {i: self.rub_of(i, motion) for i in members}
+        for _ in range(CORRECTIONS):
+            columns = [self.forces(unit, motion, rubs) for unit in np.eye(self.count)[members]]
+            forces = np.array(columns).T
+            values, _, right = eig(-(problem.delassus @ forces)[self.normals[members]], left=True)
+            total = forces @ np.abs(right[:, int(np.argmax(values.real))].real)
+            beyond = [i for i in members if rubs[i].sticks and self.margin(i, total) < 0.0]
+            if not beyond:
+                return forces
+            for i in beyond:
+                tangential = total[problem.tangent(i)]
+                rubs[i] = Rub(False, -tangential / float(np.linalg.norm(tangential)))
+        return None
+
+    def margin(self, i: int, forces: Array) -> float:
+        """Distance of the force of a contact from the edge of its cone."""
+        n, t = self.problem.rows[i]
+        return float(self.problem.friction[i] * forces[n] - np.linalg.norm(forces[t]))
+
+
+class _Path:
+    """The way of the contacts through the impulse, from change to change; its state is penetrations and impulses."""
+
+    def __init__(self, micro: _Micro, way: Growth) -> None:
+        self._micro, self._way, self._problem = micro, way, micro.problem
+        self._rubs = {i: micro.rub_of(i, micro.problem.free) for i in np.flatnonzero(way.depths).tolist()}
+        size = self._first_size()
+        self._state = np.concatenate([size * way.depths, size / way.rate * way.forces])
+        normals = micro.normals
+        fastest = float(np.sqrt(np.linalg.norm(self._problem.delassus[np.ix_(normals, normals)], 2)))
+        self._stiff, self._relieved = fastest > STIFF * way.rate and max(self._problem.dims) == 3, False
+
+    def _first_size(self) -> float:
+        """Size of the mode to start with.
+
+        In the plane the mode is exact until a slip stops, and begins at half of that. In space it turns the slips: it
+        begins so small that this is second to what is resolved.
+        """
+        change, problem = self._problem.delassus @ self._way.forces / self._way.rate, self._problem
+        ratios = [
+            float(np.linalg.norm(change[t]) / np.linalg.norm(problem.free[t]))
+            for i, (_, t) in enumerate(problem.rows)
+            if self._micro.slips(problem.free, i)
+        ]
+        return (0.5 if max(problem.dims) < 3 else BEGIN) / max(ratios)
+
+    def _motion(self, state: Array) -> Array:
+        """w (m,)."""
+        return self._problem.free + self._problem.delassus @ state[self._micro.count :]
+
+    def _field(self, _: float, state: Array) -> Array:
+        motion, count = self._motion(state), self._micro.count
+        forces = self._micro.forces(state[:count], motion, self._rubs)
+        return np.concatenate([-motion[self._micro.normals], forces])
+
+    def run(self) -> bool:
+        """Go on to where a compression has ended and none grows any more; False: it does not come to that."""
+        self._decide()
+        for _ in range(MOST_CHANGES):
+            if (
+                self._relieved
+                and next(self._micro.growing(self._motion(self._state), self._problem.free), None) is None
+            ):
+                return True
+            if not self._rubs:
+                self._press_what_approaches()
+            if not self._go_on():
+                return False
+        return False
+
+    def _go_on(self) -> bool:
+        """Integrate to the next change, and make it; False: there is none."""
+        guards, method = list(self._guards()), "Radau" if self._stiff else "DOP853"
+        rtol, atol = ACCURACY[method]
+        solution = solve_ivp(
+            self._field,
+            (0.0, LONGEST / self._way.rate),
+            self._state,
+            method,
+            events=[guard for guard, _ in guards],
+            rtol=rtol,
+            atol=atol,
+        )
+        if solution.status != 1:
+            return False
+        self._state = solution.y[:, -1].copy()
+        self._stiff = False
+        for times, (_, change) in zip(solution.t_events, guards, strict=True):
+            if len(times):
+                change()
+        return True
+
+    # --- what changes on the way ----------------------------------------------------------------------------------
+
+    def _guards(self) -> Iterator[tuple[Callable[[float, Array], float], Callable[[], None]]]:
+        """(guard that falls through zero, what happens there)."""
+        for i, (n, t) in enumerate(self._problem.rows):
+            rub = self._rubs.get(i)
+            if rub is None:
+                yield self._guard(lambda w, n=n: float(w[n]) + PASSED), lambda i=i: self._press(i)  # type: ignore[misc]
+                continue
+            yield self._guard(lambda w, n=n: -float(w[n])), lambda i=i: self._relieve(i)  # type: ignore[misc]
+            slip = rub.direction
+            if rub.sticks:
+                yield self._margin(i), self._decide
+            elif slip is None:
+                size = self._guard(lambda w, t=t: float(np.linalg.norm(w[t])) - self._micro.rest)  # type: ignore[misc]
+                yield size, self._decide
+            elif slip.any():
+                yield self._guard(lambda w, t=t, slip=slip: float(w[t] @ slip) + PASSED), self._decide  # type: ignore
+                if len(slip) == 2:
+                    away = self._guard(lambda w, t=t: LEAVING - float(np.linalg.norm(w[t])))  # type: ignore[misc]
+                    yield away, lambda i=i: self._let_go(i)  # type: ignore[misc]
+
+    def _guard(self, value: Callable[[Array], float]) -> Callable[[float, Array], float]:
+        """A guard by the motion, as `solve_ivp` asks for it."""
+        return _terminal(lambda state: value(self._motion(state)))
+
+    def _margin(self, i: int) -> Callable[[float, Array], float]:
+        """The cone of a contact that sticks."""
+        micro = self._micro
+
+        def value(state: Array) -> float:
+            forces = micro.forces(state[: micro.count], self._motion(state), self._rubs)
+            n = self._problem.normal(i)
+            return micro.margin(i, forces) + EDGE * float(abs(forces[n]))
+
+        return _terminal(value)
+
+    def _press_what_approaches(self) -> None:
+        """Let contacts begin to compress that approach faster than their guards would see."""
+        motion = self._motion(self._state)
+        for i, n in enumerate(self._micro.normals):
+            if i not in self._rubs and motion[n] < -PASSED:
+                self._press(i)
+
+    def _press(self, i: int) -> None:
+        self._state[i] = 0.0
+        self._rubs[i] = self._micro.rub_of(i, self._motion(self._state))
+        self._decide()
+
+    def _relieve(self, i: int) -> None:
+        del self._rubs[i]
+        self._relieved = True
+        self._decide()
+
+    def _let_go(self, i: int) -> None:
+        self._rubs[i] = Rub(False)
+
+    def _decide(self) -> None:
+        """Stick or slip of the contacts without slip velocity, by the forces that act now."""
+        micro, problem, motion = self._micro, self._problem, self._motion(self._state)
+        resting = []
+        for i, rub in sorted(self._rubs.items()):
+            if not problem.friction[i] > 0.0 or problem.dims[i] == 1:
+                continue
+            if not micro.slips(motion, i):
+                resting.append(i)
+                self._rubs[i] = Rub(False, np.zeros(problem.dims[i] - 1))
+            elif rub.sticks:
+                self._rubs[i] = micro.rub_of(i, motion)
+        if not resting:
+            return
+        forces = micro.forces(self._state[: micro.count], motion, self._rubs)
+        tangents = [problem.tangent(i) for i in resting]
+        most = [float(problem.friction[i] * forces[problem.normal(i)]) for i in resting]
+        slips = resting_friction(problem.delassus, problem.delassus @ forces, tangents, most)
+        self._rubs |= {i: Rub(slip is None, slip) for i, slip in zip(resting, slips, strict=True)}
+
+    def end(self) -> tuple[Array, tuple[int, ...]]:
+        """Impulses (m,) with what ends at rest exactly so, and the contacts that touch then and do not slip."""
+        impulses, motion = self._state[self._micro.count :].copy(), self._motion(self._state)
+        rows, resting = list[int](), []
+        for i, (n, t) in enumerate(self._problem.rows):
+            touches = abs(float(motion[n])) <= CREEP
+            still = not self._micro.slips(motion, i)
+            if touches and still:
+                resting.append(i)
+            if touches and impulses[n] > 0.0:
+                rows += [n, *range(t.start, t.stop)] if still else [n]
+        if rows:
+            impulses[rows] -= pseudo_inverse(self._problem.delassus[np.ix_(rows, rows)]) @ motion[rows]
+        return impulses, tuple(resting)
+
+
+def _terminal(value: Callable[[Array], float]) -> Callable[[float, Array], float]:
+    def guard(_: float, state: Array) -> float:
+        return value(state)
+
+    guard.terminal, guard.direction = True, -1.0  # type: ignore[attr-defined]
+    return guard
