@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
@@ -94,7 +95,7 @@ def rebuild(description: Description) -> ContactSystem:
     system = ContactSystem(
         robot,
         _rebuild_terrain(description["terrain"]),
-        registry.load("contact_laws", law["name"])(**law["parameters"]),
+        law_of(description),
         controller and _rebuild_controller(robot, controller),
         description["gravity"],
         description["joint_limits"],
@@ -104,6 +105,13 @@ def rebuild(description: Description) -> ContactSystem:
     for push in description["pushes"]:
         system = system.with_push(push["frame"], push["force"], push["end"], push["point"])
     return system.with_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))
+
+
+def law_of(description: Description) -> ContactLaw:
+    """The contact law that a description names, with its parameters."""
+    law = description["law"]
+    found: ContactLaw = registry.load("contact_laws", law["name"])(**law["parameters"])
+    return found
 
 
 class StoredController(Controller):

@@ -227,10 +227,16 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
     text = header["scene"]
     if not text:
         return None
+    from .description import law_of
     from .scene import build, parse
 
     try:
-        system = _variants(header, build(parse(text)).system)[-1]
+        system = build(parse(text)).system
+        if (
+            is_contact_system(system) and description["law"]["name"]
+        ):  # what the scene leaves to the law may have another value by now
+            system = system.with_law(law_of(description))
+        system = _variants(header, system)[-1]
     except ContactSimError:
         return None
     same = json.loads(json.dumps(_describe(system)))
