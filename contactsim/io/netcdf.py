@@ -232,9 +232,7 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
 
     try:
         system = build(parse(text)).system
-        if (
-            is_contact_system(system) and description["law"]["name"]
-        ):  # what the scene leaves to the law may have another value by now
+        if is_contact_system(system) and description["law"]["name"]:  # its defaults may have changed since
             system = system.with_law(law_of(description))
         system = _variants(header, system)[-1]
     except ContactSimError:
