@@ -22,7 +22,7 @@ from .zero import MOVING, NO_ENERGY, NO_FORCE
 POINTS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 CLOSURE = "opening of loops [m]"
-LIMITS = {
+LIMITS = {  # of motions at up to 1 m/s or rad/s; places and speeds of faster ones are known in proportion
     "penetration [m]": 1e-9,
     "pulling force [relative]": 1e-8,
     "friction cone [relative]": 1e-8,
@@ -32,13 +32,14 @@ LIMITS = {
     "energy balance [relative]": 1e-6,
     CLOSURE: 1e-9,
 }
+OF_MOTION = ("penetration [m]", "slip of sticking contacts [m/s]")
 
 
 def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
     """Largest violation of each law over all steps, and its limit.
 
-    Forces are compared with the largest contact force of the run, impulses with the largest impulse, energies with the
-    energy that was exchanged. The balance is E(t1) - E(t0) = work of controller, pushes and contacts - joint damping
+    Forces are compared with the largest force of the run (of contacts, or of gravity and motion), impulses with the
+    largest impulse, energies with the energy that was exchanged. The balance is E(t1) - E(t0) = work of controller, pushes and contacts - joint damping
     + the energy of the impacts.
     """
     worst = _Worst()
@@ -52,14 +53,16 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
         energy = {CLOSURE: worst.violations[CLOSURE]} | energy
     if not isinstance(world.law, RigidLaw):
         return energy, LIMITS
-    return worst.report() | {"impact law [relative]": _impact_residual(trajectory)} | energy, LIMITS
+    limits = LIMITS | {law: LIMITS[law] * max(1.0, worst.speed) for law in OF_MOTION}
+    return worst.report() | {"impact law [relative]": _impact_residual(trajectory)} | energy, limits
 
 
 @dataclass
 class _Worst:
-    """The largest violations seen so far; forces in newton."""
+    """The largest violations seen so far, with the largest force [N, N m] and speed [m/s, rad/s]."""
 
     force: float = NO_FORCE
+    speed: float = 0.0
     violations: dict[str, float] = field(default_factory=lambda: dict.fromkeys(list(LIMITS)[:5], 0.0))
 
     def see(self, law: str, value: float) -> None:
@@ -90,6 +93,8 @@ def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: A
     if isinstance(world.mechanism, ClosedMechanism):
         worst.see(CLOSURE, max(world.mechanism.loops.openings(q).values()))
     terms = world.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
+    worst.speed = max(worst.speed, float(np.abs(v).max(initial=0.0)))
+    worst.force = max(worst.force, float(np.abs(terms.force).max(initial=0.0)))
     if isinstance(flow, RigidFlow):
         forces = flow.rebased(t, x).motion(t, x).forces
         _see_gaps(world, mode, t, q, worst)

@@ -1,0 +1,355 @@
+"""What an event of a rigid law leads to: an impact where contacts approach, then the modes of what stays in touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.user_calls import UserCall
+from ..contact.impact import ImpactSolution
+from ..contact.laws import RigidLaw
+from ..contact.linear_algebra import smallest_change, solve_mass
+from ..contact.modes import Mode, Phase, SystemMode
+from ..errors import NoAdmissibleModeError
+from .contact_rows import ContactEvent, ContactTerms, Impact, closed_terms, motion_in, resting_rows
+from .jams import impact_without_collision
+from .mode_choice import Choice, ModeChoice
+from .rigid_arc import problem_of
+from .world import World
+from .zeno import time_to_rest
+from .zero import GAIN, LOWEST, OF_HOPS, SPACING
+
+NO_MODE = "no mode is admissible for what slides (Painleve): the run goes on by an impact without collision of {}"
+JAMS = (
+    "friction makes the forces of what slides grow beyond bounds (dynamic jam, Painleve): the run goes on by an impact"
+    " without collision of {}"
+)
+JAMS_AT_MOST = 8  # impacts without collision one after the other, each of which takes energy
+
+
+class PostEvent(NamedTuple):
+    """What an event leads to.
+
+    Attributes:
+        x, mode: state and mode in which it ends.
+        impact: the impact in it; None: there is none.
+        left: {contact: impulse along its rows} that brings to rest what the mode says is at rest.
+        residuals: {law: largest violation}.
+        notes: sentences worth telling.
+        jammed: contacts that take part in an impact without collision.
+    """
+
+    x: Array
+    mode: SystemMode
+    impact: Impact | None
+    left: Mapping[int, Array]
+    residuals: Mapping[str, float]
+    notes: tuple[str, ...]
+    jammed: tuple[int, ...] = ()
+
+
+class Resolution:
+    """Impacts and modes by the law of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._law: RigidLaw = world.law  # type: ignore[assignment]
+        self._choice = ModeChoice(world, self._law)
+
+    def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
+        """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
+
+        Where no mode is admissible, a law that jams goes on with an impact without collision.
+        """
+        if "jam" in event.kinds.values():
+            try:
+                return self._unjammed(x, event, JAMS)
+            except NoAdmissibleModeError:  # forces that stay bounded lead through
+                return self._outcome(x, event)
+        try:
+            return self._outcome(x, event)
+        except NoAdmissibleModeError:
+            if not self._law.jams or event.slowest is not None:
+                raise
+        return self._unjammed(x, event, NO_MODE)
+
+    def _outcome(self, x: Array, event: ContactEvent) -> PostEvent:
+        """State and modes after an event."""
+        then, touch, at_rest = self._struck(x, event)
+        return self._settled(then, event, touch, self._staying(event, touch), at_rest)
+
+    def _struck(self, x: Array, event: ContactEvent) -> tuple[PostEvent, ContactTerms, set[int]]:
+        """State behind the impact, if a contact approaches; the equations there, and the contacts at rest."""
+        t, touching, slow = event.t, event.touching, self._world.tolerances.speed
+        touch = closed_terms(self._world, t, x, touching)
+        normals = [touch.where[i].start for i in touching]
+        at_rest = self._stopping(event) if "stop" in event.kinds.values() else set[int]()
+        if not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
+            return PostEvent(x, event.mode, None, {}, {}, ()), touch, at_rest
+        impact, change = self._impact(event, touch)
+        notes = self._gain(touch.terms.mass, self._world.v(x), impact.solution)
+        return self._behind(x, event, impact, change, notes)
+
+    def _behind(
+        self, x: Array, event: ContactEvent, impact: Impact, change: Array, notes: tuple[str, ...]
+    ) -> tuple[PostEvent, ContactTerms, set[int]]:
+        """State behind an impact that changes the velocity, the equations there, and the contacts that it stops."""
+        residuals = {f"impact {law}": value for law, value in impact.solution.residuals.items()}
+        modes = impact.solution.modes
+        at_rest = {i for i, mode in zip(event.touching, modes, strict=True) if mode is Mode.STICK}
+        x = self.accelerated(x, change)
+        touch = closed_terms(self._world, event.t, x, event.touching)
+        return PostEvent(x, event.mode, impact, {}, residuals, notes), touch, at_rest
+
+    def _staying(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
+        """The touching contacts that do not leave."""
+        rates = touch.terms.rates
+        return {i for i in event.touching if float(rates[touch.where[i].start]) <= self._world.tolerances.speed}
+
+    def _impact(self, event: ContactEvent, touch: ContactTerms) -> tuple[Impact, Array]:
+        """The impact of all touching contacts, and the change of the velocities by it: M (v+ - v-) = J^T Lam."""
+        world, terms, touching = self._world, touch.terms, event.touching
+        kept = world.kept_rows(touching)
+        rows = terms.rows[kept]
+        solved = solve_mass(terms.mass, rows.T)
+        problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
+        problem = replace(problem, static_friction=problem.friction)
+        with UserCall("the contact law", type(self._law).__name__, event.t):
+            solution = self._law.impact(problem, world.restitution[list(touching)])
+        return self._impact_of(touching, solution, touch), solved @ solution.impulses
+
+    def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:
+        """An impact with its impulses along all rows."""
+        along = np.zeros(len(touch.terms.rates))
+        along[self._world.kept_rows(touching)] = solution.impulses
+        return Impact(touching, solution, touch.where, along)
+
+    def _gain(self, mass: Array, v_pre: Array, solution: ImpactSolution) -> tuple[str, ...]:
+        """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
+
+        Work is counted relative to the ground, which may move.
+        """
+        notes: tuple[str, ...] = ()
+        work = solution.work
+        if work > GAIN * 0.5 * float(v_pre @ mass @ v_pre) and work > GAIN * solution.turnover:
+            law = type(self._law).__name__
+            notes += (
+                f"the impact gains {work:.3g} J of energy under the law {law}, which does not exclude that;"
+                " lower the restitution or the friction, or take law='energetic'",
+            )
+        if not all(stage.solution.unique for stage in solution.stages):
+            notes += (
+                "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
+            )
+        return notes
+
+    # --- impacts without collision ----------------------------------------------------------------------------
+
+    def _unjammed(self, x: Array, event: ContactEvent, why: str) -> PostEvent:
+        """State and modes after an event at which contacts jam: the impact, if there is one, then those without.
+
+        Args:
+            x: state before it.
+            event: what happens.
+            why: the sentence that tells of it, with a place for the names of the contacts.
+        """
+        then, touch, at_rest = self._struck(x, event)
+        for _ in range(JAMS_AT_MOST):
+            then, touch, at_rest = self._after_jam(then, event, touch, at_rest, why)
+            try:
+                return self._settled(then, event, touch, self._staying(event, touch), at_rest)
+            except NoAdmissibleModeError as error:
+                last = error
+        raise last
+
+    def _after_jam(
+        self, before: PostEvent, event: ContactEvent, touch: ContactTerms, at_rest: set[int], why: str
+    ) -> tuple[PostEvent, ContactTerms, set[int]]:
+        """State behind one more impact without collision, the equations there, and the contacts at rest."""
+        found, problem = impact_without_collision(self._world, before.x, event, touch)
+        rows = touch.terms.rows[self._world.kept_rows(event.touching)]
+        solution = found.solution
+        if before.impact is not None:
+            solution = replace(solution, stages=(*before.impact.solution.stages, *solution.stages))
+        impact = self._impact_of(event.touching, solution, touch)
+        change = solve_mass(touch.terms.mass, rows.T) @ found.solution.impulses
+        names = [self._world.mechanism.all_names[event.touching[k]] for k in found.contacts] or list(problem.names)
+        told = before.notes + tuple(n for n in (why.format(", ".join(names)), *found.notes) if n not in before.notes)
+        then, touch, at_rest = self._behind(before.x, event, impact, change, told)
+        jams = {*before.jammed, *(event.touching[k] for k in found.contacts)}
+        return then._replace(jammed=tuple(sorted(jams))), touch, at_rest
+
+    # --- modes, and low hops -----------------------------------------------------------------------------------
+
+    def _settled(
+        self, given: PostEvent, event: ContactEvent, touch: ContactTerms, staying: set[int], at_rest: set[int]
+    ) -> PostEvent:
+        """Modes of what stays in touch: found anew while others come to rest by them, or hop too low to be followed.
+
+        Args:
+            given: state behind the impact, and what is known of the event.
+            event: what happens.
+            touch: equations of motion at that state, with the rows of all touching contacts.
+            staying: contacts that do not leave.
+            at_rest: those of them that come to rest.
+        """
+        t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
+        residuals, leaving = dict(given.residuals), {*event.touching} - staying
+        fastest = 0.0  # how fast hops begin, and what is chosen where they are flown
+        flown: tuple[Choice, Array, dict[int, Array]] | None = None
+        while True:
+            still, terms, first = self._brought_to_rest(event, x, touch, staying, at_rest)
+            try:
+                choice = self._choice.among(event, still, terms, tuple(sorted(staying)), at_rest, jumped)
+            except NoAdmissibleModeError:
+                if flown is None:
+                    raise
+                slow = self._stops_within(rest, t, flown[1], flown[0].mode)
+                slow = (slow | self._no_faster(touch, staying, fastest)) - at_rest
+                if slow:
+                    at_rest = at_rest | slow
+                    continue
+                (choice, settled, left), bouncing, rest = flown, set(), None  # what cannot stay hops, however low
+                break
+            residuals |= choice.residuals
+            settled, left, stopped = self._settle(still, choice.mode, terms)
+            left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
+            stopped -= at_rest
+            hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
+            if not stopped and not hopping:
+                break
+            if hopping and not bouncing and event.slowest is None:
+                rest = time_to_rest(self, t, settled, choice.mode, hopping)
+            if hopping and not stopped and flown is None:
+                flown = choice, settled, left
+                fastest = max(float(touch.terms.rates[touch.where[i].start]) for i in hopping)
+            at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
+            leaving = leaving - hopping
+        after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
+        return given._replace(x=settled, mode=after, left=left, residuals=residuals, notes=given.notes + choice.notes)
+
+    def _no_faster(self, touch: ContactTerms, contacts: set[int], speed: float) -> set[int]:
+        """Those of the contacts that slide no faster than low hops begin: what stops the ones stops the others."""
+        rates = touch.terms.rates
+        size = {i: float(np.linalg.norm(rates[touch.where[i]][1:])) for i in contacts}
+        return {i for i in contacts if self._world.tangent_rows[i] and size[i] <= OF_HOPS * speed}
+
+    def _stops_within(self, rest: float | None, t: float, x: Array, mode: SystemMode) -> set[int]:
+        """Contacts that slide in a mode and come to rest in it before its hops do: with them, at their end."""
+        sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
+        if rest is None or not sliding:
+            return set()
+        terms, where = closed_terms(self._world, t, x, tuple(sliding), mode)
+        bend = terms.rows @ motion_in(self._world, t, x, mode)[1].acceleration + terms.bias
+        slips = {i: slice(where[i].start + 1, where[i].stop) for i in sliding}
+        speeds = {i: float(np.linalg.norm(terms.rates[part])) for i, part in slips.items()}
+        return {i for i, part in slips.items() if speeds[i] ** 2 <= -rest * float(terms.rates[part] @ bend[part])}
+
+    def _brought_to_rest(
+        self, event: ContactEvent, x: Array, touch: ContactTerms, staying: set[int], at_rest: set[int]
+    ) -> tuple[Array, ContactTerms, dict[int, Array]]:
+        """The state in which what comes to rest is so, its equations of motion, and {contact: impulse} that this took.
+
+        Held slip directions leave up to the slip speed. Where contacts stick redundantly, their accelerations agree
+        with each other at rest only: |x_1 - x_2| of two points of a body has no rate, but its second one is theirs.
+        """
+        world, rests = self._world, sorted(staying & at_rest)
+        starts = {i: touch.where[i].start for i in staying}
+        rows = [starts[i] + k for i in rests for k in range(1 + world.tangent_rows[i])]
+        if not rows or np.abs(touch.terms.rates[rows]).max() <= world.tolerances.speed:
+            return x, touch, {}
+        rows = sorted({*rows, *starts.values()})
+        change, multipliers = smallest_change(touch.terms.mass, touch.terms.rows[rows], -touch.terms.rates[rows])
+        along = np.zeros(len(touch.terms.rates))
+        along[rows] = multipliers
+        still = self.accelerated(x, change)
+        impulses = {i: along[touch.where[i]] for i in staying}
+        return still, closed_terms(world, event.t, still, event.touching), impulses
+
+    def _settle(self, x: Array, mode: SystemMode, touch: ContactTerms) -> tuple[Array, dict[int, Array], set[int]]:
+        """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.
+
+        Returns the state, {contact: impulse along its rows} that this took, and the contacts that are said to slide,
+        but have no slip velocity left since others stick.
+        """
+        if not mode.closed:
+            return x, {}, set()
+        terms, where = touch.of(mode.closed)
+        rows, rates, impulses = resting_rows(self._world, mode, where), terms.rates, dict[int, Array]()
+        if np.any(rates[rows]):
+            change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows])
+            x, rates = self.accelerated(x, change), rates + terms.rows @ change
+            along = np.zeros(len(rates))
+            along[rows] = multipliers
+            impulses = {i: along[where[i]] for i in mode.closed}
+        sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
+        speed = self._world.tolerances.speed
+        return x, impulses, {i for i in sliding if np.linalg.norm(rates[where[i]][1:]) <= speed}
+
+    def _stopping(self, event: ContactEvent) -> set[int]:
+        """Contacts that come to rest: those that stopped, and with them those in space that are about to.
+
+        The corners of a box that slides and spins stop all at one instant; below the slip speed their held directions
+        would bring them to rest one after the other.
+        """
+        mode, stopped = event.mode, {i for i, kind in event.kinds.items() if kind == "stop"}
+        spatial = {i for i in mode.closed if self._world.mechanism.dims[i] == 3}
+        slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
+        return stopped | slow if stopped & spatial else stopped
+
+    def _hopping(self, event: ContactEvent, x: Array, mode: SystemMode, leaving: set[int]) -> set[int]:
+        """Contacts that leave so slowly that they would be back before their gap is more than rounding: they stay.
+
+        Neighbouring contacts throw each other up by less and less; z_n^2 / (2 |z_n'|) is the height of a hop.
+        """
+        contacts, slowest = tuple(sorted(leaving)), event.slowest
+        _, rates, bend = self.gap_motion(event.t, x, mode, contacts)
+        height = max(self._world.tolerances.hop, self._lowest_hop(event.t, x)) if slowest is None else 0.0
+        return {
+            i
+            for i, rate, back in zip(contacts, rates, -bend, strict=True)
+            if back > 0.0 and (rate**2 <= 2 * height * back if slowest is None else rate <= slowest)
+        }
+
+    def _lowest_hop(self, t: float, x: Array) -> float:
+        """Height [m] below which a hop is a matter of rounding."""
+        place = float(np.abs(self._world.q(x)).max(initial=1.0))
+        return max(SPACING * float(np.spacing(place)), LOWEST * float(np.spacing(abs(t))))
+
+    # --- what bounces ask ---------------------------------------------------------------------------------------
+
+    @property
+    def smallest_speed(self) -> float:
+        """Relative speed below which contacts are at rest [m/s]."""
+        return self._world.tolerances.speed
+
+    def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
+        """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
+        acceleration = motion_in(self._world, t, x, mode)[1].acceleration
+        terms, where = closed_terms(self._world, t, x, contacts)
+        normals = [where[i].start for i in contacts]
+        return acceleration, terms.rates[normals], terms.rows[normals] @ acceleration + terms.bias[normals]
+
+    def accelerated(self, x: Array, change: Array) -> Array:
+        """The state with a change (nv,) of its velocity."""
+        x = x.copy()
+        self._world.v(x)[:] += change
+        return x
+
+    def land(self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float) -> tuple[Array, SystemMode]:
+        """State and mode behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays."""
+        touching = tuple(sorted({*mode.closed, *landing}))
+        then = self.resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest))
+        return then.x, then.mode
+
+
+def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:
+    """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
+    states = (
+        replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
+    )
+    return replace(mode, contacts=tuple(states))
