@@ -39,8 +39,8 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
     """Largest violation of each law over all steps, and its limit.
 
     Forces are compared with the largest force of the run (of contacts, or of gravity and motion), impulses with the
-    largest impulse, energies with the energy that was exchanged. The balance is E(t1) - E(t0) = work of controller, pushes and contacts - joint damping
-    + the energy of the impacts.
+    largest impulse, energies with the energy that was exchanged. The balance is E(t1) - E(t0) = work of controller,
+    pushes and contacts - joint damping + the energy of the impacts.
     """
     worst = _Worst()
     work = moved = 0.0
