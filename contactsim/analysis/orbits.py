@@ -12,14 +12,14 @@ from ..hybrid.system import Dynamics, completed
 from ..hybrid.tolerances import Tolerances
 from .periodic_orbit import PeriodicOrbit
 from .shooting import Section, Shooting, Shot, Symmetry
-from .zero import STANDING
+from .zero import HOLDS, REPEATS, STANDING
 
 ACCURACY = 1e-9  # largest residual of an orbit, in the units of the state
 MOVES = 9
-STRETCH = 0.3  # largest change of the period in one step, relative to it
 LEAST_DAMPING = 1e-3  # of a first try at a step, relative to the residual
 MORE_DAMPING, DAMPINGS = 10.0, 9
 DECREASE = 0.25  # share of a step's predicted decrease of the residual that is asked of it
+SECOND = 100.0  # times the residual of the first period that the second one may have, for each unit of growth
 SLOW = 0.7  # a step that leaves more of the residual is a reason to move on
 
 
@@ -39,11 +39,13 @@ def find_periodic_orbit(
 ) -> PeriodicOrbit:
     """Periodic orbit near a guess, by Newton shooting on the derivative of the run through its events.
 
-    Solves sigma(phi_T(x0)) (-) x0 = 0 for (x0, T) in least squares with the smallest change of x0 and T, so constrained
-    and neutral directions stay as they are guessed; steps that do not shrink the residual are damped (Parker and Chua
-    1989, ch. 5; Levenberg and Marquardt). The period is first taken as the time near `period_guess` after which the run
-    comes back closest to its start. Where an event falls on the start, x0 (and t0) move on along the orbit, unless a
-    section fixes the phase.
+    Solves sigma(phi_T(x0)) (-) x0 = 0 for (x0, T) in least squares with the smallest change of x0, so constrained and
+    neutral directions stay as they are guessed; steps that do not shrink the residual are damped (Parker and Chua 1989,
+    ch. 5; Levenberg and Marquardt). The period is first taken as the time near `period_guess` after which the run comes
+    back closest to its start, and takes what it can of each step: of a family of orbits (by energy, say) the one
+    through the guess is found; a section with several numbers asks for another. Where an event falls on the start, x0
+    (and t0) move on along the orbit, unless a section fixes the phase. What was found is run for a second period, which
+    has to end where the first did.
 
     Args:
         system: the hybrid system.
@@ -51,8 +53,10 @@ def find_periodic_orbit(
         period_guess: its period [s].
         section: what x0 must satisfy besides: a function of the state that is zero there (one number or several), or
             (normal, offset) with normal . x = offset for the plain state x. By default x0 keeps the phase of its
-            guess: corrections are orthogonal to the field.
-        symmetry: sigma, applied to the state after a period: a swap of legs, the forward motion taken away.
+            guess: corrections are orthogonal to the rate of return.
+        symmetry: sigma, applied to the state after a period: a swap of legs, the forward motion taken away. It has to
+            be one of the system: a motion that starts in sigma(x) goes on as sigma of the motion from x, but for what
+            sigma takes away.
         fixed_period: the period is known (a system with a clock of its own); `t0` is then its phase.
         t0: time of the start [s].
         tolerances: of the runs and their derivatives; by default rtol 1e-11 and atol 1e-12.
@@ -63,7 +67,7 @@ def find_periodic_orbit(
     Raises:
         InputError: the guess is no state of the system, or the period is not positive.
         ConvergenceError: Newton's method does not meet `accuracy`; `problem` has "x0", "period" and "residual" of the
-            best point.
+            best point; or what was found does not repeat itself: the symmetry is none, or the system has a clock.
         NonDifferentiableError: an event of a run on the way has no single derivative.
     """
     period = _positive("period_guess", period_guess)
@@ -82,7 +86,8 @@ def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int
         met = shot.error <= accuracy
         found = _damped(shooting, shot, last=met)
         if met and not shooting.ends_at_event(shot, moves < MOVES):
-            return _finished(shooting.orbit(shooting.closed(found or shot), iteration + (found is not None)))
+            shot = shooting.closed(found or shot)
+            return _checked(shooting, shot, _moving(shooting.orbit(shot, iteration + (found is not None))))
         slow = found is None or found.size > SLOW * shot.size
         shot, before = found or shot, shot
         if moves < MOVES and (slow or shooting.ends_at_event(shot, True)):
@@ -99,9 +104,32 @@ def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int
     )
 
 
-def _finished(orbit: PeriodicOrbit) -> PeriodicOrbit:
+def _checked(shooting: Shooting, shot: Shot, orbit: PeriodicOrbit) -> PeriodicOrbit:
+    """The orbit, if a second period goes like the first."""
+    apart, turned = shooting.missed(shot)
+    growth = 1.0 + float(np.linalg.norm(orbit.monodromy, 2))
+    if apart <= growth * max(REPEATS, SECOND * orbit.residual) and turned <= growth * HOLDS:
+        return orbit
+    if shooting.fixed_period:
+        remedy = "give the period of the system's clock"
+    else:
+        remedy = "give fixed_period=True where the system has a clock of its own"
+    if shooting.symmetric:
+        remedy = f"give a symmetry that maps every motion to a motion, or {remedy}"
+    second = f"its second one ends {apart:.3g} away" if np.isfinite(apart) else "there is no second one"
+    turn = "" if shooting.fixed_period else f", and a shift along it comes back wrong by {turned:.3g} of itself"
+    raise ConvergenceError(
+        f"the run of {type(shooting.system).__name__} comes back to its start once, but is no orbit: after the period"
+        f" {orbit.period:.6g} s {second}{turn}; {remedy}",
+        x0=orbit.x0,
+        period=orbit.period,
+        residual=apart,
+    )
+
+
+def _moving(orbit: PeriodicOrbit) -> PeriodicOrbit:
     """The orbit, unless it stands still."""
-    if orbit.flow is not None and np.linalg.norm(orbit.flow) * orbit.period <= STANDING:
+    if orbit.rate_of_return is not None and np.linalg.norm(orbit.rate_of_return) * orbit.period <= STANDING:
         raise ConvergenceError(
             f"the search ended in an equilibrium of {type(orbit.system).__name__}, where every period fits; give a"
             " guess closer to the orbit",
@@ -122,8 +150,6 @@ def _damped(shooting: Shooting, shot: Shot, last: bool) -> Shot | None:
     for _ in range(1 if last else DAMPINGS):
         dx, dT, left = newton.step(damping)
         damping *= MORE_DAMPING
-        if abs(dT) > STRETCH * shot.period:
-            continue
         try:
             found = shooting.stepped(shot, dx, dT)
         except NonDifferentiableError:

@@ -30,8 +30,10 @@ class PeriodicOrbit(Brief):
         trajectory, linearization: the run over one period, and its derivative.
         residual: largest entry of sigma(phi_T(x0)) (-) x0.
         iterations: Newton steps that were taken.
-        normal: of the section (n,): the gradient of the one that was given, or the field.
+        normal: of the section (n,): the gradient of the one that was given, or the rate of return.
         flow: the field F (n,) at the start; None where the period is that of the system's own clock.
+        rate_of_return: w (n,) = d/dT sigma(phi_T(x0)) = D sigma F(phi_T(x0)), how fast the returned state goes on: F
+            itself, unless `symmetry` takes a motion away; None where `flow` is.
     """
 
     system: HybridSystem
@@ -45,6 +47,7 @@ class PeriodicOrbit(Brief):
     iterations: int
     normal: Array = field(repr=False)
     flow: Array | None = field(repr=False)
+    rate_of_return: Array | None = field(default=None, repr=False)
 
     @cached_property
     def multipliers(self) -> Array:
@@ -64,12 +67,17 @@ class PeriodicOrbit(Brief):
     def return_map(self) -> Array:
         """Derivative (n - 1, n - 1) of the return map to the section, in an orthonormal basis of it.
 
-        E^T (1 - F n^T / (n^T F)) M E; for a period of the system's own clock it is M (Kong and others, III.C).
+        x goes to sigma(phi_t(x)) with the time t at which that lies on the section, n^T (M dx + w dt) = 0:
+
+            E^T (1 - w n^T / (n^T w)) M E.
+
+        For a period of the system's own clock it is M (Kong and others, III.C).
         """
-        if self.flow is None:
+        if self.rate_of_return is None:
             return self.monodromy
-        basis = np.linalg.svd(self.normal[None])[2][1:].T  # of the plane across the normal
-        onto = np.eye(len(self.flow)) - np.outer(self.flow, self.normal) / (self.normal @ self.flow)
+        w, n = self.rate_of_return, self.normal
+        basis = np.linalg.svd(n[None])[2][1:].T  # of the plane across the normal
+        onto = np.eye(len(w)) - np.outer(w, n) / (n @ w)
         return basis.T @ onto @ self.monodromy @ basis
 
     @cached_property

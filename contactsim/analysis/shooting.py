@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from ..common.arrays import Array
 from ..common.representation import Brief
@@ -26,7 +27,10 @@ from .zero import FLAT, RANK, TOUCHING, TRANSVERSE
 CLOSE = 0.05  # a period that ends this near to an event, relative to its length, starts elsewhere on the orbit
 MOVE = 0.12  # and this is how far it moves on, relative to the period
 RETURN = 0.3  # the guess of the period is improved within this share of it
+FURTHER = 0.6  # and within this one, where the run comes back no closer inside of the first
 SAMPLES = 200  # states that are looked at for that
+RETURN_TIME = 1e-9  # accuracy of that time, relative to the period; a minimum is not known better
+STRETCH = 0.3  # largest change of the period in one step, relative to it
 EVENTS, STEPS = 1000, 20_000  # a first run over one period has at most as many
 LONGER = 5  # and the runs after it this many times those that the first had, and 50 more
 PROJECTIONS = 5
@@ -64,7 +68,7 @@ class _Derivative(Brief):
 
     monodromy: Array  # D sigma D phi (n, n)
     start: Array  # derivative of the difference to x0 by x0 (n, n)
-    end: Array  # derivative of the residual by the period (n,)
+    end: Array  # derivative of the residual by the period (n,), the rate of return
     allowed: Array  # projector (n, n) on the directions that the mode allows
     rows: Array  # gradient of the section (extra, n)
     field: Array  # at the start (n,)
@@ -72,24 +76,41 @@ class _Derivative(Brief):
 
 @dataclass(frozen=True, repr=False)
 class _Newton(Brief):
-    """Equations J (y, dT) = target of a Newton step with dx = directions y, and J = U diag(values) V."""
+    """Equations A y + c dT = target of a Newton step with dx = directions y.
+
+    The period takes what it can of the target, so that dx is the smallest that the rest of it asks for: a member of a
+    family of orbits stays as it is where only its period was wrong. With e = c / |c|, (1 - e e^T) A = U diag(values) V.
+    """
 
     directions: Array
+    A: Array
+    c: Array
     U: Array
     values: Array
     V: Array
     target: Array
+    longest: float  # change of the period [s]
+
+    @classmethod
+    def of(cls, directions: Array, A: Array, c: Array, target: Array, longest: float) -> _Newton:
+        """The equations with their decomposition; c is zero where the period is known."""
+        return cls(directions, A, c, *np.linalg.svd(A - _along(c, A), full_matrices=False), target, longest)
 
     def step(self, damping: float) -> tuple[Array, float, float]:
-        """dx, dT and the share of the target that they leave, for min |J d - target|^2 + damping |d|^2."""
-        along = self.U.T @ self.target
+        """dx, dT and the share of the target that they leave, for min |A y + c dT - target|^2 + damping |y|^2."""
+        along = self.U.T @ (self.target - _along(self.c, self.target))
         kept = self.values > RANK * self.values[0]
-        weights = np.where(kept, self.values / (self.values**2 + damping), 0.0)
-        step = self.V.T @ (weights * along)
-        left = self.target - self.U @ (self.values * weights * along)
-        width = self.directions.shape[1]
-        share = float(np.linalg.norm(left) / max(float(np.linalg.norm(self.target)), TINY))
-        return self.directions @ step[:width], float(step[width]) if len(step) > width else 0.0, share
+        y = self.V.T @ (np.where(kept, self.values / (self.values**2 + damping), 0.0) * along)
+        left = self.target - self.A @ y
+        dT = float(self.c @ left / max(float(self.c @ self.c), TINY))
+        dT = min(max(dT, -self.longest), self.longest)
+        share = float(np.linalg.norm(left - dT * self.c) / max(float(np.linalg.norm(self.target)), TINY))
+        return self.directions @ y, dT, share
+
+
+def _along(c: Array, what: Array) -> Array:
+    """The part of a vector, or of each column of a matrix, in the direction of `c`."""
+    return np.multiply.outer(c, c @ what) / max(float(c @ c), TINY)
 
 
 class Shooting:
@@ -109,6 +130,11 @@ class Shooting:
         self._tolerances, self._integrator = tolerances, integrator
         self._most_events, self._most_steps = EVENTS, STEPS
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether a symmetry was given."""
+        return self._symmetry is not None
+
     # --- runs -------------------------------------------------------------------------------------------------
 
     def first(self, x_guess: Any, t0: float, period: float) -> Shot:
@@ -116,17 +142,34 @@ class Shooting:
         return self._closest_return(self.shoot(self.system.pack(x_guess), t0, period, margin=RETURN))
 
     def _closest_return(self, shot: Shot) -> Shot:
-        """The same start with the period near its guess after which the run is nearest to it."""
+        """The same start with the period near its guess after which the run is nearest to it.
+
+        Where it still comes nearer at the limit of what is near, it is looked at further.
+        """
         if self.fixed_period:
             return shot
+        end, inside = self._nearest(shot, RETURN)
+        if not inside:
+            further = self._nearest(self.shoot(shot.x, shot.t0, shot.period, shot.mode, margin=FURTHER), FURTHER)
+            end = further[0] if further[1] else end
+        return self.shoot(shot.x, shot.t0, end - shot.t0, shot.mode)
+
+    def _nearest(self, shot: Shot, reach: float) -> tuple[float, bool]:
+        """When the run is nearest to its start within `reach` of the period, relative to it; whether inside of that."""
         run, t0 = shot.trajectory, shot.t0
-        first, last = t0 + (1.0 - RETURN) * shot.period, min(run.arcs[-1].t1, t0 + (1.0 + RETURN) * shot.period)
+        first, last = t0 + (1.0 - reach) * shot.period, min(run.arcs[-1].t1, t0 + (1.0 + reach) * shot.period)
         events = [event.time for event in run.all_events if first < event.time < last]
         ends = np.unique([*np.linspace(first, last, SAMPLES), *events])
         space = self._space(shot.mode, shot.x)
-        apart = [self._distance(space, shot.x, self._at(run, end)) for end in ends]
-        k = int(np.argmin(apart))
-        return self.shoot(shot.x, t0, float(ends[k]) - t0, shot.mode)
+
+        def apart(end: float) -> float:
+            return self._distance(space, shot.x, self._at(run, end))
+
+        k = int(np.argmin([apart(end) for end in ends]))
+        around = (ends[max(k - 1, 0)], ends[min(k + 1, len(ends) - 1)])
+        closer = minimize_scalar(apart, bounds=around, method="bounded", options={"xatol": RETURN_TIME * shot.period})
+        end = closer.x if closer.fun < apart(ends[k]) else ends[k]
+        return float(end), 0 < k < len(ends) - 1
 
     def _distance(self, space: Manifold, x: Array, end: Array) -> float:
         try:
@@ -212,42 +255,44 @@ class Shooting:
         """True where the orbit crosses the section."""
         if self._section is None:
             return False
-        field = self._field(shot.mode, shot.t0, shot.x)
-        return crosses(self._gradient(shot), field) is not None
+        return crosses(self._gradient(shot), self._returning(shot)[-1]) is not None
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
     def derivative(self, shot: Shot) -> _Derivative:
         """Derivative of the residual through the events of the run."""
-        end = shot.t0 + shot.period
-        space = self._space(shot.mode, shot.x)
-        last = shot.trajectory.arc_at(end)
-        x_end = self._at(shot.trajectory, end)
-        image = self._image(x_end, shot.x)
-        sigma = self._sigma(last.mode, x_end, space)
-        start, across = _difference_derivatives(space, shot.x, image)
+        start, sigma, rate = self._returning(shot)
         return _Derivative(
-            monodromy=across @ sigma @ self._linearize(shot.trajectory).matrix(shot.t0, end),
+            monodromy=sigma @ self._linearize(shot.trajectory).matrix(shot.t0, shot.t0 + shot.period),
             start=start,
-            end=across @ sigma @ self._field(last.mode, end, x_end),
-            allowed=self._allowed(shot, space),
+            end=rate,
+            allowed=self._allowed(shot, self._space(shot.mode, shot.x)),
             rows=self._gradient(shot),
             field=self._field(shot.mode, shot.t0, shot.x),
         )
+
+    def _returning(self, shot: Shot) -> tuple[Array, Array, Array]:
+        """Derivatives of the residual by the start and by the end of the run (n, n), and by the period (n,)."""
+        end = shot.t0 + shot.period
+        space, mode = self._space(shot.mode, shot.x), shot.trajectory.arc_at(end).mode
+        x_end = self._at(shot.trajectory, end)
+        start, across = _difference_derivatives(space, shot.x, self._image(x_end, shot.x))
+        sigma = across @ self._sigma(mode, x_end, space)
+        return start, sigma, sigma @ self._field(mode, end, x_end)
 
     def newton(self, shot: Shot) -> _Newton:
         """The linear equations of a Newton step."""
         d = self.derivative(shot)
         directions = _range(d.allowed)
         matrix = np.vstack([(d.monodromy + d.start) @ directions, d.rows @ directions])
-        target = -shot.residual
+        target, by_period = -shot.residual, np.zeros(len(matrix))
         if not self.fixed_period:
-            matrix = np.column_stack([matrix, np.append(d.end, np.zeros(shot.extra))])
-            if crosses(d.rows, d.field) is None:
-                phase = d.field @ directions / max(float(np.linalg.norm(d.field)), TINY)
-                matrix = np.vstack([matrix, np.append(phase, 0.0)])
-                target = np.append(target, 0.0)
-        return _Newton(directions, *np.linalg.svd(matrix, full_matrices=False), target)
+            by_period[: len(d.end)] = d.end
+            if crosses(d.rows, d.end) is None:
+                phase = d.end @ directions / max(float(np.linalg.norm(d.end)), TINY)
+                matrix = np.vstack([matrix, phase])
+                target, by_period = np.append(target, 0.0), np.append(by_period, 0.0)
+        return _Newton.of(directions, matrix, by_period, target, STRETCH * shot.period)
 
     def stepped(self, shot: Shot, dx: Array, dT: float) -> Shot:
         """The run from a changed start."""
@@ -257,7 +302,7 @@ class Shooting:
     def orbit(self, shot: Shot, iterations: int) -> PeriodicOrbit:
         """The finished orbit."""
         d = self.derivative(shot)
-        crossed = crosses(d.rows, d.field)
+        crossed = crosses(d.rows, d.end)
         return PeriodicOrbit(
             system=self.system,
             x0=self.system.state(shot.x),
@@ -268,9 +313,30 @@ class Shooting:
             linearization=self._linearize(shot.trajectory),
             residual=shot.error,
             iterations=iterations,
-            normal=d.field if crossed is None else crossed,
+            normal=d.end if crossed is None else crossed,
             flow=None if self.fixed_period else d.field,
+            rate_of_return=None if self.fixed_period else d.end,
         )
+
+    def missed(self, shot: Shot) -> tuple[float, float]:
+        """How far from x0 a second period ends, sigma(sigma(phi_2T(x0))) (-) x0, and |M w - w| / |w|.
+
+        Both vanish on an orbit, for a symmetry is one where sigma phi_t sigma = sigma sigma phi_t: then a turn goes
+        like the one before, and w, the rate of return, is carried into itself. The second is zero where the period is
+        known. A run that ends before, or in another kind of state, misses x0 by infinity.
+        """
+        end = shot.t0 + 2.0 * shot.period
+        trajectory = self._run(self.system.state(shot.x), shot.t0, end)
+        if trajectory.arcs[-1].t1 < end:
+            return np.inf, 0.0
+        x_end = self._at(trajectory, end)
+        if self._symmetry is not None:
+            x_end = self.system.pack(self._symmetry(self.system.state(x_end)))
+        apart = self._distance(self._space(shot.mode, shot.x), shot.x, x_end)
+        if self.fixed_period:
+            return apart, 0.0
+        d = self.derivative(shot)
+        return apart, float(np.linalg.norm(d.monodromy @ d.end - d.end) / max(float(np.linalg.norm(d.end)), TINY))
 
     # --- parts ------------------------------------------------------------------------------------------------
 

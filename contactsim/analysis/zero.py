@@ -13,5 +13,7 @@ LOST = 1e-13  # a direction that keeps less than this share of the fastest one's
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
 TOUCHING = 1e-6  # a period that ends this near to an event, relative to its length, has no derivative
+REPEATS = 1e-5  # in the units of the state: how far from its start a second period may end, for each unit of growth
+HOLDS = 1e-4  # relative: how far a shift along an orbit may come back from itself, for each unit of growth
 TRANSVERSE = 1e-6  # cosine between the field and a section's normal above which the section fixes the phase
 JUMP = 1e-6  # a state that changes less than this at an event, in its units, does not jump there

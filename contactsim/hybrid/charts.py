@@ -55,7 +55,8 @@ class Boundary:
         gradient: D_x h(t, x) (dim,); None: to be differenced.
         smooth: whether h is smooth along a step.
         rounding: how exactly h is known, in its unit; None: `Tolerances.rearm`.
-        band: a chart entered further outside than this has been jumped into; None: `Tolerances.jump`.
+        band: a chart entered further outside than this, in the unit of h, has been jumped into: the boundary fires at
+            once, and a note of the run says so; None: `Tolerances.jump`.
 
     Source: SimSect manual, 3.1 (target values) and 3.5.6 (`SS_StopFunc`).
     """

@@ -32,6 +32,7 @@ EVENTS_AT_ONE_INSTANT = 100
 EVENTS_TO_AND_FRO = 100  # in a row between the same two modes, each at once or after next to no time
 LAST_EVENTS = 100  # that are looked at to say by what a run has too many of them
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
+AT_ONCE = "fires at once"  # says a note of a guard that is below its band where a mode begins
 LONGEST_CHART = 60  # characters of a mode that a note repeats
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
@@ -104,7 +105,7 @@ class Simulation:
         self._prepare(settings, trajectory.record_period)
         self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
         self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
-        self._notes = {note: note for note in trajectory.notes}
+        self._notes = list(trajectory.notes)
         self.t0 = trajectory.arcs[0].t0
         self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
         mode, x = last.mode, last.segments[0].base
@@ -124,7 +125,7 @@ class Simulation:
         self._arcs: list[Arc] = []
         self._events: list[Event] = []
         self._segments: list[Segment] = []
-        self._notes: dict[str, str] = {}
+        self._notes: list[str] = []
         self._evaluations, self._step_size = settings.evaluations, settings.first_step
         self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
         self._between: frozenset[Hashable] = frozenset()
@@ -156,7 +157,7 @@ class Simulation:
             self.message,
             self._record_period,
             self.evaluations,
-            tuple(self._notes.values()),
+            tuple(self._notes),
             replace(self._settings, **self._arc_start),
         )
 
@@ -291,6 +292,7 @@ class Simulation:
             return
         fired = self._watch.fired_at_start() if not self._segments else frozenset()
         if fired:
+            self._note_jump(fired)
             self._pass_event(fired)
             return
         if not self._segments and not self._is_valid():
@@ -302,8 +304,8 @@ class Simulation:
             return
         if passed.t1 >= clock:
             fired = fired | {CLOCK}
-        if self._stepper.stiffness.rate and not any(note.startswith(STIFF_FROM) for note in self._notes.values()):
-            self._notes[STIFF_FROM] = stiff_note(self._stepper.stiffness.rate, passed.t0)
+        if self._stepper.stiffness.rate and not any(note.startswith(STIFF_FROM) for note in self._notes):
+            self._notes.append(stiff_note(self._stepper.stiffness.rate, passed.t0))
         self._segments.append(passed)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
@@ -312,6 +314,23 @@ class Simulation:
         if self._stepper.project():
             self._x = self._stepper.x
         self._is_valid()
+
+    def _note_jump(self, fired: frozenset[Hashable]) -> None:
+        """Note the boundaries beyond which a mode was entered, each once in a run."""
+        depths, label = dict(zip(self._flow.guard_names, -self._watch.values, strict=True)), self.system.guard_label
+        told = [note for note in self._notes if AT_ONCE in note]
+        new = [name for name in fired if not any(f"'{label(name)}' (by" in note for note in told)]
+        if not new:
+            return
+        beyond = ", ".join(sorted(f"'{label(name)}' (by {depths[name]:.3g})" for name in new))
+        chart = f"chart {self._mode}"
+        chart = chart if len(chart) <= LONGEST_CHART else "a chart"
+        self._note(f"{chart} was entered beyond {beyond}, which {AT_ONCE}", f"t = {self.t:.9g} s")
+
+    def _note(self, what: str, place: str) -> None:
+        """Keep what is noted for the first time in the run, with its place."""
+        if not any(note.startswith(f"{what} (") for note in self._notes):
+            self._notes.append(f"{what} ({place})")
 
     def _pass_event(self, fired: frozenset[Hashable]) -> None:
         transition = self.system.transition(self.t, self._x, self._mode, fired)
@@ -387,12 +406,12 @@ class Simulation:
         """True where the run may go on from the present state; what its mode only warns of is noted once."""
         for finding in self._flow.validate(self.t, self._x):
             text = str(self._mode)
-            chart = f"chart {text}, " if len(text) <= LONGEST_CHART else ""
-            place = f"{finding.reason} ({chart}t = {self.t:.9g} s)"
+            place = f"chart {text}, " if len(text) <= LONGEST_CHART else ""
+            place += f"t = {self.t:.9g} s"
             if finding.fatal:
-                self._stop(Status.INVALID_STATE, f"{place}. {Status.INVALID_STATE.value}")
+                self._stop(Status.INVALID_STATE, f"{finding.reason} ({place}). {Status.INVALID_STATE.value}")
                 return False
-            self._notes.setdefault(finding.reason, place)
+            self._note(finding.reason, place)
         return True
 
     def _close_arc(self, event: Event) -> None:
@@ -409,7 +428,8 @@ class Simulation:
         if start.changes:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
         else:
-            self._notes |= {note: f"{note} (t = {t:.9g} s)" for note in start.notes}
+            for note in start.notes:
+                self._note(note, f"t = {t:.9g} s")
         self._enter(start.mode, start.x)
         fatal = [finding.reason for finding in self._flow.validate(t, self._x) if finding.fatal]
         if fatal and not self._watch.fired_at_start():

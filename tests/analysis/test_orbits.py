@@ -131,6 +131,170 @@ def test_clock_of_the_system() -> None:
     np.testing.assert_allclose(orbit.x0, x, atol=START)
 
 
+# --- symmetries -------------------------------------------------------------------------------------------------------
+class Runner(cs.Model):
+    """A ball with a way x: at the ground vx -> c + vx/2 and vy -> 2 - vy/2, on an orbit vx = 2c, vy = 4 m/s there."""
+
+    class Parameters(cs.ModelParameters):
+        pace: float = 1.0
+        hills: float = 0.0
+
+    class State(cs.ModelState):
+        x: float = 0.0
+        y: float = 8.0 / G
+        vx: float = 2.0
+        vy: float = 0.0
+
+    def field(self, t: float, s: Array, chart: str) -> Array:
+        return np.array([s[2], s[3], self.parameters.hills * np.sin(s[0]), -G])
+
+    def boundaries(self, chart: str) -> tuple[cs.Boundary, ...]:
+        return (cs.Boundary("ground", lambda t, s: s[1]),)
+
+    def reset(self, t: float, s: Array, chart: str, fired: frozenset) -> cs.Transition:
+        return cs.Transition(np.array([s[0], s[1], self.parameters.pace + 0.5 * s[2], 2.0 - 0.5 * s[3]]), chart)
+
+    def start(self, t: float, s: Array) -> cs.Transition:
+        return cs.Transition(s, "air")
+
+
+def way_taken_away(s: Array) -> Array:
+    return np.array([0.0, *s[1:]])
+
+
+@pytest.mark.parametrize("section", [None, lambda s: s[3]], ids=["none", "apex"])
+@pytest.mark.parametrize("pace", [1.0, 10.0, 1e4])
+def test_multipliers_where_a_symmetry_takes_a_motion_away(pace: float, section: object) -> None:
+    """vx' = c + vx/2; the touch-down speed u' = 2 + u/2; x comes back to zero."""
+    start = np.array([0.0, 8.0 / G, 2.0 * pace, 0.0])
+    orbit = cs.find_periodic_orbit(Runner(pace=pace), start, 8.0 / G, section, symmetry=way_taken_away)
+    np.testing.assert_allclose(orbit.multipliers, [1.0, 0.5, 0.5, 0.0], atol=NEUTRAL)
+    np.testing.assert_allclose(orbit.section_multipliers, [0.5, 0.5, 0.0], atol=MULTIPLIER)
+    assert orbit.stable
+
+
+def test_return_map_is_that_of_differences() -> None:
+    """From a point across w to the time at which sigma of the run is across it again."""
+    orbit = cs.find_periodic_orbit(Runner(), [0.0, 0.5, 2.0, 2.5], 8.0 / G, symmetry=way_taken_away)
+    basis = np.linalg.svd(orbit.normal[None])[2][1:].T
+
+    def returned(x: Array) -> Array:
+        fall = (x[3] + np.sqrt(x[3] ** 2 + 2.0 * G * x[1])) / G
+        up, vx = 2.0 - 0.5 * (x[3] - G * fall), 1.0 + 0.5 * x[2]
+
+        def at(t: float) -> Array:
+            return np.array([0.0, up * t - 0.5 * G * t * t, vx, up - G * t])
+
+        t = orbit.period - fall
+        for _ in range(8):  # Newton
+            rate = np.array([0.0, up - G * t, 0.0, -G])
+            t -= orbit.normal @ (at(t) - orbit.x0) / (orbit.normal @ rate)
+        return at(t)
+
+    h = 1e-6
+    columns = [(returned(orbit.x0 + h * e) - returned(orbit.x0 - h * e)) / (2.0 * h) for e in basis.T]
+    np.testing.assert_allclose(orbit.return_map, basis.T @ np.array(columns).T, atol=MULTIPLIER)
+
+
+def test_symmetry_that_does_not_hold() -> None:
+    """On hills another way is another motion: the state comes back once, and not again."""
+    with pytest.raises(cs.ConvergenceError, match=r"second one ends .* away, .*give a symmetry that maps") as caught:
+        cs.find_periodic_orbit(Runner(hills=0.3), Runner().initial_state(), 8.0 / G, symmetry=way_taken_away)
+    assert caught.value.problem["residual"] > NEUTRAL
+
+
+class TwoBalls(cs.Model):
+    """Two balls; ball k leaves the ground with u[k] / 2 - vy / 2, on an orbit with u[k]."""
+
+    class Parameters(cs.ModelParameters):
+        first: float = 4.0
+        second: float = 4.0
+
+    class State(cs.ModelState):
+        a: float = 0.5
+        b: float = 0.7
+        va: float = 2.4
+        vb: float = -1.6
+
+    def field(self, t: float, s: Array, chart: str) -> Array:
+        return np.array([s[2], s[3], -G, -G])
+
+    def boundaries(self, chart: str) -> tuple[cs.Boundary, ...]:
+        return cs.Boundary("a", lambda t, s: s[0]), cs.Boundary("b", lambda t, s: s[1])
+
+    def reset(self, t: float, s: Array, chart: str, fired: frozenset) -> cs.Transition:
+        s, speeds = s.copy(), (self.parameters.first, self.parameters.second)
+        for k in (k for k, name in enumerate("ab") if name in fired):
+            s[2 + k] = 0.5 * speeds[k] - 0.5 * s[2 + k]
+        return cs.Transition(s, chart)
+
+    def start(self, t: float, s: Array) -> cs.Transition:
+        return cs.Transition(s, "air")
+
+
+def swapped_balls(s: Array) -> Array:
+    return s[[1, 0, 3, 2]]
+
+
+def test_swap_of_two_that_differ_is_no_symmetry() -> None:
+    """Both fall alike at the start: only the second half of the period shows that they bounce differently."""
+    start, half = TwoBalls().initial_state(), 4.0 / G
+    orbit = cs.find_periodic_orbit(TwoBalls(), start, half, symmetry=swapped_balls)
+    assert orbit.period == pytest.approx(half, abs=PERIOD)
+    np.testing.assert_allclose(np.sort(orbit.section_multipliers.real), [-1.0, -np.sqrt(0.5), np.sqrt(0.5)], atol=LOOSE)
+    with pytest.raises(cs.ConvergenceError, match="give a symmetry that maps every motion to a motion"):
+        cs.find_periodic_orbit(TwoBalls(second=5.0), start, half, symmetry=swapped_balls)
+
+
+def test_clock_that_was_not_told() -> None:
+    case = vibrating_table()
+    with pytest.raises(cs.ConvergenceError, match=r"comes back wrong by .*; give fixed_period=True"):
+        cs.find_periodic_orbit(case.system, case.x, case.time, t0=case.t0)
+    with pytest.raises(cs.ConvergenceError, match=r"second one ends .* away; give the period of the system's clock"):
+        cs.find_periodic_orbit(case.system, case.x, 0.93 * case.time, fixed_period=True, t0=case.t0)
+
+
+# --- families ---------------------------------------------------------------------------------------------------------
+class Kepler(cs.Model):
+    """A planet: to each energy E belongs the period 2 pi / (-2 E)^1.5."""
+
+    class State(cs.ModelState):
+        x: float = 1.0
+        y: float = 0.0
+        vx: float = 0.0
+        vy: float = 1.1
+
+    def field(self, t: float, s: Array, chart: str) -> Array:
+        return np.array([s[2], s[3], *(-s[:2] / np.hypot(*s[:2]) ** 3)])
+
+    def boundaries(self, chart: str) -> tuple[cs.Boundary, ...]:
+        return ()
+
+    def reset(self, t: float, s: Array, chart: str, fired: frozenset) -> cs.Transition:
+        raise AssertionError("it has no boundaries")
+
+    def start(self, t: float, s: Array) -> cs.Transition:
+        return cs.Transition(s, "orbit")
+
+
+@pytest.mark.parametrize("share", [0.7, 1.02, 1.2])
+def test_an_orbit_of_a_family_is_the_one_that_was_given(share: float) -> None:
+    """The guess of the period may be wrong: the state is that of the guess, not of another orbit nearby."""
+    start = Kepler().initial_state()
+    period = 2.0 * np.pi / (2.0 - 1.1**2) ** 1.5
+    orbit = cs.find_periodic_orbit(Kepler(), start, share * period)
+    assert orbit.period == pytest.approx(period, abs=LOOSE)
+    np.testing.assert_allclose(orbit.x0, start, atol=START)
+
+
+def test_another_orbit_of_a_family_on_demand() -> None:
+    def energy(s: Array) -> float:
+        return 0.5 * (s[2] ** 2 + s[3] ** 2) - 1.0 / np.hypot(s[0], s[1]) + 0.5
+
+    orbit = cs.find_periodic_orbit(Kepler(), Kepler().initial_state(), 8.0, lambda s: [s[1], energy(s)])
+    assert orbit.period == pytest.approx(2.0 * np.pi, abs=LOOSE)
+
+
 # --- searches that fail -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Spiral(cs.HybridSystem):

@@ -210,6 +210,7 @@ def test_boundaries_that_jumped_fire_before_the_chart_is_validated() -> None:
     assert [event.mode_post for event in traj.all_events] == ["fast", "end"]
     assert [event.fired for event in traj.events] == [{"down"}]  # changes={} hides the first
     assert traj.all_events[0].time == traj.all_events[1].time == pytest.approx(1.0, abs=EVENT_TIME)
+    assert traj.notes == ("chart fast was entered beyond 'down' (by 1), which fires at once (t = 1 s)",)
     assert cs.check_jacobians(Switch(), 0.0, [0.3]) == {"guard up": pytest.approx(0.0, abs=1e-12)}
 
 
