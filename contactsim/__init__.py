@@ -21,6 +21,7 @@ _HOMES = {
     "PluginError": "errors",
     "SimulationError": "errors",
     "StepSizeError": "errors",
+    "StorageError": "errors",
     "TransversalityError": "errors",
     "bouligand": "derivatives.saltation",
     "bouligand_pieces": "derivatives.saltation",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
         PluginError,
         SimulationError,
         StepSizeError,
+        StorageError,
         TransversalityError,
     )
     from .hybrid.charts import Boundary, Chart, Model, ModelParameters, ModelState, check_jacobians, load_model

@@ -22,6 +22,10 @@ class InputError(ContactSimError, ValueError):
     """Something given by the user cannot be used as it is (wrong name, shape, sign, file or state)."""
 
 
+class StorageError(ContactSimError):
+    """A file cannot be written: the disk is full, or does not let write. What was there before is kept."""
+
+
 class PluginError(ContactSimError):
     """A plugin is unknown, is registered twice, or fails to load."""
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..common.interrupts import terminable
 from ..common.threads import start_with_one
 from ..errors import ContactSimError, InputError
+from .codes import Code
 
 if TYPE_CHECKING:
-    from ..hybrid.trajectory import Trajectory
     from .job import Job
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)  # a disk that takes no more
 
 app = typer.Typer(
     name="contactsim",
@@ -26,15 +31,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-class Code(IntEnum):
-    """Exit status of the command."""
-
-    OK = 0
-    BROKEN = 1  # `doctor` found something without which nothing runs
-    MISTAKE = 2  # of the user: one sentence said what
-    STOPPED = 3  # a run ended before its time or failed its own check, and is kept; or `check` found a fault
 
 
 @app.command()
@@ -69,6 +65,9 @@ def run(
         bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")
     ] = False,
     all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
+    checkpoint: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="How often what was computed is written; 0: at the end.")
+    ] = 10.0,
 ) -> int:
     """Simulate a robot or a model and keep the run in DIR/run.nc."""
     start_with_one()
@@ -76,41 +75,10 @@ def run(
     options = {key: value for key, value in given.items() if value is not None}
     work = job_of(target, settings or [], options)
 
-    from ..io.netcdf import save
-    from . import job
+    from .carry_out import Wishes, carry_out
 
-    if plots:
-        job.demand_plots()
-    folder = job.folder(out, work.title)
-    go = job.watch if view else job.simulate
-    trajectory = go(work.simulation, work.end, work.title)
-    file = save(trajectory, folder / "run.nc", work.text)
-    sound = job.report(trajectory, work.title, all_events)
-    for path in (file, *work.write(trajectory, folder)):
-        job.wrote(path)
-    whole = _differentiated(trajectory, file, all_events) if linearize else True
-    kinds = {"html": html, "png": png, "mp4": mp4}
-    files = [folder / f"run.{kind}" if wanted else None for kind, wanted in kinds.items()]
-    job.pictures(trajectory, files, work.animation, work.frame)
-    for path in job.write_plots(trajectory, folder) if plots else ():
-        job.wrote(path)
-    if view is None and work.view:
-        _show(trajectory, **work.animation)
-    return Code.OK if trajectory.status.complete and sound and whole else Code.STOPPED
-
-
-def _differentiated(trajectory: Trajectory, file: Path, all_events: bool) -> bool:
-    """The derivative of a run, printed and kept in its file; False where it was interrupted."""
-    from .derivative_report import linearize
-
-    return linearize(trajectory, file, all_events)
-
-
-def _show(trajectory: Trajectory, **options: Any) -> None:
-    """Play a run in the browser."""
-    from ..viewing import viewers
-
-    viewers.view(trajectory, **options)
+    kinds = [kind for kind, wanted in (("html", html), ("png", png), ("mp4", mp4)) if wanted]
+    return carry_out(work, out, Wishes(kinds, plots, view, linearize, all_events, checkpoint))
 
 
 @app.command("view")
@@ -128,7 +96,7 @@ def view_run(
 
     trajectory = load(file)
     if html is None and png is None and mp4 is None:
-        _show(trajectory)
+        job.show(trajectory)
     job.pictures(trajectory, (html, png, mp4))
     return Code.OK
 
@@ -258,11 +226,16 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _note
         try:
-            return int(app(args=arguments, standalone_mode=False) or 0)
+            with terminable():
+                return int(app(args=arguments, standalone_mode=False) or 0)
         except ContactSimError as error:
             _say(error)
         except (KeyboardInterrupt, typer.Abort):
             _say("interrupted")
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            _say(f"cannot write {error.filename or 'the output'} ({error.strerror}); make room there")
         except Exception as error:
             if not hasattr(error, "format_message"):  # else a wrong option or argument
                 raise
@@ -271,7 +244,8 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(what: object) -> None:
-    sys.stdout.flush()
+    with suppress(OSError):  # the output may be what is full
+        sys.stdout.flush()
     typer.echo(f"contactsim: {what}", err=True)
 
 
@@ -281,4 +255,10 @@ def _note(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def main() -> None:
     """Entry point of the `contactsim` command."""
-    sys.exit(execute())
+    code = execute()
+    try:
+        sys.stdout.flush()
+    except OSError:  # the output is full or closed: what is left of it goes nowhere, also as Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or Code.MISTAKE
+    sys.exit(code)

@@ -19,6 +19,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from ..common.files import reason
 from ..common.interrupts import interruptible
 from ..common.progress import bar
 from ..common.terminal import terminal
@@ -28,6 +29,7 @@ from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
 from ..hybrid.stiffness import stiffness_note
 from ..hybrid.trajectory import Event, Trajectory
+from .keeping import Checkpoints
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
 PLOT_DPI = 120  # dots an inch
@@ -59,34 +61,51 @@ class Job:
     frame: Mapping[str, Any] = field(default_factory=dict)
 
 
-def simulate(simulation: Simulation, t1: float, title: str) -> Trajectory:
+def simulate(simulation: Simulation, t1: float, title: str, checkpoints: Checkpoints | None = None) -> list[Trajectory]:
     """The run up to `t1` [s]; Ctrl-C and failures keep what was computed, its status and message tell of them."""
 
     def go() -> Trajectory:
         with bar(simulation.t, t1) as tick, _stoppable(tick) as told:
-            simulation.advance_to(t1, told)
+
+            def after_step(t: float) -> None:
+                if checkpoints is not None:
+                    checkpoints.look(lambda: [simulation.trajectory])
+                told(t)
+
+            simulation.advance_to(t1, after_step)
         return simulation.trajectory
 
-    return _kept(go, lambda: simulation, title)
+    return [_kept(go, lambda: simulation, title)]
 
 
-def watch(simulation: Simulation, t1: float, title: str, open_browser: bool = True) -> Trajectory:
-    """The run while somebody looks on in the browser, until Ctrl-C.
+def watch(
+    simulation: Simulation,
+    t1: float,
+    title: str,
+    checkpoints: Checkpoints | None = None,
+    open_browser: bool = True,
+) -> list[Trajectory]:
+    """The runs while somebody looks on in the browser, until Ctrl-C.
 
     It starts with the first look, pauses at `t1` [s], and goes on if it is let.
 
-    What is returned is the run since it was last started, or since its contact law was last changed.
+    What is returned was made since it was last started: one run for each contact law that it had, in their order.
     """
     from ..viewing.session import Session
     from ..viewing.viewers import view
 
-    session = Session(simulation, t1, title=title, playing=False)
+    def after_step(t: float) -> None:
+        if checkpoints is not None:
+            checkpoints.look(lambda: session.runs)
+
+    session = Session(simulation, t1, title=title, playing=False, after_step=after_step)
 
     def go() -> Trajectory:
         view(session, open_browser=open_browser)
         return session.trajectory
 
-    return _kept(go, lambda: session.simulation, title, lambda: session.begun)
+    last = _kept(go, lambda: session.simulation, title, lambda: session.begun)
+    return [*session.runs[:-1], last]
 
 
 def _kept(
@@ -139,13 +158,17 @@ def _stoppable(tick: Callable[[float], None]) -> Iterator[Callable[[float], None
 def folder(out: Path | None, title: str) -> Path:
     """The folder of the results, made: the one given, or a new one below runs/."""
     dated = Path("runs") / f"{title}-{datetime.now():%Y%m%d-%H%M%S}"
-    candidates = chain([dated], (dated.with_name(f"{dated.name}-{k}") for k in count(2)))
-    chosen = out or next(candidate for candidate in candidates if not candidate.exists())
-    try:
-        chosen.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {chosen} ({error.strerror}); give another with --out") from error
-    return chosen
+    names = [out] if out else chain([dated], (dated.with_name(f"{dated.name}-{k}") for k in count(2)))
+    for chosen in names:
+        try:
+            chosen.mkdir(parents=True, exist_ok=chosen == out)
+            return chosen
+        except OSError as error:
+            if chosen == out or not chosen.is_dir():
+                raise InputError(
+                    f"cannot make the folder {chosen} ({reason(error)}); give another with --out"
+                ) from error
+    raise AssertionError("there is no end of names")
 
 
 def pictures(
@@ -163,6 +186,13 @@ def pictures(
     for export, file, options in zip(exports, files, (animation, frame, animation), strict=True):
         if file is not None:
             wrote(export(trajectory, file, **options))
+
+
+def show(trajectory: Trajectory, **options: Any) -> None:
+    """Play a run in the browser."""
+    from ..viewing import viewers
+
+    viewers.view(trajectory, **options)
 
 
 def demand_plots() -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C, taken up where a run is whole."""
+"""Ctrl-C, and the SIGTERM of who ends a process, taken up where a run is whole."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 @contextmanager
 def interruptible(close: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C closes after the step at work, so that the run stays whole; a second one does not wait."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Ctrl-C or SIGTERM closes after the step at work, so that the run stays whole; a second one does not wait."""
     asked: list[int] = []
 
     def ask(number: int, frame: Any) -> None:
@@ -23,8 +22,30 @@ def interruptible(close: Callable[[], None]) -> Iterator[None]:
         asked.append(number)
         close()
 
-    before = signal.signal(signal.SIGINT, ask)
+    with _handled(SIGNALS, ask):
+        yield
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    with _handled((signal.SIGTERM,), interrupt):
+        yield
+
+
+@contextmanager
+def _handled(signals: tuple[signal.Signals, ...], handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Signals in other hands for a while; Python lets only the main thread see to that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in signals}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handled in before.items():
+            signal.signal(number, handled)

@@ -8,7 +8,6 @@ assigned twice has its last value. The same symbols may stand in a TOML file.
 from __future__ import annotations
 
 import difflib
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..common.arrays import Array
+from ..common.files import write_whole
 from ..common.registry import names
 from ..common.representation import Brief
 from ..common.schemas import PLAIN
@@ -436,6 +436,7 @@ def write(file: InitFile, trajectory: Trajectory, out: str | Path = ".") -> tupl
 
     Raises:
         InputError: the folder cannot be made.
+        StorageError: the disk is full, or does not let write.
 
     Source: SimSect manual, 2.3.
     """
@@ -456,9 +457,7 @@ def write(file: InitFile, trajectory: Trajectory, out: str | Path = ".") -> tupl
     paths = []
     for suffix, text in texts.items():
         paths.append(folder / f"{file.settings.dataBaseName}.{suffix}")
-        unfinished = paths[-1].with_name(paths[-1].name + ".part")
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, paths[-1])
+        write_whole(paths[-1], text.encode())
     return tuple(paths)
 
 

@@ -11,11 +11,10 @@ A further group ``linearization`` holds the derivative of the run, where it was 
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.files import write_whole
 from ..common.version import __version__
 from ..contact_dynamics import is_contact_system
 from ..errors import ContactSimError, InputError
@@ -51,6 +51,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
 
     Raises:
         InputError: the folder does not exist.
+        StorageError: the disk is full, or does not let write; a file that was there is kept.
     """
     path = Path(path)
     systems = _systems(trajectory)
@@ -66,8 +67,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
     parts = {"trajectory": _samples, "events": _events, "arcs": _arcs, "dense": dense.pieces}
     groups = {name: made(trajectory) for name, made in parts.items()}
-    with replaced(path) as unfinished:
-        _write(unfinished, _header(trajectory, scene), groups)
+    write_whole(path, _bytes(_header(trajectory, scene), groups))
     return path
 
 
@@ -99,43 +99,41 @@ def scene_of(path: str | Path) -> str:
 # --- the file ---------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """A file beside `path` that takes its place when it is complete."""
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        yield unfinished
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _write(path: Path, header: Mapping[str, Any], groups: Mapping[str, Any]) -> None:
-    import xarray
-
-    xarray.Dataset(attrs=header).to_netcdf(path, engine="h5netcdf", mode="w")
+def _bytes(header: Mapping[str, Any], groups: Mapping[str, Any]) -> bytes:
+    """The file, made in memory: HDF5 does not survive a disk that fills up under it."""
+    made = io.BytesIO()
+    _add(made, "/", _dataset({}).assign_attrs(header))
     for name, variables in groups.items():
-        write_group(path, name, variables)
+        _add(made, name, _dataset(variables))
+    return made.getvalue()
 
 
-def write_group(path: Path, name: str, variables: Any) -> None:
-    """Add a group of variables to a file."""
+def with_group(content: bytes, name: str, variables: Any) -> bytes:
+    """A file with a group of variables added to it; one of that name is replaced."""
+    import h5py
+
+    changed = io.BytesIO(content)
+    with h5py.File(changed, "a") as file:
+        if name in file:
+            del file[name]
+    _add(changed, name, _dataset(variables))
+    return changed.getvalue()
+
+
+def _dataset(variables: Any) -> Any:
     import xarray
 
     data = xarray.Dataset(variables)
-    if "time" in data:
-        data = data.set_coords("time")
+    return data.set_coords("time") if "time" in data else data
+
+
+def _add(file: io.BytesIO, group: str, data: Any) -> None:
+    import h5netcdf
+    from xarray.backends import H5NetCDFStore
+
     encoding = {str(key): _encoding(data[key]) for key in data.variables}
-    data.to_netcdf(path, group=name, engine="h5netcdf", mode="a", encoding=encoding)
-
-
-def drop(path: Path, group: str) -> None:
-    """Take a group out of a file, if it is there."""
-    import h5py
-
-    with h5py.File(path, "a") as file:
-        if group in file:
-            del file[group]
+    with h5netcdf.File(file, "a" if file.getbuffer().nbytes else "w") as opened:
+        data.dump_to_store(H5NetCDFStore(opened, group=group, mode="a"), encoding=encoding)
 
 
 def _encoding(variable: Any) -> dict[str, Any]:

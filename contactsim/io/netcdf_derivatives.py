@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.files import write_whole
 from ..common.representation import Brief
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import NonDifferentiableError
 from .encoding import texts
-from .netcdf import drop, read, replaced, write_group
+from .netcdf import read, with_group
 
 
 def save_linearization(
@@ -35,13 +35,11 @@ def save_linearization(
 
     Raises:
         InputError: there is no such file, or it is not a run.
+        StorageError: the disk is full, or does not let write; the file stays as it was.
     """
     path = Path(path)
     read(path, ())
-    with replaced(path) as unfinished:
-        shutil.copyfile(path, unfinished)
-        drop(unfinished, "linearization")
-        write_group(unfinished, "linearization", _linearization(lin, summaries))
+    write_whole(path, with_group(path.read_bytes(), "linearization", _linearization(lin, summaries)))
     return path
 
 

@@ -116,6 +116,7 @@ class Playback:
         title: what it is called.
         playing: False: it starts paused.
         observe: called by the running thread with the present `Moment`, when `want` has asked for it.
+        after_step: called by the running thread with the time [s] after each step.
     """
 
     def __init__(
@@ -126,8 +127,9 @@ class Playback:
         title: str = "",
         playing: bool = True,
         observe: Callable[[Moment], None] = lambda moment: None,
+        after_step: Callable[[float], None] = lambda t: None,
     ) -> None:
-        self.title, self.observe = title, observe
+        self.title, self.observe, self._also = title, observe, after_step
         self._wishes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._wanted, self._closed = True, False
         self._clock, self._playing = _Clock(), playing
@@ -272,6 +274,7 @@ class Playback:
         self._note_events()
 
     def _after_step(self, t: float) -> None:
+        self._also(t)
         now = self._clock()
         if t >= now or not self._wishes.empty():
             self._simulation.interrupt()

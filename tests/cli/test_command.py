@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -216,25 +212,6 @@ def test_results_of_two_runs_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> Non
     folders = [job.folder(None, "a_b") for _ in range(3)]
     assert len(set(folders)) == 3
     assert all(folder.name.startswith("a_b-20300101-000000") for folder in folders)
-
-
-def test_interrupted_run_is_kept(here: Path) -> None:
-    start = [sys.executable, "-c", "from contactsim.cli.command import main; main()"]
-    process = subprocess.Popen(
-        [*start, "run", "biped", "--time", "100000", "--out", "o"], stdout=subprocess.PIPE, text=True, cwd=here
-    )
-    time.sleep(0.2)
-    while not (here / "o").is_dir():
-        assert process.poll() is None
-        time.sleep(0.1)
-    time.sleep(2.0)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=120)
-    assert process.returncode == 3
-    assert "interrupted" in out
-    run = cs.Trajectory.load(here / "o" / "run.nc")
-    assert run.t[-1] > 0.0
-    assert "interrupted" in run.message
 
 
 # --- derivatives ---------------------------------------------------------------------------------------------------

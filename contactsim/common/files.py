@@ -1,0 +1,65 @@
+"""Files that are there whole or not at all, and folders that one process writes to."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import InputError, StorageError
+
+HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)  # what a lock says that another process has
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside `path` and move it there: who reads `path` finds what was there before, or all of this.
+
+    Raises:
+        StorageError: the disk is full, or does not let write; what was there before is kept.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        with unfinished.open("xb") as file:
+            file.write(content)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise StorageError(f"cannot write {path} ({reason(error)}); make room there, or give another place") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def reason(error: OSError) -> str:
+    """What the system says of an error, in its words."""
+    return error.strerror or str(error)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The folder for this process alone; one that ends, in whatever way, lets go of it.
+
+    Raises:
+        InputError: another process holds it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        warnings.warn(f"this system cannot lock {folder}: let no other run write there", stacklevel=3)
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in HELD:
+                raise InputError(
+                    f"another run is writing to the folder {folder}; wait for it, or give another with --out"
+                ) from error
+            warnings.warn(f"cannot lock {folder} ({reason(error)}): let no other run write there", stacklevel=3)
+        yield
+    finally:
+        os.close(handle)
