@@ -87,9 +87,11 @@ class Simulation:
     def resume(cls, trajectory: Trajectory) -> Simulation:
         """Go on with a run, just made or loaded from its file, as if it had not stopped.
 
-        The run goes on from its last event: the arc in which it was stopped is computed once more, and what follows is
-        the same to the bit as in a run that was not stopped, if no event before lies in the step that the stop cut
-        short. Functions that keep a state of their own (a controller with hidden variables) cannot be taken back.
+        What follows is the same to the bit as in a run that was not stopped, under every law and integrator and
+        wherever the stop was: the run goes on from the begin of the last arc before which no step had the stop within
+        its reach, and computes anew what follows that. Two things cannot be taken back: functions that keep a state of
+        their own (a controller with hidden variables), and a stop after which the same Simulation went on; of that,
+        the arcs that are finished stay as they are. The same processor and the same libraries are meant.
 
         Raises:
             InputError: it is no trajectory, or does not say how it was made.
@@ -101,19 +103,24 @@ class Simulation:
         if trajectory.settings is None:
             raise InputError("the trajectory does not say how it was made; start a new run from its final state")
         self = object.__new__(cls)
-        settings, last = trajectory.settings, trajectory.arcs[-1]
+        settings, arcs = trajectory.settings, trajectory.arcs
+        finished = sum(arc.event is not None for arc in arcs) if settings.arcs is None else settings.arcs
         self._prepare(settings, trajectory.record_period)
-        self._arcs = [arc for arc in trajectory.arcs if arc.event is not None]
-        self._events = [arc.event for arc in trajectory.arcs if arc.event is not None]
-        self._notes = list(trajectory.notes)
-        self.t0 = trajectory.arcs[0].t0
-        self.system, self.t = trajectory.system, last.t0 if last.event is None else last.event.time
-        mode, x = last.mode, last.segments[0].base
-        if self._events:
-            before = self._events[-1]
-            mode, x = before.mode_post, before.x_post
-            self._between = frozenset({before.mode_pre, before.mode_post})
-        self._enter(mode, x)
+        self._arcs = list(arcs[:finished])
+        self._events = [arc.event for arc in self._arcs if arc.event is not None]
+        self._notes = list(trajectory.notes[: settings.notes])
+        self.t0 = arcs[0].t0
+        if not self._events:
+            first = arcs[0]
+            self.system, self.t = first.system, first.t0
+            self._enter(first.mode, first.segments[0].base)
+            return self
+        before = self._events[-1]
+        self.system = arcs[finished].system if finished < len(arcs) else trajectory.system
+        self.t = before.time
+        last = self._events[-1 - self._to_and_fro :]
+        self._between = frozenset(mode for event in last for mode in (event.mode_pre, event.mode_post))
+        self._enter(before.mode_post, before.x_post)
         return self
 
     def _prepare(self, settings: Settings, record_period: float | None) -> None:
@@ -129,6 +136,8 @@ class Simulation:
         self._evaluations, self._step_size = settings.evaluations, settings.first_step
         self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
         self._between: frozenset[Hashable] = frozenset()
+        self._stop_in_reach = False
+        self._restart: dict[str, Any] = {}
 
     # --- what a user reads ------------------------------------------------------------------------------------
 
@@ -158,7 +167,7 @@ class Simulation:
             self._record_period,
             self.evaluations,
             tuple(self._notes),
-            replace(self._settings, **self._arc_start),
+            replace(self._settings, **self._restart),
         )
 
     @property
@@ -204,6 +213,7 @@ class Simulation:
         if not t >= self.t:
             raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
+        self._stop_in_reach, self._restart = False, self._arc_start
         try:
             with one_thread():
                 while self.t < t and self.status is Status.RUNNING:
@@ -299,9 +309,12 @@ class Simulation:
             return
         clock = self._flow.next_time(self.t)
         bound = min(t_end, clock, self._push_end())
-        passed, fired = self._watch.pass_step(self._stepper, self._stepper.step(bound), bound)
+        step = self._stepper.step(bound)
+        self._stop_in_reach |= bound == t_end and self._stepper.hemmed
+        passed, fired = self._watch.pass_step(self._stepper, step, bound)
         if passed is None:
             return
+        self._stop_in_reach |= passed.t1 >= t_end
         if passed.t1 >= clock:
             fired = fired | {CLOCK}
         if self._stepper.stiffness.rate and not any(note.startswith(STIFF_FROM) for note in self._notes):
@@ -341,7 +354,7 @@ class Simulation:
         self._enter(transition.mode, transition.x)
         at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
         self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
-        self._arc_start |= {"at_one_instant": self._at_one_instant, "to_and_fro": self._to_and_fro}
+        self._mark()
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
@@ -446,10 +459,24 @@ class Simulation:
             self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
         )
         self._watch = Watch(self._flow, self.t, x, self.tolerances)
-        self._arc_start: dict[str, Any] = {"first_step": self._step_size, "evaluations": self._evaluations}
+        self._mark()
+
+    def _mark(self) -> None:
+        """Note where an arc begins, from where the run can be gone on with if its stop had no part in it."""
+        self._arc_start: dict[str, Any] = {
+            "first_step": self._step_size,
+            "evaluations": self._evaluations,
+            "at_one_instant": self._at_one_instant,
+            "to_and_fro": self._to_and_fro,
+            "arcs": len(self._arcs),
+            "notes": len(self._notes),
+        }
+        if not self._stop_in_reach:
+            self._restart = self._arc_start
 
     def _replace_system(self, system: HybridSystem) -> None:
         """Go on with a changed system; what that does to the mode is an event."""
+        self._stop_in_reach &= self.status is Status.RUNNING  # what a user changes is not undone
         transition = system.transition(self.t, self._x, self._mode, frozenset())
         self._close_arc(Event(self.t, frozenset(), self._mode, self._x, transition, system))
         self.system = system

@@ -27,6 +27,11 @@ SHORTER = 0.5  # share of it below which a longest step makes a new start of suc
 # A step is asked for this share of the tolerance, so that the dense output, one order below the step, stays within it.
 STEP_SHARE = 0.1
 SHORT = 0.05  # share of the step that the tolerance allows; a step that is as short is short for the motion
+FIRST = (
+    1e-4  # s, first step of a run by a method whose own choice goes by the end of the run; others take no longer one
+)
+LEAP = 10.0  # times the step it takes that LSODA may have tried
+WITHIN_REACH = 2.0  # times its length at which a step counts as hemmed in by a bound
 EXACT = 2e-8  # share of the tolerance that a step may miss, whose interpolant is as good as a step
 BEYOND = 1.05  # times the time to the next guard that a short step takes
 SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
@@ -41,6 +46,7 @@ class Stepper:
     Attributes:
         step_size: length of the next step, as the method proposes it [s].
         natural_step: the same where neither a guard nor a stop was near: what the motion itself allows [s].
+        hemmed: whether the bound of the last step may have made it shorter.
 
     The method sees chart coordinates dx around `base`: x = base (+) dx, so the state stays on its manifold whatever
     the method, and the method keeps its order (Munthe-Kaas' form with the exact inverse differential). A new chart is
@@ -62,7 +68,7 @@ class Stepper:
         self._suspected_step, self._unknown = 0.0, self.stiffness.automatic
         self._use(self.stiffness.name)
         self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
-        self.step_size, self.natural_step, self._in_haste = first_step, first_step, True
+        self.step_size, self.natural_step, self._in_haste, self.hemmed = first_step, first_step, True, False
         self._restart(t, x, math.inf)
 
     def _use(self, name: str) -> None:
@@ -106,6 +112,7 @@ class Stepper:
         }
         if self._firm:
             limits["max_step"] = self._longest = self._longest_step()
+            first_step = min(FIRST, bound - self.t) if first_step is None else first_step
         if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
         solver = self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
@@ -136,7 +143,11 @@ class Stepper:
             self._solver.h_abs = size * approach / self._approach
         self._approach = approach
         t0, base, start = self.t, self._base, self.x
+        tried = min(getattr(self._solver, "h_abs", math.inf), self._solver.max_step)
         segment = self._advance(self._solver, t0, base, start)
+        if self._firm:  # such a method does not say what it tries
+            tried = LEAP * (segment.t1 - t0)
+        self.hemmed = bound - t0 <= WITHIN_REACH * tried
         self._suspected_step = segment.t1 - segment.t0 if self.stiffness.suspects(self._solver) else 0.0
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
             self.step_size = getattr(self._solver, "h_abs", None) or self.step_size

@@ -172,13 +172,15 @@ class Arc:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a run was made, and where its last arc began: what it needs to be gone on with as if it had not stopped.
+    """How a run was made, and the arc that it is gone on with from its begin, as if it had not stopped.
 
     Attributes:
         integrator, tolerances, max_events, accumulation: as given to `simulate`.
-        first_step: first step of the last arc [s]; None: the integrator's own choice.
-        evaluations: field evaluations before the last arc.
-        at_one_instant, to_and_fro: events in a row, at the last arc's begin, that would end the run if they went on.
+        first_step: first step of that arc [s]; None: the integrator's own choice.
+        evaluations: field evaluations before it.
+        at_one_instant, to_and_fro: events in a row, at its begin, that would end the run if they went on.
+        arcs: how many there are before it; None: all that ended in an event (of files written before this was kept).
+        notes: how many there were; None: all.
     """
 
     integrator: str
@@ -189,6 +191,8 @@ class Settings:
     evaluations: int = 0
     at_one_instant: int = 0
     to_and_fro: int = 0
+    arcs: int | None = None
+    notes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import sphere
 from test_filippov import START, Oscillator
 
 import contactsim as cs
+from contactsim.common import registry
 from contactsim.io import scene
 
 HALF, END = 0.15, 0.3  # s
@@ -19,6 +21,26 @@ def hexapod(restitution: float = 0.0, period: str = "") -> scene.SceneRun:
     return scene.build(
         scene.parse(f'robot = {{name = "hexapod"}}\n[contact]\nrestitution = {restitution}\n{controller}')
     )
+
+
+class Switch(cs.Model):
+    """x' = 1 in "slow"; "fast" is entered beyond its boundary, and left for "end"."""
+
+    class State(cs.ModelState):
+        x: float = 0.0
+
+    def field(self, t: float, x: np.ndarray, chart: str) -> np.ndarray:
+        return np.ones(1)
+
+    def boundaries(self, chart: str) -> tuple[cs.Boundary, ...]:
+        target = {"slow": 1.0, "fast": 0.5, "end": 9.0}[chart]
+        return (cs.Boundary(f"out of {chart}", lambda t, x: x[0], target, "below"),)
+
+    def reset(self, t: float, x: np.ndarray, chart: str, fired: frozenset) -> cs.Transition:
+        return cs.Transition(x, "fast" if chart == "slow" else "end")
+
+    def start(self, t: float, x: np.ndarray) -> cs.Transition:
+        return cs.Transition(x, "slow")
 
 
 def same(one: cs.Trajectory, other: cs.Trajectory) -> None:
@@ -53,6 +75,75 @@ def test_every_integrator(integrator: str) -> None:
         simulation = cs.Simulation.resume(cs.simulate(system, START, (0.0, stop), integrator=integrator))
         simulation.advance_to(9.0)
         same(whole, simulation.trajectory)
+
+
+def stops_near_events(whole: cs.Trajectory, end: float) -> list[float]:
+    """Between events, at them, and just behind them: there the step in which the event was found ends at the stop."""
+    times = [event.time for event in whole.all_events if 0.0 < event.time < end]
+    assert times
+    near = [time + behind for time in (times[0], times[-1]) for behind in (0.0, 3e-10, 1e-6, 2e-4)]
+    return [*(stop for stop in near if stop < end), 0.61 * end]
+
+
+@pytest.mark.parametrize("law", registry.names("contact_laws"))
+def test_every_law_wherever_it_is_stopped(law: str) -> None:
+    end = 0.1
+    system = cs.ContactSystem(sphere(friction=0.4, restitution=0.3), law=law)
+    start = cs.State([0.0, 0.0, 0.105, 0.0, 0.0, 0.0, 1.0], [0.5, 0.0, -0.2, 0.0, 3.0, 0.0])
+    whole = cs.simulate(system, start, (0.0, end))
+    for stop in stops_near_events(whole, end):
+        simulation = cs.Simulation.resume(cs.simulate(system, start, (0.0, stop)))
+        simulation.advance_to(end)
+        same(whole, simulation.trajectory)
+
+
+@pytest.mark.parametrize("integrator", ["DOP853", "RK45", "RK23", "RK4", "Radau", "Radau9", "BDF", "LSODA", None])
+def test_every_integrator_wherever_it_is_stopped(tmp_path: Path, integrator: str | None) -> None:
+    system, end = Oscillator(0.1), 3.6
+    tolerances = cs.Tolerances(rtol=1e-6, atol=1e-8, max_step=0.1 if integrator == "RK4" else np.inf)
+    options = {"integrator": integrator, "tolerances": tolerances}
+    whole = cs.simulate(system, START, (0.0, end), **options)
+    for stop in stops_near_events(whole, end):
+        half = cs.simulate(system, START, (0.0, stop), **options)
+        for begun in (half, cs.Trajectory.load(half.save(tmp_path / "half.nc"), system=system)):
+            simulation = cs.Simulation.resume(begun)
+            simulation.advance_to(end)
+            same(whole, simulation.trajectory)
+
+
+def test_what_a_user_changed_is_not_undone() -> None:
+    """The step to the stop holds an event; behind it a parameter is set: the run goes on from there."""
+    system = Oscillator(0.1)
+    event = cs.simulate(system, START, (0.0, 5.0)).all_events[0].time
+    simulation = cs.Simulation(system, START)
+    simulation.advance_to(event + 1e-6)
+    simulation.set("friction", 0.2)
+    before = simulation.trajectory
+    resumed = cs.Simulation.resume(before)
+    assert resumed.system.friction == 0.2 and resumed.t == event + 1e-6
+    simulation.advance_to(5.0)
+    resumed.advance_to(5.0)
+    same(simulation.trajectory, resumed.trajectory)
+
+
+def test_arcs_between_stops_stay_as_they_are() -> None:
+    """A Simulation that is advanced in pieces: what is resumed keeps its finished arcs."""
+    simulation = cs.Simulation(Oscillator(0.1), START)
+    for k in range(1, 41):
+        simulation.advance_to(0.1 * k)
+    run = simulation.trajectory
+    resumed = cs.Simulation.resume(run).trajectory
+    assert run.all_events
+    assert [event.time for event in resumed.all_events] == [event.time for event in run.all_events]
+
+
+def test_notes_are_those_of_a_run_that_was_not_stopped() -> None:
+    """A chart that is entered beyond its boundary just before the stop is noted once."""
+    whole = cs.simulate(Switch(), [0.0], (0.0, 2.0))
+    for stop in (1.0, 1.0 + 1e-9, 1.5):
+        simulation = cs.Simulation.resume(cs.simulate(Switch(), [0.0], (0.0, stop)))
+        simulation.advance_to(2.0)
+        assert simulation.trajectory.notes == whole.notes != ()
 
 
 def test_stopped_by_its_number_of_events() -> None:
