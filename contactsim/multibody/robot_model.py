@@ -139,7 +139,7 @@ class RobotModel:
 
     def contact_positions(self, q: Array) -> Array:
         """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
-        data = self.model.createData()
+        data = pin.Data(self.model)
         pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
         found = np.zeros((len(self.contacts), 3))
         for k, point in enumerate(self.contacts):
@@ -154,7 +154,7 @@ class RobotModel:
         Raises:
             InputError: there is no such frame.
         """
-        data, index = self.model.createData(), self.frame_id(frame)
+        data, index = pin.Data(self.model), self.frame_id(frame)
         pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
         return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pinocchio as pin
+
 
 class Workspace(threading.local):
     """Pinocchio's data of a model, and what is computed in it, for the thread that asks.
@@ -19,7 +21,7 @@ class Workspace(threading.local):
 
     def __init__(self, model: Any) -> None:  # called once in each thread
         self.model = model
-        self.data = model.createData()
+        self.data = pin.Data(model)  # createData() makes it twice, and one has 4 nv^3 numbers
         self.placements = self.data.oMf
 
     def __reduce__(self) -> tuple[Any, ...]:

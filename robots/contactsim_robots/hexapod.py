@@ -203,7 +203,7 @@ def feed_forward(model: Any, gait: TripodGait, knots: int = 200) -> Array:
 
     model = pin.Model(model)
     tips = [_add_tip(model, leg) for leg in LEGS]
-    data, at_rest = model.createData(), np.zeros(model.nv)
+    data, at_rest = pin.Data(model), np.zeros(model.nv)
     table = np.empty((knots + 1, 3, model.nv - 6))
     for count in range(knots):
         q, v, parts = gait.home.copy(), np.zeros(model.nv), np.empty((model.nv, 3))

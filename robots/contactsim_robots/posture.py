@@ -47,7 +47,7 @@ def settle(model: Any, q: Array, feet: tuple[Mapping[str, Any], ...]) -> Array:
     """
     import pinocchio as pin
 
-    data = model.createData()
+    data = pin.Data(model)
     q = raise_to_floor(model, q, feet)
     for _ in range(SETTLING_STEPS):
         heights = _heights(model, data, q, feet)
@@ -74,7 +74,7 @@ def standing_gains(model: Any, q: Array, feet: Iterable[Mapping[str, Any]]) -> t
     """
     import pinocchio as pin
 
-    data = model.createData()
+    data = pin.Data(model)
     inertia = np.diag(pin.crba(model, data, q)).copy()
     mass = pin.computeTotalMass(model)
     height = pin.centerOfMass(model, data, q)[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -14,6 +15,8 @@ import contactsim as cs
 from contactsim.hybrid.differences import tangent_derivative
 from contactsim.multibody.part_controllers import JointControllers
 from contactsim.multibody.zero import RIM
+
+ARRAYS = 50e6  # bytes, of sixteen balls on a box; it took 450 MB where an array had the square of their velocities
 
 Array = np.ndarray
 
@@ -459,3 +462,16 @@ def test_compliant_ball_on_a_turning_box() -> None:
     assert any("ball/ball+box/box" in event.transitions for event in run.events)
     assert np.abs(momentum(world, run.final) - momentum(world, state)).max() <= 1e-8
     check_derivative(system, state, 0.05, [np.random.default_rng(2).normal(size=2 * world.nv)], step=3e-5)
+
+
+def test_many_bodies_need_little_memory() -> None:
+    """Arrays grow with the square of the bodies at most: sixteen balls on a box."""
+    names = [f"ball{k}" for k in range(16)]
+    robots = [cs.Robot.box(10.0, (8.0, 8.0, 0.2), name="box"), *(cs.Robot.sphere(1.0, 0.1) for _ in names)]
+    world = cs.Robot.merge(robots, names=["box", *names], pairs=[cs.ContactPair(name, "box") for name in names])
+    tracemalloc.start()
+    try:
+        cs.ContactSystem(world)
+        assert tracemalloc.get_traced_memory()[1] < ARRAYS
+    finally:
+        tracemalloc.stop()

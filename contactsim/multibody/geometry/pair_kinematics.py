@@ -316,7 +316,7 @@ class PairKinematics(Computing):
         """Derivatives at held `forces` (m,): (n, n) of J^T lam by q, and (3, m, n) dz/dq, dz'/dq, dz'/dv."""
         assert self._simple is not None
         model, index = self._simple
-        data = model.createData()
+        data = pin.Data(model)
         pin.computeRNEADerivatives(model, data, q, v, a)  # its dAdv differs from that of the kinematics alone
         n, dim = self.nv, self.frame.rows
         moved, rows = np.zeros((n, n)), np.zeros((3, dim * len(chosen), n))
@@ -403,5 +403,5 @@ def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) ->
             relative = jacobian * (moved[pair.joint_a] - moved[pair.joint_b])
             c = data.oMi[pair.joint_a].act(pair.centre)
             columns.append(relative[:3] + np.cross(relative[3:].T, c).T)
-    directions, values, _ = np.linalg.svd(np.hstack(columns))
+    directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
     return directions[:, values > MOTION * max(float(values.max()), MOTION)].T

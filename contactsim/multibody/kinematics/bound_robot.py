@@ -387,7 +387,7 @@ class BoundRobot(ContactMechanism):
 
 def turning_velocities(model: pin.Model) -> Array:
     """Indices of the velocities that are rates of rotation."""
-    data = model.createData()
+    data = pin.Data(model)
     pin.computeJointJacobians(model, data, pin.neutral(model))
     columns = data.J.reshape(6, model.nv)[3:]
     return np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > MOTION)

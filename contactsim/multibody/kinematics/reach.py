@@ -99,7 +99,7 @@ class Reach:
     @staticmethod
     def _motions(model: Any) -> tuple[Array, Array]:
         """Squares of the translation and rotation per velocity (2, joints, nv): of a simple joint they are constant."""
-        data = model.createData()
+        data = pin.Data(model)
         pin.computeJointJacobians(model, data, pin.neutral(model))
         found = np.zeros((2, model.njoints, model.nv))
         for j in range(1, model.njoints):
