@@ -58,6 +58,21 @@ def test_a_run_that_is_looked_at_is_the_same_run() -> None:
     assert run.status is cs.Status.FINISHED
 
 
+def test_who_is_told_of_each_step_sees_all_runs_so_far() -> None:
+    """As the checkpoints of `contactsim run --view` do."""
+    seen: list[tuple[float, int]] = []
+
+    def look(t: float) -> None:
+        assert session.runs[-1].arcs[-1].t1 == t
+        seen.append((t, len(session.runs)))
+
+    session = Session(dropped(), end=0.02, speed=math.inf, after_step=look)
+    led(session, lambda s: s.set_law("spring-damper"), lambda s: s.play(until=0.04))
+    times = [t for t, _ in seen]
+    assert times == sorted(times) and times[-1] == 0.04
+    assert {count for _, count in seen} == {1, 2}
+
+
 def test_time_is_not_ahead_of_the_clock() -> None:
     session, seen = Session(biped(), end=0.2, speed=0.5), []
 
