@@ -67,11 +67,13 @@ _HOMES = {
     "Spread": "analysis.spread",
     "ball": "analysis.spread",
     "Tracking": "analysis.tracking",
+    "Actuators": "multibody.actuators",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
     "Sampled": "multibody.controllers",
     "Gap": "multibody.mechanism",
     "Mechanism": "multibody.mechanism",
+    "JointCoupling": "multibody.loops",
     "LoopClosure": "multibody.loops",
     "Mode": "contact.modes",
     "ContactPoint": "multibody.contact_point",
@@ -132,12 +134,13 @@ if TYPE_CHECKING:
     from .io.ground_table import GroundTable
     from .io.load_scene import load_scene
     from .multibody import terrain
+    from .multibody.actuators import Actuators
     from .multibody.catalogue import load_robot
     from .multibody.contact_point import ContactPoint
     from .multibody.controllers import PD, Controller, Sampled
     from .multibody.geometry.pairs import ContactPair
     from .multibody.geometry.solids import Solid
-    from .multibody.loops import LoopClosure
+    from .multibody.loops import JointCoupling, LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.robot import Robot
     from .viewing.session import Session

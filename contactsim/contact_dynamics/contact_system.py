@@ -32,6 +32,8 @@ from .zeno import bounces_on
 
 __all__ = ["ContactSystem", "State"]
 
+DOWN = (0.0, 0.0, -9.81)  # gravity of a robot whose file says nothing [m/s^2]
+
 
 class Facade(Variants):
     """What users and files read of a system by name: the parts of its world, and its states."""
@@ -144,10 +146,10 @@ class ContactSystem(Facade):
 
     Args:
         robot: a Robot, or a Mechanism (whose functions hold ground and gravity).
-        terrain: the ground of a Robot; level ground at z = 0 by default.
+        terrain: the ground of a Robot; by default that of its file, or level ground at z = 0 where that says nothing.
         law: name of a registered contact law, or an instance.
         controller: (t, q, v) -> tau (nv,), a Controller, or None.
-        gravity: (3,) [m/s^2] for a Robot.
+        gravity: (3,) [m/s^2] for a Robot; by default that of its file, or 9.81 downwards where that says nothing.
         joint_limits: whether the position limits of a Robot's joints are unilateral constraints.
         loops: LoopClosure objects that close loops of a Robot, besides its own ones.
         tolerances: what counts as zero in contact.
@@ -165,12 +167,14 @@ class ContactSystem(Facade):
         terrain: Terrain | None = None,
         law: str | ContactLaw = "coulomb",
         controller: Any = None,
-        gravity: Any = (0.0, 0.0, -9.81),
+        gravity: Any = None,
         joint_limits: bool = True,
         loops: Any = (),
         tolerances: Tolerances | None = None,
     ) -> None:
-        ground, down = terrain or Flat(), as_vector("gravity", gravity, 3)
+        ground = terrain or getattr(robot, "terrain", None) or Flat()
+        own = getattr(robot, "gravity", None)
+        down = as_vector("gravity", (DOWN if own is None else own) if gravity is None else gravity, 3)
         if not hasattr(robot, "bind"):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
         if not isinstance(ground, Terrain):

@@ -9,6 +9,7 @@ from ..common.arrays import Array
 from ..errors import InputError
 from ..multibody.model_checks import unbounded
 from ..multibody.robot import Robot
+from ..multibody.terrain import NoGround
 from .contact_system import ContactSystem, State
 from .zero import ALONG_AXIS, PLACED
 
@@ -17,10 +18,11 @@ UP = 2  # the vertical axis of the world
 
 
 def default_start(system: ContactSystem) -> State:
-    """The nominal pose at rest, DROP above ground where the root can be lifted, with its loops closed."""
+    """The nominal pose at rest, DROP above ground where there is one and the root can be lifted; its loops closed."""
     q, v = np.array(system.robot.nominal, dtype=float), np.zeros(system.robot.nv)
     q = system.close(q).q if system.loops else q
-    q = q if lifting(system.robot, q) is None else lifted(system, q, DROP)
+    grounded = not isinstance(system.terrain, NoGround)
+    q = lifted(system, q, DROP) if grounded and lifting(system.robot, q) is not None else q
     return system.close(q, v) if system.loops else State(q, v)
 
 

@@ -18,7 +18,7 @@ from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
 from ..multibody.controllers import Controller
 from ..multibody.kinematics.closed_loops import ClosedMechanism
-from ..multibody.loops import LoopClosure
+from ..multibody.loops import Loop
 from ..multibody.mechanism import ContactMechanism
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
@@ -55,7 +55,7 @@ class Parts:
     terrain: Terrain
     gravity: Array
     joint_limits: bool
-    loops: tuple[LoopClosure, ...]
+    loops: tuple[Loop, ...]
     tolerances: Tolerances
     mechanism: ContactMechanism
     law: ContactLaw
@@ -284,9 +284,7 @@ class World(Driven):
         return replace(other, mechanism=bound)
 
 
-def bind(
-    robot: Any, terrain: Terrain, gravity: Array, joint_limits: bool, loops: tuple[LoopClosure, ...]
-) -> ContactMechanism:
+def bind(robot: Any, terrain: Terrain, gravity: Array, joint_limits: bool, loops: tuple[Loop, ...]) -> ContactMechanism:
     """The robot on its ground, with its loops closed.
 
     Raises:

@@ -21,7 +21,7 @@ from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, name_of
 from ..multibody.geometry.pairs import ContactPair
 from ..multibody.geometry.solids import Solid
-from ..multibody.loops import LoopClosure
+from ..multibody.loops import stored_loop
 from ..multibody.mechanism import COEFFICIENTS
 from ..multibody.merge import MergedGeometry
 from ..multibody.primitives import PrimitiveGeometry
@@ -36,14 +36,35 @@ from ..multibody.robot_files.stored import (
     stored,
 )
 from ..multibody.robot_model import Part
-from ..multibody.terrain import Flat, Function, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
+from ..multibody.springs import Lift, Springs
+from ..multibody.terrain import (
+    Flat,
+    Function,
+    HeightField,
+    Moving,
+    NoGround,
+    Oscillation,
+    Plane,
+    Sinusoid,
+    Slope,
+    Terrain,
+)
 from ..multibody.terrain.moving import Given
 
 Description = dict[str, Any]
 
 GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
     Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
+    NoGround: ("none", lambda ground: {}),
     Slope: ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
+    Plane: (
+        "plane",
+        lambda ground: {
+            "point": ground.plane()[0].tolist(),
+            "normal": ground.plane()[1].tolist(),
+            "velocity": ground.belt().tolist(),
+        },
+    ),
     Sinusoid: ("sinusoid", lambda ground: {**ground.parameters(), "velocity": list(ground.velocity)}),
     HeightField: (
         "height-field",
@@ -99,7 +120,7 @@ def rebuild(description: Description) -> ContactSystem:
         controller and _rebuild_controller(robot, controller),
         description["gravity"],
         description["joint_limits"],
-        [LoopClosure(**loop) for loop in description.get("loops", ())],
+        [stored_loop(loop) for loop in description.get("loops", ())],
         tolerances=Tolerances(**description["tolerances"]),
     )
     for push in description["pushes"]:
@@ -159,8 +180,24 @@ def _describe_robot(robot: Robot) -> Description:
         "contacts": contacts,
         "nominal": robot.nominal.tolist(),
         "geometry": _describe_geometry(robot._visual),
+        "springs": _describe_springs(robot.own_springs),
+        "actuated": None if robot._actuated is None else robot._actuated.tolist(),
         **(_describe_world(robot) if robot.parts or robot.pairs else {}),
     }
+
+
+def _describe_springs(springs: Springs | None) -> Description | None:
+    if springs is None:
+        return None
+    lifts = [asdict(lift) for lift in springs.lifts]
+    return {"stiffness": springs.stiffness.tolist(), "rest": springs.rest.tolist(), "lifts": lifts}
+
+
+def _rebuild_springs(data: Description | None) -> Springs | None:
+    if data is None:
+        return None
+    lifts = tuple(Lift(**_tuples(lift)) for lift in data["lifts"])
+    return Springs(np.array(data["stiffness"], dtype=float), np.array(data["rest"], dtype=float), lifts)
 
 
 def _describe_world(robot: Robot) -> Description:
@@ -191,6 +228,9 @@ def _rebuild_robot(data: Description) -> Robot:
     parts = _rebuild_parts(data.get("parts", ()))
     visual = MergedGeometry(parts, visual=True) if parts else _rebuild_geometry(data["geometry"])
     robot = Robot(model_of(data["model"]), contacts, nominal=data["nominal"], visual=visual, name=data["name"])
+    robot.own_springs = _rebuild_springs(data.get("springs"))
+    if data.get("actuated") is not None:
+        robot._actuated = np.array(data["actuated"], dtype=bool)
     robot.parts = {part.name: part for part in parts}
     if "pairs" in data:
         robot._solids = tuple(Solid(**_tuples(solid)) for solid in data["solids"])

@@ -27,7 +27,7 @@ from ..multibody.loops import LoopClosure
 from ..multibody.part_controllers import JointControllers
 from ..multibody.robot import Robot
 from ..multibody.robot_names import robot_entries
-from ..multibody.terrain import Flat, Plane, Slope, Terrain
+from ..multibody.terrain import Flat, NoGround, Slope, Terrain
 from .scene_bodies import Member, shifted, start_of, world_of
 from .scene_run import SceneRun
 from .scene_tables import (
@@ -137,19 +137,19 @@ def build(scene: Scene) -> SceneRun:
         InputError: a file, a name or a value of the scene cannot be used.
     """
     robot, demo = (None, None) if scene.robot is None else _robot(scene, scene.robot)
-    terrain = scene.terrain.build() if scene.terrain is not None else _own_ground(demo)
+    terrain = scene.terrain.build() if scene.terrain is not None else _own_ground(demo, robot)
     law, left_over = _law(scene.law)
     controller: Controller | None = None if robot is None else _controller(scene.controller, robot, demo)
     run = scene.run
     given = run.model_dump(include={"rtol", "atol", "max_step"}, exclude_none=True)
     tolerances = Tolerances(**{**(demo.tolerances if demo is not None else {}), **given})
-    gravity, loops = _gravity(scene, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
+    gravity, loops = _gravity(scene, robot, demo), [LoopClosure(**loop.model_dump()) for loop in scene.loop]
     start = None
     if robot is not None:  # where it stands does not depend on what else is there
         own = () if scene.is_world else loops
         alone = ContactSystem(robot, terrain, law, None, gravity, scene.joint_limits, own, tolerances=tolerances)
         start = _start(scene.start, alone, demo)
-        if scene.terrain is None and lifting(robot, start.q) is None:
+        if scene.terrain is None and lifting(robot, start.q) is None and not _stands(robot):
             terrain = _ground_below(alone, start.q)
     if scene.is_world:
         robot, controller, start = _world(scene, robot, controller, start, terrain)
@@ -272,9 +272,9 @@ def _from_file(table: RobotTable) -> Robot:
             )
         return robot
     if path.suffix in (".xml", ".mjcf"):
-        if table.root or table.package_dirs:
-            raise InputError(f"root and package_dirs are for URDF files, and {path.name} is MJCF; leave them out")
-        return Robot.from_mjcf(path, contacts)
+        if table.root:
+            raise InputError(f"robot.root is for URDF files, and {path.name} is MJCF; leave it out")
+        return Robot.from_mjcf(path, contacts, package_dirs=table.package_dirs)
     raise InputError(f"the robot file {path} is neither .urdf nor .xml (MJCF); convert it")
 
 
@@ -286,10 +286,14 @@ def _law(table: LawTable) -> tuple[ContactLaw, dict[str, Any]]:
     return law(**given), {name: value for name, value in table.parameters.items() if name not in own}
 
 
-def _gravity(scene: Scene, demo: Any) -> tuple[float, float, float]:
-    """Gravity of the scene, or where it says nothing that of the demonstration [m/s^2]."""
+def _gravity(scene: Scene, robot: Robot | None, demo: Any) -> Any:
+    """Gravity (3,) of the scene, or where it says nothing that of the demonstration or of the robot's file [m/s^2]."""
     own = getattr(demo, "gravity", None)
-    return scene.gravity if own is None or "gravity" in scene.model_fields_set else (0.0, 0.0, -own)
+    if "gravity" in scene.model_fields_set:
+        return scene.gravity
+    if own is not None:
+        return 0.0, 0.0, -own
+    return scene.gravity if robot is None or robot.gravity is None else robot.gravity
 
 
 def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
@@ -393,14 +397,22 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     return system.close(q, v) if closing else State(q, v)
 
 
-def _own_ground(demo: Any) -> Plane:
-    """The ground of a demonstration; level at z = 0 where there is none."""
+def _own_ground(demo: Any, robot: Robot | None) -> Terrain:
+    """The ground of a demonstration, or of the robot's file; level at z = 0 where there is none."""
+    if demo is None and robot is not None and _stands(robot):
+        assert robot.terrain is not None
+        return robot.terrain
     return Slope(demo.slope) if demo is not None and demo.slope else Flat()
+
+
+def _stands(robot: Robot) -> bool:
+    """True for a robot whose file has a ground."""
+    return robot.terrain is not None and not isinstance(robot.terrain, NoGround)
 
 
 def _height_of(demo: Any, system: ContactSystem, q: Array) -> float | None:
     """Height of a demonstration's start above its own ground, where the scene has another; else None."""
-    own = _own_ground(demo)
+    own = _own_ground(demo, system.robot)
     if type(own) is type(system.terrain) and own.parameters() == system.terrain.parameters():
         return None
     return clearance(ContactSystem(system.robot, own, joint_limits=False), q)

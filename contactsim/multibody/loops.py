@@ -5,12 +5,9 @@ A closure holds one point of two bodies together (a ball joint), two points (a h
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -71,55 +68,50 @@ class LoopClosure:
         return [place.act(np.array(point)) for point in POINTS[self.kind]]
 
 
-def checked(loops: Any) -> tuple[LoopClosure, ...]:
+@dataclass(frozen=True)
+class JointCoupling:
+    """A linear equation between hinges and slides: sum of c_k q_k = value, such as a gear or the fingers of a gripper.
+
+    Attributes:
+        joints: names of the joints.
+        factors: c_k of each.
+        value: the right-hand side [rad, m].
+        name: name of the coupling; by default those of the joints.
+    """
+
+    joints: tuple[str, ...]
+    factors: tuple[float, ...]
+    value: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joints", tuple(self.joints))
+        object.__setattr__(self, "factors", tuple(float(factor) for factor in self.factors))
+        object.__setattr__(self, "name", self.name or "-".join(self.joints))
+        if not self.joints or len(self.joints) != len(self.factors):
+            raise InputError(
+                f"coupling '{self.name}' has {len(self.joints)} joints and {len(self.factors)} factors; give one each"
+            )
+        if not np.isfinite([*self.factors, self.value]).all() or not any(self.factors):
+            raise InputError(f"coupling '{self.name}' has factors {self.factors}; give finite ones that are not zero")
+
+
+Loop = LoopClosure | JointCoupling
+
+
+def checked(loops: Any) -> tuple[Loop, ...]:
     """The closures of an iterable.
 
     Raises:
         InputError: something else is among them.
     """
-    loops = (loops,) if isinstance(loops, LoopClosure) else tuple(loops)
+    loops = (loops,) if isinstance(loops, Loop) else tuple(loops)
     for loop in loops:
-        if not isinstance(loop, LoopClosure):
-            raise InputError(f"loops holds a {type(loop).__name__}; give LoopClosure objects")
+        if not isinstance(loop, Loop):
+            raise InputError(f"loops holds a {type(loop).__name__}; give LoopClosure or JointCoupling objects")
     return loops
 
 
-def from_constraints(model: Any, constraints: Iterable[Any]) -> tuple[LoopClosure, ...]:
-    """The closures that pinocchio read from the equalities "connect" and "weld" of an MJCF file."""
-    closures: list[LoopClosure] = []
-    for constraint in constraints:
-        kind = "point" if constraint.type == pin.ContactType.CONTACT_3D else "pose"
-        values: dict[str, Any] = {"kind": kind}
-        for side, number in (("a", 1), ("b", 2)):
-            joint = int(getattr(constraint, f"joint{number}_id"))
-            frame = _frame_of(model, joint)
-            place = frame.placement.inverse() * getattr(constraint, f"joint{number}_placement")
-            values |= {
-                f"frame_{side}": frame.name,
-                f"offset_{side}": tuple(place.translation),
-                f"rotation_{side}": tuple(pin.log3(place.rotation)),
-            }
-        closure = LoopClosure(**values, name=constraint.name)
-        taken = [other.name for other in closures]
-        if closure.name in taken:
-            closure = LoopClosure(**values, name=f"{closure.name}/{len(closures)}")
-        closures.append(closure)
-    return tuple(closures)
-
-
-def warn_of_other_equalities(path: Path) -> None:
-    """Say which equalities of an MJCF file are left out: pinocchio reads those between bodies only."""
-    for group in ElementTree.parse(path).getroot().iter("equality"):
-        for kind in sorted({element.tag for element in group} - {"connect", "weld"}):
-            warnings.warn(
-                f"the equality '{kind}' in {path} is not simulated; write it as 'connect' or 'weld', or leave it out",
-                stacklevel=4,
-            )
-
-
-def _frame_of(model: Any, joint: int) -> Any:
-    """A frame of a joint that its name finds: of a body where there is one."""
-    own = [frame for frame in model.frames if frame.parentJoint == joint]
-    own.sort(key=lambda frame: frame.type != pin.FrameType.BODY)
-    names = [frame.name for frame in model.frames]
-    return next(frame for frame in own if names.count(frame.name) == 1)
+def stored_loop(data: Mapping[str, Any]) -> Loop:
+    """The closure of the data of its fields."""
+    return JointCoupling(**data) if "joints" in data else LoopClosure(**data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -17,9 +18,11 @@ from .controllers import name_of
 from .geometry.collision_solids import items_of
 from .geometry.pairing import automatic, expanded, warn_of_other_shapes
 from .geometry.pairs import ContactPair
-from .loops import WORLD, LoopClosure
+from .loops import WORLD, JointCoupling, Loop
 from .model_checks import link_frame
 from .robot_model import Part, RobotModel
+from .springs import joined
+from .terrain import NoGround
 
 R = TypeVar("R", bound=RobotModel)
 
@@ -100,7 +103,7 @@ def merge(
         for part in parts
         for solid in part.robot.solids
     )
-    world = world._with(parts={part.name: part for part in parts}, _solids=solids)
+    world = world._with(parts={part.name: part for part in parts}, _solids=solids, **_of_files(robots))
     own = [
         replace(pair, first=f"{part.name}/{pair.first}", second=f"{part.name}/{pair.second}")
         for part in parts
@@ -112,6 +115,22 @@ def merge(
         warn_of_other_shapes(robots, [part.name for part in parts])
         pairs = automatic(world)
     return world._with(pairs=expanded(world, [*own, *pairs]))
+
+
+def _of_files(robots: Sequence[RobotModel]) -> dict[str, Any]:
+    """What robots of files bring along: their springs, and gravity and ground of the first whose file has them."""
+    joints = np.cumsum([0, *(robot.model.njoints - 1 for robot in robots)])
+    grounds = [robot.terrain for robot in robots if robot.terrain is not None]
+    found = next((ground for ground in grounds if not isinstance(ground, NoGround)), grounds[0] if grounds else None)
+    gravities = [robot.gravity for robot in robots if robot.gravity is not None]
+    if any(not np.array_equal(gravity, gravities[0]) for gravity in gravities):
+        warnings.warn(
+            f"the files of the parts differ in gravity; that of the first, {gravities[0]}, is taken: give the system"
+            " its gravity to have another",
+            stacklevel=4,
+        )
+    springs = joined([(robot.model, robot.own_springs) for robot in robots], joints[:-1].tolist())
+    return {"own_springs": springs, "terrain": found, "gravity": gravities[0] if gravities else None}
 
 
 def _renamed_point(point: ContactPoint, part: Part[Any]) -> ContactPoint:
@@ -140,9 +159,11 @@ def part_names(robots: Sequence[RobotModel], names: Sequence[str] | None) -> lis
     return chosen
 
 
-def _moved(loop: LoopClosure, part: Part[Any]) -> LoopClosure:
+def _moved(loop: Loop, part: Part[Any]) -> Loop:
     """A loop of a part as one of the world; what was fixed to the part's own world moves with that."""
     changes: dict[str, Any] = {"name": f"{part.name}/{loop.name}"}
+    if isinstance(loop, JointCoupling):
+        return replace(loop, joints=tuple(f"{part.name}/{joint}" for joint in loop.joints), **changes)
     for side in ("a", "b"):
         frame = getattr(loop, f"frame_{side}")
         changes[f"frame_{side}"] = frame if frame == WORLD else f"{part.name}/{frame}"

@@ -21,8 +21,8 @@ from .geometry.pairing import expanded
 from .geometry.pairs import ContactPair
 from .kinematics.bound_robot import BoundRobot
 from .kinematics.bound_world import BoundWorld
-from .loops import from_constraints, warn_of_other_equalities
 from .mechanism import ContactMechanism
+from .mjcf.reading import read
 from .robot_files.reading import GeometryFile, check_urdf, existing, package_folders, root_joint
 from .robot_model import Part, RobotModel
 from .terrain import Flat, Terrain
@@ -45,6 +45,9 @@ class Robot(RobotModel):
     Attributes:
         parts: {name: part} of a robot that `merge` made; empty for others.
         pairs: contacts between its bodies, each of one contact point and one solid.
+        own_springs: springs of its joints; None: it has none.
+        gravity, terrain: those of its file, for a ContactSystem that is given none; None: the file says nothing.
+        actuators: those of its file, see `Actuators`.
     """
 
     parts: Mapping[str, Part[Robot]]
@@ -84,23 +87,42 @@ class Robot(RobotModel):
         return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name)
 
     @classmethod
-    def from_mjcf(cls, path: str | Path, contacts: str | Sequence[ContactPoint] = "auto", nominal: Any = None) -> Robot:
-        """A robot from an MJCF file; its own root joint, armature and damping are kept.
+    def from_mjcf(
+        cls,
+        path: str | Path,
+        contacts: str | Sequence[ContactPoint] = "auto",
+        nominal: Any = None,
+        package_dirs: Sequence[str | Path] | None = None,
+    ) -> Robot:
+        """A robot from an MJCF file, as MuJoCo's own compiler reads it.
 
-        The equalities "connect" and "weld" between bodies become its loops.
+        Its q is MuJoCo's qpos with quaternions (x, y, z, w); the linear velocity of a free joint is in axes of the body.
+        What of the file is not carried out is said in a warning. Gravity and ground of the file are those of a
+        ContactSystem that is given none, its actuators those of `Actuators`, its equalities are loops.
+
+        Args:
+            path: the file.
+            contacts: contact points; or "all" geoms, those named as "feet", or "auto": feet where there are any.
+            nominal: a standing configuration (nq,); by default the keyframe "home", else that of the file.
+            package_dirs: folders in which meshes are looked up that are not where the file says.
 
         Raises:
-            InputError: the file is missing or cannot be read.
+            InputError: the file is missing, MuJoCo is not installed or refuses it, or there are no feet.
         """
-        path = existing(path, "MJCF")
-        try:
-            model, constraints = pin.buildModelAndLegacyConstraintsFromMJCF(str(path))
-        except (ValueError, RuntimeError) as error:
-            raise InputError(f"the MJCF file {path} cannot be read ({error}); check its XML") from error
-        load = GeometryFile(str(path), (str(path.parent),))
-        warn_of_other_equalities(path)
-        loops, visual = from_constraints(model, constraints), replace(load, visual=True)
-        return cls(model, contacts, nominal=nominal, visual=visual, collision=load, name=path.stem, loops=loops)
+        path, folders = existing(path, "MJCF"), tuple(str(folder) for folder in package_dirs or ())
+        found, load = read(path, contacts, folders), GeometryFile(str(path), folders)
+        found.warn(stacklevel=2)
+        start, visual = found.nominal if nominal is None else nominal, replace(load, visual=True)
+        robot = cls(found.model, found.contacts, nominal=start, visual=visual, collision=load, loops=found.loops)
+        return robot._with(
+            own_springs=found.springs,
+            gravity=found.gravity,
+            terrain=found.terrain,
+            actuators=found.actuators,
+            pairs=found.pairs,
+            _actuated=found.actuated,
+            _solids=found.solids,
+        )
 
     @classmethod
     def sphere(

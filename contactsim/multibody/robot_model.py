@@ -16,13 +16,14 @@ import pinocchio as pin
 
 from ..common.arrays import Array
 from ..errors import InputError
+from .actuators import Actuator
 from .configuration_space import ConfigurationSpace
 from .contact_point import ContactPoint
 from .controllers import Controller, as_controller
 from .geometry.collision_solids import solids_of
 from .geometry.pairs import ContactPair
 from .geometry.solids import Solid
-from .loops import LoopClosure, checked
+from .loops import Loop, checked
 from .mechanism import unique_names
 from .model_checks import (
     check_masses,
@@ -35,6 +36,8 @@ from .model_checks import (
 )
 from .part_controllers import PartController, PartPlace
 from .robot_files.geometry_files import automatic_contacts, load_geometry
+from .springs import Springs
+from .terrain import Terrain
 
 R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
@@ -51,7 +54,7 @@ class RobotModel:
         visual: Any = None,
         collision: Any = None,
         name: str = "",
-        loops: Sequence[LoopClosure] = (),
+        loops: Sequence[Loop] = (),
     ) -> None:
         if not isinstance(model, pin.Model):
             raise InputError(
@@ -63,6 +66,11 @@ class RobotModel:
         self._solids: tuple[Solid, ...] | None = None
         self.parts: Mapping[str, Part[Any]] = {}
         self.pairs: tuple[ContactPair, ...] = ()
+        self.own_springs: Springs | None = None
+        self.gravity: Array | None = None
+        self.terrain: Terrain | None = None
+        self.actuators: tuple[Actuator, ...] = ()
+        self._actuated: Array | None = None
         self._inertia_scales: dict[str, float] = {}
         check_order(self.model)
         check_masses(self.model)
@@ -93,6 +101,11 @@ class RobotModel:
     def collision_model(self) -> Any:
         """Pinocchio's collision geometry; None where there is none."""
         return load_geometry(self.model, self._collision)
+
+    @property
+    def springs(self) -> Array:
+        """Stiffness of each joint (nv,) [N m/rad, N/m]."""
+        return np.zeros(self.nv) if self.own_springs is None else self.own_springs.stiffness.copy()
 
     @property
     def solids(self) -> tuple[Solid, ...]:
@@ -128,8 +141,13 @@ class RobotModel:
 
     @cached_property
     def actuated(self) -> Array:
-        """Mask (nv,) of the velocities that have an actuator: all but those of a floating or planar root."""
+        """Mask (nv,) of the velocities that have an actuator.
+
+        Those that actuators of an MJCF file drive; where a file names none, all but those of a floating or planar root.
+        """
         mask = np.ones(self.nv, dtype=bool)
+        if self._actuated is not None:
+            return self._actuated
         if self.parts:
             return np.concatenate([part.robot.actuated for part in self.parts.values()])
         if self.model.njoints > 1 and self.model.joints[1].nv > 1:

@@ -11,6 +11,7 @@ EXACT = 1e-15  # errors of a loop below this are zero, relative to the size of t
 FOUND = 1e-9  # step of Newton's method to a nearest point after which the next is rounding, in radii of curvature or m
 RELATIVE = 1e-13  # such a step that is rounding, relative to the place
 UNLIMITED = 1e3  # rad, m: position limits beyond this mean that there is none
+ABYSS = 1e9  # m: depth at which a ground is none
 FAR = 1e6  # m: limits of a coordinate beyond this are none
 
 # --- of directions --------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
+from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
 from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
@@ -54,12 +55,11 @@ class BoundRobot(ContactMechanism):
         self.static_friction = np.concatenate([[static_of(point) for point in points], alone])
         self.restitution = np.concatenate([[point.restitution for point in points], alone])
         self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)
-        self._damping = np.array(self._model.damping)
+        self._passive = Passive(self._model, robot.own_springs) or None
         self.bounded_steps = True
         self.autonomous = not terrain.moving
         self._still = np.zeros(self.nv)
         self._turning = turning_velocities(self._model)
-        self._damped = bool(np.any(self._damping))
         self._place_contacts()
         for point in points:
             terrain.check_sphere(point.name, point.radius)
@@ -217,7 +217,7 @@ class BoundRobot(ContactMechanism):
         if contacts not in self._prepared:
             points = self._points(contacts)
             limits = [self._limits[i - len(self.names)] for i in contacts[len(points) :]]
-            motion = Motions(self._model, self._workspace, self._damping if self._damped else None)
+            motion = Motions(self._model, self._workspace, self._passive)
             rows: RowsOf = NoRows(self.nv)
             if points and self._plane is not None:
                 frames, belt = [self._frames[i] for i in points], self._terrain.belt() if self._moving else None
@@ -270,17 +270,18 @@ class BoundRobot(ContactMechanism):
             return super().term_derivatives(t, q, v, a, contacts, forces)
         points = self._points(contacts)
         by_q, by_v = derivatives.inertial(q, v, a)
-        residual_v = by_v + np.diag(self._damping) if self._damped else by_v.copy()
+        if self._passive is not None:
+            by_q, by_v = by_q + self._passive.stiffness(q), by_v + np.diag(self._passive.damping)
         if not points:
             empty = np.zeros((3, len(contacts), self.nv))
-            return TermDerivatives(by_q.copy(), residual_v, *empty)
+            return TermDerivatives(by_q.copy(), by_v.copy(), *empty)
         size = len(points) * (1 + self._tangents.count)
         centres = derivatives.centres(points)
         residual_q = by_q - derivatives.contact_forces(points, centres, forces[:size], t)
         changes = derivatives.rows(points, centres, v, a, t)
         if len(points) < len(contacts):
             changes = np.concatenate([changes, np.zeros((3, len(contacts) - len(points), self.nv))], axis=1)
-        return TermDerivatives(residual_q, residual_v, *changes)
+        return TermDerivatives(residual_q, by_v.copy(), *changes)
 
     def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
         """Derivative (n, n) of M w - J^T Lam by q; from pinocchio's derivatives of inverse dynamics."""
@@ -321,15 +322,16 @@ class BoundRobot(ContactMechanism):
         return force @ axes(normal, self._tangents)
 
     def energy(self, q: Array, v: Array) -> float:
-        """Kinetic and potential energy [J]."""
-        return float(
+        """Kinetic and potential energy [J], that of the joints' springs included."""
+        energy = float(
             pin.computeKineticEnergy(self._model, self._workspace.data, q, v)
             + pin.computePotentialEnergy(self._model, self._workspace.data, q)
         )
+        return energy if self._passive is None else energy + self._passive.energy(q)
 
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power of the joint damping [W], not positive."""
-        return -float(self._damping @ (v * v))
+        return 0.0 if self._passive is None else -float(self._passive.damping @ (v * v))
 
     def longest_step(self, v: Array) -> float:
         """Time in which no joint turns by more than TURN [s]."""
@@ -374,15 +376,14 @@ class BoundRobot(ContactMechanism):
         return self._sticking[closed]
 
     def _free_dynamics(self) -> Shortcut:
-        return FreeDynamics(self._model, self._workspace, self._damping if self._damped else None)
+        return FreeDynamics(self._model, self._workspace, self._passive)
 
     def _sticking_dynamics(self, closed: list[int]) -> Shortcut:
         points, radius = [(self._joints[i], self._centres[i]) for i in closed], self._radius[closed]
-        damping = self._damping if self._damped else None
         if not radius.any():
-            return ConstrainedDynamics(self._model, points, self._basis, damping)
+            return ConstrainedDynamics(self._model, points, self._basis, self._passive)
         frames = [self._frames[i] for i in closed]
-        return RollingDynamics(self._model, points, frames, radius, self._basis, damping)
+        return RollingDynamics(self._model, points, frames, radius, self._basis, self._passive)
 
 
 def turning_velocities(model: pin.Model) -> Array:

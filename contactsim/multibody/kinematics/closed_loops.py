@@ -32,7 +32,7 @@ from .loop_rows import LoopRows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..loops import LoopClosure
+    from ..loops import Loop
     from ..robot_model import RobotModel
 
 NEWTON_STEPS = 200
@@ -82,7 +82,7 @@ class ClosedMechanism(Around):
         closures: what closes its loops.
     """
 
-    def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[LoopClosure]) -> None:
+    def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[Loop]) -> None:
         self.inner, self.loops = mechanism, LoopRows(robot, closures)
         self.nq, self.nv, self.space = mechanism.nq, mechanism.nv, mechanism.space
         self.names, self.constraint_names = mechanism.names, mechanism.constraint_names

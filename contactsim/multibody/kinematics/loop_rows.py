@@ -15,7 +15,8 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ..loops import POINTS, LoopClosure
+from ...errors import InputError
+from ..loops import POINTS, JointCoupling, Loop, LoopClosure
 from ..mechanism import unique_names
 from ..robot_model import RobotModel
 from ..workspace import Computing, Workspace
@@ -32,28 +33,32 @@ class LoopRows(Computing):
         parts: rows of each closure.
     """
 
-    def __init__(self, robot: RobotModel, closures: Sequence[LoopClosure]) -> None:
+    def __init__(self, robot: RobotModel, loops: Sequence[Loop]) -> None:
         self._model, self.nv = pin.Model(robot.model), robot.nv
         self._model.gravity = pin.Motion.Zero()
-        self.names = unique_names([closure.name for closure in closures], "loop")
+        closures = [loop for loop in loops if isinstance(loop, LoopClosure)]
+        couplings = [loop for loop in loops if isinstance(loop, JointCoupling)]
+        self.names = unique_names([*(loop.name for loop in closures), *(loop.name for loop in couplings)], "loop")
         sizes = [3 * len(POINTS[closure.kind]) for closure in closures]
-        ends = np.cumsum([0, *sizes])
+        ends = np.cumsum([0, *sizes, *(1 for _ in couplings)])
         self.parts = tuple(slice(int(i), int(k)) for i, k in pairwise(ends))
         self.size = int(ends[-1])
         first, second = ([end for closure in closures for end in _ends(robot, closure, side)] for side in "ab")
         self._count = len(first)
-        joints, points = zip(*first, *second, strict=True)
+        self._coupled = Coupled(robot, couplings)
+        joints, points = zip(*first, *second, strict=True) if first else ((), ())
         self._frames = add_points(self._model, "loop", joints, points)
         self._workspace = Workspace(self._model)
         self._still = np.zeros(self.nv)
-        self._derivatives = _derivatives(self._model, joints, np.array(points))
+        self._derivatives = _derivatives(self._model, joints, np.array(points).reshape(-1, 3))
 
     # --- at one state -----------------------------------------------------------------------------------------
 
     def errors(self, q: Array) -> Array:
-        """e (m,): how far the points of each pair are apart, in world axes [m]."""
+        """e (m,): how far the points of each pair are apart, in world axes [m], then the couplings are off [rad, m]."""
         pin.framesForwardKinematics(self._model, self._data, q)
-        return _apart(np.concatenate([self._data.oMf[frame].translation for frame in self._frames]))
+        places = [self._data.oMf[frame].translation for frame in self._frames]
+        return np.concatenate([_apart(np.concatenate([np.zeros(0), *places])), self._coupled.errors(q)])
 
     def rows(self, q: Array) -> Array:
         """C (m, n): rates of the errors are C v [m/s]."""
@@ -68,14 +73,15 @@ class LoopRows(Computing):
             pin.getFrameClassicalAcceleration(self._model, self._data, frame, WORLD_AXES).linear
             for frame in self._frames
         ]
-        return self._stacked_rows(), _apart(np.concatenate(drifts))
+        drift = _apart(np.concatenate([np.zeros(0), *drifts]))
+        return self._stacked_rows(), np.concatenate([drift, np.zeros(self._coupled.size)])
 
     def _stacked_rows(self) -> Array:
         jacobians = [
             pin.getFrameJacobian(self._model, self._data, frame, WORLD_AXES).reshape(6, self.nv)[:3]
             for frame in self._frames
         ]
-        return _apart(np.concatenate(jacobians))
+        return np.concatenate([_apart(np.concatenate([np.zeros((0, self.nv)), *jacobians])), self._coupled.rows])
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
@@ -88,34 +94,72 @@ class LoopRows(Computing):
         """First derivatives along the tangent directions of q, and along v, with v, a and `forces` (m,) held."""
         derivatives = self._derivatives
         assert derivatives is not None
+        if not self._count:
+            still = np.zeros((self.size, self.nv))
+            return LoopDerivatives(still, still, still, np.zeros((self.nv, self.nv)))
         derivatives.inertial(q, v, a)
         ends = tuple(range(2 * self._count))
         centres = derivatives.centres(ends)
         rates, motion, by_v = (_apart(block) for block in derivatives.rows(ends, centres, v, a))
-        pull = derivatives.contact_forces(ends, centres, np.concatenate([forces, -forces]))
-        return LoopDerivatives(rates, motion, by_v, pull)
+        own = forces[: 3 * self._count]
+        pull = derivatives.contact_forces(ends, centres, np.concatenate([own, -own]))
+        still = np.zeros((self._coupled.size, self.nv))
+        padded = [np.concatenate([block, still]) for block in (rates, motion, by_v)]
+        return LoopDerivatives(padded[0], padded[1], padded[2], pull)
 
     # --- what users see ---------------------------------------------------------------------------------------
 
     def openings(self, q: Array) -> dict[str, float]:
-        """{loop: largest distance of a pair of its points} [m]."""
-        apart = np.linalg.norm(self.errors(q).reshape(-1, 3), axis=1)
+        """{loop: largest distance of a pair of its points [m], or how far a coupling is off [rad, m]}."""
+        errors = self.errors(q)
         return {
-            name: float(apart[part.start // 3 : part.stop // 3].max())
+            name: float(np.linalg.norm(errors[part].reshape(-1, min(3, part.stop - part.start)), axis=1).max())
             for name, part in zip(self.names, self.parts, strict=True)
         }
 
     def wrenches(self, q: Array, forces: Array) -> dict[str, Array]:
-        """{loop: force (3,) on its first body, or force and moment about its origin (6,), in world axes}."""
+        """{loop: force (3,) on its first body, or force and moment about its origin (6,), in world axes}.
+
+        Of a coupling: the number (1,) that its factors make generalised forces of.
+        """
         pin.framesForwardKinematics(self._model, self._data, q)
         places = [self._data.oMf[frame].translation.copy() for frame in self._frames[: self._count]]
         found = {}
         for name, part in zip(self.names, self.parts, strict=True):
+            if part.start >= 3 * self._count:
+                found[name] = forces[part]
+                continue
             pulls = forces[part].reshape(-1, 3)
             levers = np.array(places[part.start // 3 : part.stop // 3]) - places[part.start // 3]
             force, moment = pulls.sum(axis=0), np.cross(levers, pulls).sum(axis=0)
             found[name] = force if len(pulls) == 1 else np.concatenate([force, moment])
         return found
+
+
+class Coupled:
+    """The rows of couplings between joints, which are constant.
+
+    Attributes:
+        rows: (k, nv).
+        size: k.
+    """
+
+    def __init__(self, robot: RobotModel, couplings: Sequence[JointCoupling]) -> None:
+        self.size = len(couplings)
+        self.rows, self._lengths = np.zeros((self.size, robot.nv)), np.zeros((self.size, robot.nq))
+        self._values = np.array([coupling.value for coupling in couplings])
+        for k, coupling in enumerate(couplings):
+            for name, factor in zip(coupling.joints, coupling.factors, strict=True):
+                v = robot.joint_index(name)
+                joint = robot.model.joints[robot.model.getJointId(name)]
+                if not joint.nq == joint.nv == 1:
+                    raise InputError(f"coupling '{coupling.name}': joint '{name}' is neither a hinge nor a slide")
+                self.rows[k, v] += factor
+                self._lengths[k, joint.idx_q] += factor
+
+    def errors(self, q: Array) -> Array:
+        """How far they are off (k,) [rad, m]."""
+        return self._lengths @ q - self._values
 
 
 class LoopDerivatives(NamedTuple):

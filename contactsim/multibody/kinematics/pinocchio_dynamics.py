@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..springs import Passive
 from ..workspace import Workspace
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -25,15 +26,15 @@ def no_forces() -> Array:
 class FreeDynamics:
     """A robot in flight."""
 
-    def __init__(self, model: Any, workspace: Workspace, damping: Array | None) -> None:
-        self._model, self._workspace, self._damping = model, workspace, damping
+    def __init__(self, model: Any, workspace: Workspace, passive: Passive | None) -> None:
+        self._model, self._workspace, self._passive = model, workspace, passive
         self._nothing = np.zeros(model.nv)
 
     def __call__(self, q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
         """Acceleration (nv,), and the forces (m,) when asked."""
         tau = self._nothing if applied is None else applied
-        if self._damping is not None:
-            tau = tau - self._damping * v
+        if self._passive is not None:
+            tau = tau + self._passive.force(q, v)
         return pin.aba(self._model, self._workspace.data, q, v, tau), no_forces
 
 
@@ -73,17 +74,17 @@ class ConstrainedDynamics:
         model: Any,
         points: Sequence[tuple[int, Array]],
         basis: Array,
-        damping: Array | None,
+        passive: Passive | None,
     ) -> None:
-        self._model, self._basis, self._damping = model, basis, damping
+        self._model, self._basis, self._passive = model, basis, passive
         self._constraints, self._nothing = Constraints(model, points), np.zeros(model.nv)
 
     def __call__(self, q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
         """Acceleration (nv,), and the forces (m,) when asked."""
         held = self._constraints
         tau = self._nothing if applied is None else applied
-        if self._damping is not None:
-            tau = tau - self._damping * v
+        if self._passive is not None:
+            tau = tau + self._passive.force(q, v)
         acceleration = pin.constraintDynamics(self._model, held.data, q, v, tau, held.models, held.datas)
         multipliers = held.data.lambda_c.copy()
         return acceleration, lambda: (multipliers.reshape(-1, 3) @ self._basis.T).reshape(-1)
@@ -125,7 +126,7 @@ class RollingDynamics:
         frames: frames at the centres.
         radius: radii (k,) [m].
         basis: normal and tangents (3, 3).
-        damping: of the joints; None: there is none.
+        passive: dampers and springs of the joints; None: there are none.
     """
 
     def __init__(
@@ -135,9 +136,9 @@ class RollingDynamics:
         frames: Sequence[int],
         radius: Array,
         basis: Array,
-        damping: Array | None,
+        passive: Passive | None,
     ) -> None:
-        self._model, self._frames, self._basis, self._damping = model, frames, basis, damping
+        self._model, self._frames, self._basis, self._passive = model, frames, basis, passive
         self._held, self._still = RollingConstraints(model, points, frames), np.zeros(model.nv)
         self._below = list(radius[:, None] * basis[0])
         self._size = 3 * len(frames)
@@ -152,8 +153,8 @@ class RollingDynamics:
         pin.crba(model, data, q, pin.Convention.WORLD)
         nonlinear = pin.nonLinearEffects(model, data, q, v)
         force = -nonlinear if applied is None else applied - nonlinear
-        if self._damping is not None:
-            force -= self._damping * v
+        if self._passive is not None:
+            force += self._passive.force(q, v)
         pin.forwardKinematics(model, data, q, v, self._still)
         drifts = [pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES).vector for frame in self._frames]
         pin.updateFramePlacements(model, data)

@@ -13,6 +13,7 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ..mechanism import Terms
+from ..springs import Passive
 from ..workspace import Workspace
 from .plane_ground import skew
 
@@ -40,8 +41,8 @@ class ContactWorkspace(Workspace):
 class Motions:
     """M and the forces of a model without contacts: (t, q, v) -> Terms."""
 
-    def __init__(self, model: Any, workspace: Workspace, damping: Array | None) -> None:
-        self.model, self.workspace, self._damping = model, workspace, damping
+    def __init__(self, model: Any, workspace: Workspace, passive: Passive | None) -> None:
+        self.model, self.workspace, self._passive = model, workspace, passive
         self._still = np.zeros(model.nv)
         self._none = np.zeros((0, model.nv)), np.zeros(0), np.zeros(0)
 
@@ -49,8 +50,8 @@ class Motions:
         """M (nv, nv) and the forces (nv,); leaves the joint Jacobians in the data."""
         mass = pin.crba(self.model, data, q, pin.Convention.WORLD)
         force = -pin.nonLinearEffects(self.model, data, q, v)
-        if self._damping is not None:
-            force -= self._damping * v
+        if self._passive is not None:
+            force += self._passive.force(q, v)
         return mass, force
 
     def sweep(self, data: Any, q: Array, v: Array) -> None:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pinocchio as pin
 
 from ...errors import InputError
+from ..mjcf.shapes import read_geometry
 
 ROOTS: dict[str, Callable[[], Any]] = {
     "free_flyer": pin.JointModelFreeFlyer,
@@ -31,9 +32,9 @@ class GeometryFile:
 
     def __call__(self, model: Any) -> Any:
         """Pinocchio's geometry model."""
-        kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
         if not self.path.endswith(".urdf"):
-            return pin.buildGeomFromMJCF(model, self.path, kind)
+            return read_geometry(model, self.path, self.folders, self.visual)
+        kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
         try:
             return pin.buildGeomFromUrdf(model, self.path, kind, package_dirs=list(self.folders))
         except ValueError:

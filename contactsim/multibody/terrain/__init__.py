@@ -2,7 +2,7 @@
 
 from .hills import Function, HeightField, Hills, Sinusoid
 from .moving import Moving, Oscillation
-from .planes import Flat, Plane, Slope, level_axes, rise, tangents
+from .planes import Flat, NoGround, Plane, Slope, level_axes, rise, tangents
 from .surface import Growth, Surface, Terrain, Third
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "HeightField",
     "Hills",
     "Moving",
+    "NoGround",
     "Oscillation",
     "Plane",
     "Sinusoid",

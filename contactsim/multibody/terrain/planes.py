@@ -7,7 +7,7 @@ from math import cos, isfinite, sin
 import numpy as np
 
 from ...errors import InputError
-from ..zero import DOWN, MOTION
+from ..zero import ABYSS, DOWN, MOTION
 from .surface import Array, Growth, Surface, Terrain, Third, unknown_parameter
 
 
@@ -17,7 +17,8 @@ class Plane(Terrain):
     moving = False
 
     def __init__(self, point: Array, normal: Array, velocity: Array) -> None:
-        self._point, self._normal, self._velocity = point, normal, velocity
+        numbers = (np.asarray(given, dtype=float) for given in (point, normal, velocity))
+        self._point, self._normal, self._velocity = numbers
 
     def plane(self) -> tuple[Array, Array]:
         """The point and the unit normal it was made from."""
@@ -107,6 +108,17 @@ class Slope(Plane):
         if name != "angle":
             raise unknown_parameter(self, name)
         return Slope(value, self.downhill)
+
+
+class NoGround(Plane):
+    """No ground: a plane so far below that nothing reaches it, and that is not drawn."""
+
+    def __init__(self) -> None:
+        super().__init__(np.array([0.0, 0.0, -ABYSS]), np.array([0.0, 0.0, 1.0]), np.zeros(3))
+
+    def heights(self, t: float, points: Array) -> Array | None:
+        """None: there is nothing to draw."""
+        return None
 
 
 def rise(normal: Array) -> Array:

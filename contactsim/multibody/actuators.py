@@ -1,0 +1,159 @@
+"""Actuators of a robot's file as a controller: from the control of each to generalised forces.
+
+An actuator has the length l = G q and the speed G v, G its gear, and pulls with
+
+    f = (g_0 + g_1 l + g_2 l') u + b_0 + b_1 l + b_2 l',    tau = G^T f,
+
+u its control, or what an integrator (u' = ctrl) or a filter (T u' = ctrl - u) makes of it. So a motor is g_0 = 1, a
+position servo g_0 = k_p, b_1 = -k_p, b_2 = -k_d.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.user_calls import real
+from ..errors import InputError
+from .controllers import Controller, no_parameter
+
+Three = tuple[float, float, float]
+Range = tuple[float, float]
+UNLIMITED = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """An actuator of a robot's file.
+
+    Attributes:
+        name: its name.
+        gear: rates of its length by the velocities (nv,) [1, m].
+        length: rates of its length by the configuration (nq,); zeros where neither gain nor bias asks for a length.
+        gain, bias: (g_0, g_1, g_2) and (b_0, b_1, b_2).
+        control, force: ranges, in which control and force are cut off.
+        dynamics: "none", "integrator" or "filter".
+        time_constant: of the filter [s].
+        home: control at the keyframe "home", else zero.
+    """
+
+    name: str
+    gear: tuple[float, ...]
+    length: tuple[float, ...]
+    gain: Three = (1.0, 0.0, 0.0)
+    bias: Three = (0.0, 0.0, 0.0)
+    control: Range = UNLIMITED
+    force: Range = UNLIMITED
+    dynamics: str = "none"
+    time_constant: float = 0.0
+    home: float = 0.0
+
+
+class Actuators(Controller):
+    """The actuators of a robot's file under given controls.
+
+    Its parameters: "ctrl.NAME" of each actuator, where the controls are numbers.
+
+    Args:
+        robot: a Robot of an MJCF file.
+        ctrl: controls (nu,) in the order of `robot.actuators`, {name: control}, or a function (t, q, v) -> (nu,); by
+            default those of the keyframe "home", else zero.
+
+    Raises:
+        InputError: the robot has no actuators, or the controls do not fit them.
+    """
+
+    def __init__(self, robot: Any, ctrl: Any = None) -> None:
+        own = tuple(getattr(robot, "actuators", ()))
+        if not own:
+            name = getattr(robot, "name", type(robot).__name__)
+            raise InputError(f"the robot '{name}' has no actuators of a file; drive it by PD or a function")
+        self._names = tuple(actuator.name for actuator in own)
+        self._gear = np.array([actuator.gear for actuator in own])
+        self._length = np.array([actuator.length for actuator in own])
+        self._gain = np.array([actuator.gain for actuator in own])
+        self._bias = np.array([actuator.bias for actuator in own])
+        self._control = np.array([actuator.control for actuator in own])
+        self._force = np.array([actuator.force for actuator in own])
+        self._limit = np.array(robot.model.effortLimit)
+        self._slow = np.array([k for k, actuator in enumerate(own) if actuator.dynamics != "none"], dtype=int)
+        self._filter = np.array([own[k].dynamics == "filter" for k in self._slow], dtype=bool)
+        self._times = np.array([own[k].time_constant if own[k].dynamics == "filter" else 1.0 for k in self._slow])
+        self.memory = len(self._slow)
+        self._given = self._checked(ctrl, [actuator.home for actuator in own])
+
+    def __repr__(self) -> str:
+        return f"Actuators({', '.join(self._names)})"
+
+    def _checked(self, ctrl: Any, home: list[float]) -> Array | Callable[..., Any]:
+        if callable(ctrl):
+            return ctrl
+        if isinstance(ctrl, Mapping):
+            unknown = [name for name in ctrl if name not in self._names]
+            if unknown:
+                raise InputError(f"there is no actuator '{unknown[0]}'; there are {', '.join(self._names)}")
+            ctrl = [ctrl.get(name, own) for name, own in zip(self._names, home, strict=True)]
+        try:
+            values = np.array(home if ctrl is None else ctrl, dtype=float)
+        except (TypeError, ValueError):
+            values = np.full(1, np.nan)
+        if values.shape != (len(self._names),) or not np.isfinite(values).all():
+            raise InputError(f"the controls are {ctrl!r}; give {len(self._names)} finite numbers, or a function")
+        return values
+
+    def parameters(self) -> dict[str, float]:
+        """Control of each actuator, where these are numbers."""
+        if callable(self._given):
+            return {}
+        return {f"ctrl.{name}": float(value) for name, value in zip(self._names, self._given, strict=True)}
+
+    def with_parameter(self, name: str, value: float) -> Actuators:
+        """A copy with another control.
+
+        Raises:
+            InputError: no such parameter, or a number that is not finite.
+        """
+        if name not in self.parameters():
+            raise no_parameter(self, name)
+        if not np.isfinite(value):
+            raise InputError(f"{name} is {value}; give a finite number")
+        changed = copy.copy(self)
+        assert not callable(self._given)
+        changed._given = self._given.copy()
+        changed._given[self._names.index(name.removeprefix("ctrl."))] = value
+        return changed
+
+    def controls(self, t: float, q: Array, v: Array) -> Array:
+        """Controls (nu,), within their ranges.
+
+        Raises:
+            InputError: the function of the controls returned something else.
+        """
+        given = self._given
+        if callable(given):
+            given = real(given(t, q, v))
+            if given.shape != (len(self._names),):
+                raise InputError(
+                    f"the function of the controls returned the shape {given.shape}; return ({len(self._names)},)"
+                )
+        return np.clip(given, self._control[:, 0], self._control[:, 1])
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Generalised forces (nv,) of all actuators."""
+        inputs = self.controls(t, q, v)
+        if len(self._slow):
+            inputs[self._slow] = z
+        state = np.column_stack([np.ones(len(inputs)), self._length @ q, self._gear @ v])
+        force = (self._gain * state).sum(axis=1) * inputs + (self._bias * state).sum(axis=1)
+        torque = np.clip(force, self._force[:, 0], self._force[:, 1]) @ self._gear
+        return np.clip(torque, -self._limit, self._limit)
+
+    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Rates of what integrators and filters hold (memory,)."""
+        control = self.controls(t, q, v)[self._slow]
+        return np.where(self._filter, control - z, control) / self._times

@@ -1,0 +1,1 @@
+"""Robots from MJCF files: what MuJoCo's own compiler reads, as a robot of this engine."""

@@ -1,0 +1,143 @@
+"""What of a compiled MJCF file is not carried out: named once, each with its element and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+
+from .compiled import FREE, HINGE, SLIDE, Compiled, known_line
+from .drives import tendon_row
+from .shapes import BOX, PLANE, SHAPES, SPHERE, colliding
+from .touching import can_touch, named_pair
+
+MOST = 6  # elements of a kind that are named one by one
+SOLVER = ("timestep", "integrator", "solver", "iterations", "tolerance", "cone", "jacobian", "impratio", "o_solref")
+MORE = ("noslip_iterations", "noslip_tolerance", "ls_iterations", "ls_tolerance", "o_solimp", "o_margin", "o_friction")
+FLUID = ("density", "viscosity", "wind", "magnetic")
+
+
+def left_out(source: Compiled, further: Sequence[str]) -> str:
+    """One sentence about all that is left out; empty where nothing is."""
+    found = [*further, *_of_joints(source), *_of_tendons(source), *_of_geoms(source), *_of_options(source)]
+    if not found:
+        return ""
+    return f"{source.path.name}: not simulated are {'; '.join(found)}; see the table of MJCF elements in the docs"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a row, the first few of many."""
+    shown = ", ".join(names[:MOST])
+    return shown if len(names) <= MOST else f"{shown} and {len(names) - MOST} more"
+
+
+def _where(source: Compiled, kind: str, chosen: Sequence[int], names: Sequence[str]) -> list[str]:
+    """Names of elements with their lines."""
+    elements = getattr(source.spec, kind)
+    lines = {int(element.id): known_line(element) for element in elements} if len(chosen) else {}
+    return [f"'{names[k]}'{f' ({lines[k]})' if lines.get(k) else ''}" for k in chosen]
+
+
+# --- joints and tendons -----------------------------------------------------------------------------------------
+
+
+def _of_joints(source: Compiled) -> Iterator[str]:
+    m = source.m
+    scalar = [m.jnt_type[k] in (HINGE, SLIDE) for k in range(m.njnt)]
+    first = m.jnt_dofadr
+    tests: tuple[tuple[str, Callable[[int], Any]], ...] = (
+        ("the range of joint", lambda k: m.jnt_limited[k] and not scalar[k]),
+        ("polynomials of stiffness or damping of joint", lambda k: _curved(m, k)),
+        ("the yield (springyield) of joint", lambda k: m.jnt_springyield[k] > 0.0),
+        ("the armature of free joint", lambda k: m.jnt_type[k] == FREE and m.dof_armature[first[k]] > 0.0),
+        ("the armature or damping by an actuator of joint", lambda k: _by_actuator(m, k)),
+    )
+    for what, test in tests:
+        chosen = [k for k in range(m.njnt) if test(k)]
+        if chosen:
+            yield f"{what} {listed(_where(source, 'joints', chosen, source.joints))}"
+    mocap = [source.bodies[k] for k in range(m.nbody) if m.body_mocapid[k] >= 0]
+    if mocap:
+        yield f"the motion of mocap body {listed([f'{name!r}' for name in mocap])}, which is fixed"
+
+
+def _curved(m: Any, joint: int) -> bool:
+    return bool(m.jnt_stiffnesspoly[joint].any() or m.dof_dampingpoly[m.jnt_dofadr[joint]].any())
+
+
+def _by_actuator(m: Any, joint: int) -> bool:
+    actuator = int(m.jnt_actuatorid[joint])
+    return actuator >= 0 and bool(m.actuator_armature[actuator] or m.actuator_damping[actuator])
+
+
+def _of_tendons(source: Compiled) -> Iterator[str]:
+    m = source.m
+    names = [m.tendon(k).name or f"tendon{k}" for k in range(m.ntendon)]
+    spatial = [k for k in range(m.ntendon) if tendon_row(source, k) is None]
+    if spatial:
+        yield f"spatial tendon {listed(_where(source, 'tendons', spatial, names))}"
+    tests = (
+        ("the range", m.tendon_limited),
+        ("stiffness or damping", (m.tendon_stiffness > 0.0) | (m.tendon_damping > 0.0)),
+        ("frictionloss or armature", (m.tendon_frictionloss > 0.0) | (m.tendon_armature > 0.0)),
+    )
+    for what, held in tests:
+        chosen = [k for k in range(m.ntendon) if held[k] and k not in spatial]
+        if chosen:
+            yield f"{what} of fixed tendon {listed(_where(source, 'tendons', chosen, names))}"
+
+
+# --- geoms ------------------------------------------------------------------------------------------------------
+
+
+def _of_geoms(source: Compiled) -> Iterator[str]:
+    m, geoms = source.m, colliding(source)
+    fixed = [k for k in geoms if not source.moves(m.geom_bodyid[k]) and m.geom_type[k] not in (SPHERE, BOX, PLANE)]
+    if fixed:
+        kinds = ", ".join(sorted({SHAPES[m.geom_type[k]] for k in fixed}))
+        yield f"contacts with geom of the world ({kinds}) {listed(_where(source, 'geoms', fixed, source.geoms))}"
+    yield from _between_bodies(source, [k for k in geoms if source.moves(m.geom_bodyid[k])])
+    resisting = [k for k in geoms if m.geom_condim[k] > 3]
+    if resisting:
+        names = listed(_where(source, "geoms", resisting, source.geoms))
+        yield f"torsional and rolling friction (condim) of geom {names}"
+    if m.nflex:
+        yield f"{m.nflex} flexible bodies (flex)"
+    if np.any(m.geom_surfacevel) or np.any(m.geom_adhesion):
+        yield "surface velocities and adhesion of geoms"
+
+
+def _between_bodies(source: Compiled, moving: Sequence[int]) -> Iterator[str]:
+    """Whether geoms of moving bodies collide with each other, other than by pairs that the file names."""
+    for k, one in enumerate(moving):
+        if any(can_touch(source, one, two) and named_pair(source, one, two) is None for two in moving[k + 1 :]):
+            yield "contacts between moving bodies (<geom>), but those of <pair>"
+            return
+
+
+# --- options ----------------------------------------------------------------------------------------------------
+
+
+def _of_options(source: Compiled) -> Iterator[str]:
+    given = _options(source)
+    asked = {"the solver's options": (*SOLVER, *MORE), "the fluid": FLUID}
+    for what, names in asked.items():
+        said = [f"{name} ({given[name]})" for name in names if name in given]
+        if said:
+            yield f"{what} <option>: {', '.join(said)}"
+
+
+def _options(source: Compiled) -> dict[str, str]:
+    """{attribute of <option>: its line} of the file itself."""
+    found: dict[str, str] = {}
+    parser = expat.ParserCreate()
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        if tag == "option":
+            found.update({name: f"line {parser.CurrentLineNumber}" for name in attributes})
+
+    parser.StartElementHandler = begin
+    parser.Parse(source.path.read_bytes(), True)
+    return found

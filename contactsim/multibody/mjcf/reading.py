@@ -1,0 +1,106 @@
+"""What a robot takes from an MJCF file, compiled once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from ...common.arrays import Array
+from ..actuators import Actuator
+from ..contact_point import ContactPoint
+from ..geometry.pairs import ContactPair
+from ..geometry.solids import Solid
+from ..loops import Loop
+from ..springs import Springs
+from ..terrain import Terrain
+from .compiled import compiled
+from .drives import actuators_of, home_key
+from .equalities import loops_of
+from .left_out import left_out, listed
+from .shapes import SHAPES, geometry
+from .touching import Touching, terrain_of, touching
+from .tree import springs_of, tree_of
+
+
+@dataclass(frozen=True)
+class FileRobot:
+    """A robot as an MJCF file describes it.
+
+    Attributes:
+        model: pinocchio's model.
+        nominal: configuration (nq,) of the keyframe "home", else that in which the file has it.
+        contacts: contact points that were asked for.
+        solids, pairs: what they press against, besides the ground.
+        loops: the equalities.
+        springs: of the joints.
+        gravity: (3,) [m/s^2].
+        terrain: the ground.
+        actuators: those that are linear.
+        actuated: mask (nv,) of the velocities that have an actuator; None where the file has none at all.
+        warning: what is left out; empty where nothing is.
+    """
+
+    model: Any
+    nominal: Array
+    contacts: str | Sequence[ContactPoint]
+    solids: tuple[Solid, ...]
+    pairs: tuple[ContactPair, ...]
+    loops: tuple[Loop, ...]
+    springs: Springs | None
+    gravity: Array
+    terrain: Terrain
+    actuators: tuple[Actuator, ...]
+    actuated: Array | None
+    warning: str
+
+    def warn(self, stacklevel: int) -> None:
+        """Say what is left out."""
+        if self.warning:
+            warnings.warn(self.warning, stacklevel=stacklevel + 1)
+
+
+def read(path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Sequence[str | Path]) -> FileRobot:
+    """The robot of an MJCF file.
+
+    Raises:
+        InputError: MuJoCo's compiler is not installed or refuses the file, or there are no contacts as asked for.
+    """
+    source = compiled(path, package_dirs)
+    tree = tree_of(source)
+    touch = Touching((), (), (), ())
+    if isinstance(contacts, str):
+        touch = touching(source, tree.model, geometry(source, tree.model, visual=False), contacts)
+        contacts = touch.points
+    actuators, slack = actuators_of(source)
+    loops, open_loops = loops_of(source)
+    home = home_key(source)
+    gone = [f"geom '{source.geoms[k]}' ({SHAPES[source.m.geom_type[k]]})" for k in touch.left_out]
+    further = [*slack, *open_loops, *([f"contacts of {listed(gone)}"] if gone else [])]
+    return FileRobot(
+        tree.model,
+        source.configuration(source.m.qpos0 if home is None else source.m.key_qpos[home]),
+        contacts,
+        touch.solids,
+        touch.pairs,
+        loops,
+        springs_of(source, tree),
+        np.array(pin.Motion(tree.model.gravity).linear),
+        terrain_of(source),
+        actuators,
+        _driven(actuators, source.m.nactuator, source.m.nv),
+        left_out(source, further),
+    )
+
+
+def _driven(actuators: Sequence[Actuator], count: int, nv: int) -> Array | None:
+    """Mask (nv,) of the velocities on which actuators act; None where the file has none."""
+    if not count:
+        return None
+    gears = np.array([actuator.gear for actuator in actuators]).reshape(-1, nv)
+    return np.asarray((gears != 0.0).any(axis=0))

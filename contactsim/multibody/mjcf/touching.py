@@ -1,0 +1,228 @@
+"""Contacts of a compiled MJCF file: its ground, contact points against it, and pairs with what is fixed in the world.
+
+MuJoCo's rules: two geoms touch where contype of one and conaffinity of the other have a bit in common, unless their
+bodies are excluded, or parent and child; a pair that the file names touches in any case. Friction is that of the geom
+with the higher priority, else the larger one; it is zero where the dimension of the contact is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import hypot
+from typing import Any
+
+import numpy as np
+
+from ...common.arrays import Array
+from ...errors import InputError
+from ..contact_point import ContactPoint
+from ..geometry.collision_solids import GEOMETRY, solids_of
+from ..geometry.pairs import ContactPair
+from ..geometry.solids import Solid
+from ..robot_files.geometry_files import FOOT, shape_points
+from ..terrain import Flat, NoGround, Plane, Slope, Terrain
+from ..zero import ASIDE
+from .compiled import WORLD, Compiled
+from .shapes import BOX, SPHERE, fixed_place, ground_of
+
+CHOICES = ("auto", "all", "feet")
+CONTACT_OFF = 1 | 16  # MuJoCo's flags of all constraints, and of contacts
+PARENTS_TOUCH = 1024
+
+
+@dataclass(frozen=True)
+class Touching:
+    """What of a robot touches what.
+
+    Attributes:
+        points: contact points, for the ground and for the pairs.
+        solids: all shapes against which points press.
+        pairs: points against solids that are fixed in the world, and pairs that the file names.
+        left_out: geoms that collide in the file and have no contact points here.
+    """
+
+    points: tuple[ContactPoint, ...]
+    solids: tuple[Solid, ...]
+    pairs: tuple[ContactPair, ...]
+    left_out: tuple[int, ...]
+
+
+def terrain_of(source: Compiled) -> Terrain:
+    """The ground of a file: its most level plane, or none."""
+    ground = ground_of(source)
+    if ground is None or source.m.opt.disableflags & CONTACT_OFF:
+        return NoGround()
+    place = fixed_place(source, ground)
+    point, normal = place.translation, place.rotation[:, 2]
+    if abs(normal[2] - 1.0) < ASIDE**2:
+        return Flat(float(point[2]))
+    if abs(float(normal @ point)) < ASIDE and normal[2] > ASIDE:
+        angle = float(np.arctan2(hypot(normal[0], normal[1]), normal[2]))
+        return Slope(angle, (float(normal[0]), float(normal[1])))
+    return Plane(np.array(point), np.array(normal), np.zeros(3))
+
+
+# --- MuJoCo's rules ---------------------------------------------------------------------------------------------
+
+
+def named_pair(source: Compiled, one: int, two: int) -> int | None:
+    """The pair of two geoms that the file names."""
+    m = source.m
+    for k in range(m.npair):
+        if {int(m.pair_geom1[k]), int(m.pair_geom2[k])} == {one, two}:
+            return k
+    return None
+
+
+def can_touch(source: Compiled, one: int, two: int) -> bool:
+    """Whether two geoms touch each other in the file."""
+    m = source.m
+    if m.opt.disableflags & CONTACT_OFF:
+        return False
+    if named_pair(source, one, two) is not None:
+        return True
+    bits = (m.geom_contype[one] & m.geom_conaffinity[two]) | (m.geom_contype[two] & m.geom_conaffinity[one])
+    bodies = sorted((int(m.geom_bodyid[one]), int(m.geom_bodyid[two])))
+    excluded = any(int(signature) == (bodies[0] << 16) + bodies[1] for signature in m.exclude_signature)
+    return bool(bits) and not excluded and not _related(m, *bodies)
+
+
+def _related(m: Any, one: int, two: int) -> bool:
+    """True for bodies that are welded together, or parent and child; the world counts as no parent."""
+    first, second = int(m.body_weldid[one]), int(m.body_weldid[two])
+    if first == second:
+        return True
+    if m.opt.disableflags & PARENTS_TOUCH or WORLD in (first, second):
+        return False
+    above = [int(m.body_weldid[m.body_parentid[weld]]) for weld in (first, second)]
+    return first == above[1] or second == above[0]
+
+
+def friction_of(source: Compiled, one: int, two: int | None) -> float:
+    """Coefficient of friction along the surface of two geoms; of one alone, against what says nothing."""
+    m = source.m
+    if two is None:
+        return 0.0 if m.geom_condim[one] == 1 else float(m.geom_friction[one, 0])
+    pair = named_pair(source, one, two)
+    if pair is not None:
+        return 0.0 if m.pair_dim[pair] == 1 else float(m.pair_friction[pair, :2].min())
+    priorities = m.geom_priority[one], m.geom_priority[two]
+    chosen = [one, two] if priorities[0] == priorities[1] else [one if priorities[0] > priorities[1] else two]
+    if max(m.geom_condim[k] for k in chosen) == 1:
+        return 0.0
+    return max(float(m.geom_friction[k, 0]) for k in chosen)
+
+
+# --- contact points ---------------------------------------------------------------------------------------------
+
+
+def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touching:
+    """Contact points of a file's geoms, and pairs.
+
+    Args:
+        source: the file.
+        model: pinocchio's model of it.
+        collision: its collision geometry.
+        choice: "all" geoms, those named as "feet" (they or their bodies), or "auto": feet where there are any.
+
+    Raises:
+        InputError: the choice is another one, or there are no feet.
+    """
+    numbers = {name: k for k, name in enumerate(source.geoms)}
+    items = {numbers[item.name]: item for item in collision.geometryObjects}
+    moving = [k for k in items if source.moves(source.m.geom_bodyid[k])]
+    points = _points(source, model, {k: items[k] for k in _chosen(source, moving, choice)})
+    solids = _solids(source, model, collision)
+    pairs = tuple(_pairs(source, points, solids))
+    ground, paired = ground_of(source), {pair.first for pair in pairs}
+    seen = [(k, p) for k, p in points if p.name in paired or ground is None or can_touch(source, k, ground)]
+    of_ground = tuple(_on_ground(source, k, ground, point) for k, point in seen)
+    known = {k for k, _ in points}
+    return Touching(of_ground, tuple(solids.values()), pairs, tuple(k for k in moving if k not in known))
+
+
+def _chosen(source: Compiled, geoms: Sequence[int], choice: str) -> list[int]:
+    if choice not in CHOICES:
+        raise InputError(f"contacts is '{choice}'; give {', '.join(map(repr, CHOICES))} or a list of ContactPoint")
+    if choice == "all":
+        return list(geoms)
+    names = {k: (source.geoms[k], source.bodies[source.m.geom_bodyid[k]]) for k in geoms}
+    feet = [k for k in geoms if any(re.search(FOOT, name) for name in names[k])]
+    if choice == "feet" and not feet:
+        raise InputError(f"no geom or body of {source.path.name} is named as a foot; give contacts='all' or a list")
+    return feet or list(geoms)
+
+
+def _points(source: Compiled, model: Any, items: dict[int, Any]) -> list[tuple[int, ContactPoint]]:
+    """Contact points with their geoms; named by their body, and by a number where it has several."""
+    found: list[tuple[int, str, Array, float]] = []
+    for geom, item in items.items():
+        body = source.bodies[source.m.geom_bodyid[geom]]
+        frame = model.frames[item.parentFrame]
+        place, leaf = frame.placement.actInv(item.placement), not model.children[frame.parentJoint]
+        found += [(geom, body, place.act(point), radius) for point, radius in shape_points(item, leaf)]
+    owners = [body for _, body, _, _ in found]
+    points = []
+    for k, (geom, body, place, radius) in enumerate(found):
+        name = body if owners.count(body) == 1 else f"{body}/{owners[:k].count(body)}"
+        x, y, z = (float(c) for c in place)
+        points.append((geom, ContactPoint(body, (x, y, z), radius=radius, name=name)))
+    return points
+
+
+def _on_ground(source: Compiled, geom: int, ground: int | None, point: ContactPoint) -> ContactPoint:
+    """The point with its friction on the ground; where the file keeps them apart, it never closes."""
+    if ground is not None and not can_touch(source, geom, ground):
+        return replace(point, friction=friction_of(source, geom, None), enabled=never)
+    return replace(point, friction=friction_of(source, geom, ground))
+
+
+def never(t: float, q: Array, v: Array) -> float:
+    """Margin of a contact that does not close: the file keeps it apart from the ground."""
+    return -1.0
+
+
+def always(t: float, q: Array, v: Array) -> float:
+    """Margin of a pair that closes, though its point does not touch the ground."""
+    return 1.0
+
+
+# --- solids and pairs -------------------------------------------------------------------------------------------
+
+
+def _solids(source: Compiled, model: Any, collision: Any) -> dict[int, Solid]:
+    """{geom: solid} of the spheres, boxes and planes, each with its own friction."""
+    numbers = {name: k for k, name in enumerate(source.geoms)}
+    items = [item for item in collision.geometryObjects if type(item.geometry).__name__ in GEOMETRY]
+    geoms = [numbers[item.name] for item in items]
+    solids = solids_of(model, collision)
+    return {k: replace(s, friction=friction_of(source, k, None)) for k, s in zip(geoms, solids, strict=True)}
+
+
+def _pairs(source: Compiled, points: Sequence[tuple[int, ContactPoint]], solids: dict[int, Solid]) -> list[ContactPair]:
+    """Points against the solids of the world, and against those that the file pairs them with."""
+    found = []
+    for geom, point in points:
+        for other, solid in solids.items():
+            fixed = not source.moves(source.m.geom_bodyid[other])
+            meant = fixed or named_pair(source, geom, other) is not None
+            if meant and can_touch(source, geom, other) and _by_point(source, geom, other):
+                friction = friction_of(source, geom, other)
+                found.append(ContactPair(point.name, solid.name, friction=friction, enabled=_kept(source, geom)))
+    return found
+
+
+def _by_point(source: Compiled, geom: int, other: int) -> bool:
+    """Whether two geoms meet through a point of the first: a ball meets a box through its own, two balls meet once."""
+    one, two = (int(source.m.geom_type[k]) for k in (geom, other))
+    if two == SPHERE and source.moves(source.m.geom_bodyid[other]):
+        return one != BOX and (one != SPHERE or geom < other)
+    return two != SPHERE or one != BOX
+
+
+def _kept(source: Compiled, geom: int) -> Any:
+    """Margin of a pair whose point the file keeps apart from the ground; None, where it does not."""
+    ground = ground_of(source)
+    return None if ground is None or can_touch(source, geom, ground) else always
