@@ -34,6 +34,11 @@ BOTH_WAYS = 1e-8  # two models of one body, run with TIGHT tolerances
 TOP_REFERENCE = 1e-10  # the reference of the spinning top itself
 DENSE = 1e-7  # dense output between steps against a closed form
 
+# --- MJCF files, against MuJoCo's own compiler and integrator ------------------------------------------------------
+MJCF = 1e-9  # masses, inertias, ranges, coefficients and poses: relative to max(1, |number|), inertias to their largest
+MJCF_MOTION = 1e-6  # rad, m: free motion of 0.5 s against a converged run of MuJoCo's RK4
+MJCF_FORCE = 1e-9  # forces of actuators and springs, relative to max(1, |largest|)
+
 # --- order of the integrators: slope of log(error) over log(steps) must be at least this steep ----------------------
 ORDER = {"DOP853": 6.0, "RK45": 3.7}
 

@@ -96,9 +96,9 @@ class Robot(RobotModel):
     ) -> Robot:
         """A robot from an MJCF file, as MuJoCo's own compiler reads it.
 
-        Its q is MuJoCo's qpos with quaternions (x, y, z, w); the linear velocity of a free joint is in axes of the body.
-        What of the file is not carried out is said in a warning. Gravity and ground of the file are those of a
-        ContactSystem that is given none, its actuators those of `Actuators`, its equalities are loops.
+        Its q is MuJoCo's qpos with quaternions (x, y, z, w); the velocity of a free joint is in axes of its body. What
+        of the file is not carried out is said in a warning. Gravity and ground of the file are those of a ContactSystem
+        that is given none, its actuators those of `Actuators`, its equalities are loops.
 
         Args:
             path: the file.

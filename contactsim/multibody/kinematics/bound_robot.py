@@ -114,6 +114,13 @@ class BoundRobot(ContactMechanism):
             )
         return np.vstack([normal, tangents(normal, motions)])
 
+    @cached_property
+    def _without_rotors(self) -> pin.Model:
+        """The model without armature, which pinocchio's kinetic energy forgets for hinges about an oblique axis."""
+        model = pin.Model(self._model)
+        model.armature = np.zeros(self.nv)
+        return model
+
     # --- kinematics -------------------------------------------------------------------------------------------
 
     def _positions(self) -> Array:
@@ -324,7 +331,8 @@ class BoundRobot(ContactMechanism):
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J], that of the joints' springs included."""
         energy = float(
-            pin.computeKineticEnergy(self._model, self._workspace.data, q, v)
+            pin.computeKineticEnergy(self._without_rotors, self._workspace.data, q, v)
+            + 0.5 * (self._model.armature @ (v * v))
             + pin.computePotentialEnergy(self._model, self._workspace.data, q)
         )
         return energy if self._passive is None else energy + self._passive.energy(q)
