@@ -180,22 +180,18 @@ def _describe_robot(robot: Robot) -> Description:
         "contacts": contacts,
         "nominal": robot.nominal.tolist(),
         "geometry": _describe_geometry(robot._visual),
-        "springs": _describe_springs(robot.own_springs),
-        "actuated": None if robot._actuated is None else robot._actuated.tolist(),
+        **({} if robot.own_springs is None else {"springs": _describe_springs(robot.own_springs)}),
+        **({} if robot._actuated is None else {"actuated": robot._actuated.tolist()}),
         **(_describe_world(robot) if robot.parts or robot.pairs else {}),
     }
 
 
-def _describe_springs(springs: Springs | None) -> Description | None:
-    if springs is None:
-        return None
+def _describe_springs(springs: Springs) -> Description:
     lifts = [asdict(lift) for lift in springs.lifts]
     return {"stiffness": springs.stiffness.tolist(), "rest": springs.rest.tolist(), "lifts": lifts}
 
 
-def _rebuild_springs(data: Description | None) -> Springs | None:
-    if data is None:
-        return None
+def _rebuild_springs(data: Description) -> Springs:
     lifts = tuple(Lift(**_tuples(lift)) for lift in data["lifts"])
     return Springs(np.array(data["stiffness"], dtype=float), np.array(data["rest"], dtype=float), lifts)
 
@@ -228,8 +224,9 @@ def _rebuild_robot(data: Description) -> Robot:
     parts = _rebuild_parts(data.get("parts", ()))
     visual = MergedGeometry(parts, visual=True) if parts else _rebuild_geometry(data["geometry"])
     robot = Robot(model_of(data["model"]), contacts, nominal=data["nominal"], visual=visual, name=data["name"])
-    robot.own_springs = _rebuild_springs(data.get("springs"))
-    if data.get("actuated") is not None:
+    if "springs" in data:
+        robot.own_springs = _rebuild_springs(data["springs"])
+    if "actuated" in data:
         robot._actuated = np.array(data["actuated"], dtype=bool)
     robot.parts = {part.name: part for part in parts}
     if "pairs" in data:
