@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from ..common.arrays import Array
 from ..errors import InputError
-from ..multibody.model_checks import unbounded
+from ..multibody.model_checks import inside, unbounded
 from ..multibody.robot import Robot
 from ..multibody.terrain import NoGround
 from .contact_system import ContactSystem, State
@@ -19,7 +19,7 @@ UP = 2  # the vertical axis of the world
 
 def default_start(system: ContactSystem) -> State:
     """The nominal pose at rest, DROP above ground where there is one and the root can be lifted; its loops closed."""
-    q, v = np.array(system.robot.nominal, dtype=float), np.zeros(system.robot.nv)
+    q, v = inside(system.robot.model, system.robot.nominal), np.zeros(system.robot.nv)
     q = system.close(q).q if system.loops else q
     grounded = not isinstance(system.terrain, NoGround)
     q = lifted(system, q, DROP) if grounded and lifting(system.robot, q) is not None else q

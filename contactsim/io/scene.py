@@ -24,6 +24,7 @@ from ..multibody.catalogue import load_robot
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
+from ..multibody.model_checks import inside
 from ..multibody.part_controllers import JointControllers
 from ..multibody.robot import Robot
 from ..multibody.robot_names import robot_entries
@@ -383,7 +384,7 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     if table.pose == "demo" and demo is None:
         raise InputError(f"the robot '{robot.name}' has no demonstration; give start.pose = 'nominal' or start.q")
     from_demo = demo is not None and table.q is None and table.pose != "nominal"
-    q = np.array(demo.q if from_demo else robot.nominal if table.q is None else table.q, dtype=float)
+    q = np.array(demo.q if from_demo else _nominal(robot) if table.q is None else table.q, dtype=float)
     still = demo.v if from_demo else np.zeros(robot.nv)
     v = np.array(still if table.v is None else table.v, dtype=float)
     _demand_size("start.v", v, robot.nv)
@@ -403,6 +404,11 @@ def _own_ground(demo: Any, robot: Robot | None) -> Terrain:
         assert robot.terrain is not None
         return robot.terrain
     return Slope(demo.slope) if demo is not None and demo.slope else Flat()
+
+
+def _nominal(robot: Robot) -> Array:
+    """The nominal configuration, within the limits of the joints: an MJCF file may have them beyond."""
+    return inside(robot.model, robot.nominal)
 
 
 def _stands(robot: Robot) -> bool:

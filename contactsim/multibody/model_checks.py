@@ -85,6 +85,12 @@ def unbounded(model: Any, index: int) -> bool:
     return bool(model.upperPositionLimit[index] > FAR and model.lowerPositionLimit[index] < -FAR)
 
 
+def inside(model: Any, q: Array) -> Array:
+    """The configuration with plain joints that are beyond their limits at these."""
+    low, high = within_limits(model, q)
+    return np.clip(q, low, high)
+
+
 def within_limits(model: Any, q: Array) -> tuple[Array, Array]:
     """Position limits where they are finite and belong to plain joints, else the value itself."""
     low, high = q.copy(), q.copy()

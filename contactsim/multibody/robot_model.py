@@ -29,10 +29,10 @@ from .model_checks import (
     check_masses,
     check_order,
     frame_id_of,
+    inside,
     link_frame,
     unbounded,
     warn_about_dry_friction,
-    within_limits,
 )
 from .part_controllers import PartController, PartPlace
 from .robot_files.geometry_files import automatic_contacts, load_geometry
@@ -127,11 +127,11 @@ class RobotModel:
                 )
             return q
         q = pin.neutral(self.model)
-        return np.clip(q, *within_limits(self.model, q)) if not self.contacts else self._stand(q)
+        return inside(self.model, q) if not self.contacts else self._stand(q)
 
     def _stand(self, q: Array) -> Array:
         """The neutral configuration, lifted until its lowest contact touches z = 0, where the root can move up."""
-        q = np.clip(q, *within_limits(self.model, q))
+        q = inside(self.model, q)
         lowest = float(self.contact_positions(q)[:, 2].min())
         vertical = {"JointModelFreeFlyer": 2, "JointModelComposite": 1, "JointModelTranslation": 2, "JointModelPZ": 0}
         index = vertical.get(self.model.joints[1].shortname()) if self.model.njoints > 1 else None

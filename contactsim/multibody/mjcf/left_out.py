@@ -48,6 +48,7 @@ def _of_joints(source: Compiled) -> Iterator[str]:
     scalar = [m.jnt_type[k] in (HINGE, SLIDE) for k in range(m.njnt)]
     first = m.jnt_dofadr
     tests: tuple[tuple[str, Callable[[int], Any]], ...] = (
+        ("the start, beyond the range, of joint", lambda k: m.jnt_limited[k] and scalar[k] and _beyond(m, k)),
         ("the range of joint", lambda k: m.jnt_limited[k] and not scalar[k]),
         ("polynomials of stiffness or damping of joint", lambda k: _curved(m, k)),
         ("the yield (springyield) of joint", lambda k: m.jnt_springyield[k] > 0.0),
@@ -65,6 +66,12 @@ def _of_joints(source: Compiled) -> Iterator[str]:
 
 def _curved(m: Any, joint: int) -> bool:
     return bool(m.jnt_stiffnesspoly[joint].any() or m.dof_dampingpoly[m.jnt_dofadr[joint]].any())
+
+
+def _beyond(m: Any, joint: int) -> bool:
+    """Whether the file has a joint outside its range: scenes start at the limit."""
+    low, high = m.jnt_range[joint]
+    return not low <= m.qpos0[m.jnt_qposadr[joint]] <= high
 
 
 def _by_actuator(m: Any, joint: int) -> bool:

@@ -14,22 +14,25 @@ from math import hypot
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
 from ..contact_point import ContactPoint
-from ..geometry.collision_solids import GEOMETRY, solids_of
+from ..geometry.collision_solids import GEOMETRY, placement_of, solids_of
 from ..geometry.pairs import ContactPair
 from ..geometry.solids import Solid
+from ..model_checks import link_frame
 from ..robot_files.geometry_files import FOOT, shape_points
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
-from ..zero import ASIDE
+from ..zero import ASIDE, MOTION
 from .compiled import WORLD, Compiled
 from .shapes import BOX, SPHERE, fixed_place, ground_of
 
 CHOICES = ("auto", "all", "feet")
 CONTACT_OFF = 1 | 16  # MuJoCo's flags of all constraints, and of contacts
 PARENTS_TOUCH = 1024
+SAMPLES = 3  # configurations at which is seen how a body can move
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touch
     moving = [k for k in items if source.moves(source.m.geom_bodyid[k])]
     points = _points(source, model, {k: items[k] for k in _chosen(source, moving, choice)})
     solids = _solids(source, model, collision)
-    pairs = tuple(_pairs(source, points, solids))
+    pairs = tuple(_pairs(source, model, points, solids))
     ground, paired = ground_of(source), {pair.first for pair in pairs}
     seen = [(k, p) for k, p in points if p.name in paired or ground is None or can_touch(source, k, ground)]
     of_ground = tuple(_on_ground(source, k, ground, point) for k, point in seen)
@@ -201,17 +204,53 @@ def _solids(source: Compiled, model: Any, collision: Any) -> dict[int, Solid]:
     return {k: replace(s, friction=friction_of(source, k, None)) for k, s in zip(geoms, solids, strict=True)}
 
 
-def _pairs(source: Compiled, points: Sequence[tuple[int, ContactPoint]], solids: dict[int, Solid]) -> list[ContactPair]:
+def _pairs(
+    source: Compiled, model: Any, points: Sequence[tuple[int, ContactPoint]], solids: dict[int, Solid]
+) -> list[ContactPair]:
     """Points against the solids of the world, and against those that the file pairs them with."""
-    found = []
+    found, approaches = [], _Approaches(model)
     for geom, point in points:
         for other, solid in solids.items():
             fixed = not source.moves(source.m.geom_bodyid[other])
             meant = fixed or named_pair(source, geom, other) is not None
-            if meant and can_touch(source, geom, other) and _by_point(source, geom, other):
+            if meant and can_touch(source, geom, other) and _by_point(source, geom, other) and approaches(point, solid):
                 friction = friction_of(source, geom, other)
                 found.append(ContactPair(point.name, solid.name, friction=friction, enabled=_kept(source, geom)))
     return found
+
+
+class _Approaches:
+    """Whether points can come nearer to fixed half-spaces at all: none to walls beside a robot that moves in a plane.
+
+    Args:
+        model: pinocchio's model.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model, self._motions = model, dict[int, Array]()
+        rng = np.random.default_rng(0)
+        neutral = pin.neutral(model)
+        self._samples = [pin.integrate(model, neutral, rng.uniform(-1.0, 1.0, model.nv)) for _ in range(SAMPLES)]
+
+    def __call__(self, point: ContactPoint, solid: Solid) -> bool:
+        frames = [self._model.frames[link_frame(self._model, shape.frame)] for shape in (point, solid)]
+        if solid.kind != "half_space" or frames[1].parentJoint:
+            return True
+        normal = (frames[1].placement * placement_of(solid)).rotation[:, 2]
+        joint = int(frames[0].parentJoint)
+        if joint not in self._motions:
+            self._motions[joint] = self._moved(joint)
+        return bool(np.abs(normal @ self._motions[joint]).max() > MOTION)
+
+    def _moved(self, joint: int) -> Array:
+        """Velocities (3, n) of points of a joint's body at some configurations."""
+        data, found = self._model.createData(), []
+        for q in self._samples:
+            pin.computeJointJacobians(self._model, data, q)
+            jacobian = pin.getJointJacobian(self._model, data, joint, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+            jacobian = jacobian.reshape(6, self._model.nv)
+            found += [jacobian[:3], *(np.cross(jacobian[3:].T, axis).T for axis in np.eye(3))]
+        return np.hstack(found)
 
 
 def _by_point(source: Compiled, geom: int, other: int) -> bool:
