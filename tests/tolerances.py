@@ -36,6 +36,7 @@ DENSE = 1e-7  # dense output between steps against a closed form
 
 # --- MJCF files, against MuJoCo's own compiler and integrator ------------------------------------------------------
 MJCF = 1e-9  # masses, inertias, ranges, coefficients and poses: relative to max(1, |number|), inertias to their largest
+MJCF_SHAPE = 1e-5  # m, rad: MuJoCo puts geoms that are almost in the axes of inertia of their body into these
 MJCF_MOTION = 1e-6  # rad, m: free motion of 0.5 s against a converged run of MuJoCo's RK4
 MJCF_FORCE = 1e-9  # forces of actuators and springs, relative to max(1, |largest|)
 

@@ -39,6 +39,7 @@ class Actuator:
         control, force: ranges, in which control and force are cut off.
         dynamics: "none", "integrator" or "filter".
         time_constant: of the filter [s].
+        activation: range in which what an integrator or filter holds is kept.
         home: control at the keyframe "home", else zero.
     """
 
@@ -51,6 +52,7 @@ class Actuator:
     force: Range = UNLIMITED
     dynamics: str = "none"
     time_constant: float = 0.0
+    activation: Range = UNLIMITED
     home: float = 0.0
 
 
@@ -84,6 +86,7 @@ class Actuators(Controller):
         self._slow = np.array([k for k, actuator in enumerate(own) if actuator.dynamics != "none"], dtype=int)
         self._filter = np.array([own[k].dynamics == "filter" for k in self._slow], dtype=bool)
         self._times = np.array([own[k].time_constant if own[k].dynamics == "filter" else 1.0 for k in self._slow])
+        self._held = np.array([own[k].activation for k in self._slow]).reshape(-1, 2)
         self.memory = len(self._slow)
         self._given = self._checked(ctrl, [actuator.home for actuator in own])
 
@@ -147,13 +150,15 @@ class Actuators(Controller):
         """Generalised forces (nv,) of all actuators."""
         inputs = self.controls(t, q, v)
         if len(self._slow):
-            inputs[self._slow] = z
+            inputs[self._slow] = np.clip(z, self._held[:, 0], self._held[:, 1])
         state = np.column_stack([np.ones(len(inputs)), self._length @ q, self._gear @ v])
         force = (self._gain * state).sum(axis=1) * inputs + (self._bias * state).sum(axis=1)
         torque = np.clip(force, self._force[:, 0], self._force[:, 1]) @ self._gear
         return np.clip(torque, -self._limit, self._limit)
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Rates of what integrators and filters hold (memory,)."""
+        """Rates of what integrators and filters hold (memory,); zero where that would leave its range."""
         control = self.controls(t, q, v)[self._slow]
-        return np.where(self._filter, control - z, control) / self._times
+        rate = np.where(self._filter, control - z, control) / self._times
+        leaving = ((z >= self._held[:, 1]) & (rate > 0.0)) | ((z <= self._held[:, 0]) & (rate < 0.0))
+        return np.where(leaving, 0.0, rate)

@@ -167,6 +167,22 @@ def test_energy_of_springs_is_kept(tmp_path: Path) -> None:
     traj.check()
 
 
+@pytest.mark.parametrize("size", ["0.1", "0.1 0.1 0.1"])
+def test_springs_pull_on_bodies_that_stick(tmp_path: Path, size: str) -> None:
+    """A ball that rolls and a box that stands, with a sprung arm: contact problems, modes and energy agree."""
+    shape = "sphere" if " " not in size else "box"
+    text = world(
+        plane('friction="2"')
+        + f'<body name="base" pos="0 0 0.1"><freejoint/><geom type="{shape}" size="{size}" mass="5"/>'
+        + '<body pos="0 0 0.3"><joint axis="0 1 0" stiffness="3" springref="15" armature="0.01"/>'
+        + '<geom name="tip" size="0.02" pos="0 0 0.2" mass="0.3" contype="0" conaffinity="0"/></body></body>'
+    )
+    robot = robot_of(tmp_path, text)
+    traj = cs.simulate(cs.ContactSystem(robot), (robot.nominal, np.zeros(robot.nv)), (0.0, 0.4))
+    assert cs.Mode.STICK in traj.mode_at(0.2).values() and abs(traj.final.q[-1]) > 0.1
+    traj.check()
+
+
 def test_half_cheetah_weighs_what_its_file_says(tmp_path: Path) -> None:
     robot = robot_of(tmp_path, world(ball(), "").replace("<mujoco>", '<mujoco><compiler settotalmass="14"/>'))
     assert sum(inertia.mass for inertia in robot.model.inertias) == pytest.approx(14.0)
@@ -368,6 +384,43 @@ def test_a_coupling_that_is_made_by_hand(tmp_path: Path) -> None:
         cs.ContactSystem(loose, loops=[cs.JointCoupling(("a", "c"), (1.0, 1.0))])
 
 
+HELD = """
+<mujoco><worldbody>
+  <body name="one" pos="0 0 1" euler="10 20 30"><freejoint/><geom size="0.1" pos="0.1 0 0" mass="1"/>
+    <site name="s" pos="0.3 0.1 0" euler="0 40 0"/></body>
+  <body name="two" pos="0.5 0.2 1.1" euler="50 0 -20"><joint type="ball"/><geom size="0.1" pos="0.2 0 0" mass="1"/>
+    <site name="t" pos="0 0.2 0.1"/></body>
+</worldbody><equality>EQUALITY</equality></mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    ("equality", "kind"),
+    [
+        ('<weld body1="one" body2="two"/>', "pose"),
+        ('<weld body1="one" body2="two" anchor="0.1 0.2 0.3"/>', "pose"),
+        ('<connect body1="one" body2="two" anchor="0.1 0.2 0.3"/>', "point"),
+        ('<weld body1="two"/>', "pose"),
+    ],
+)
+def test_bodies_that_are_held_together_are_so_in_the_file(tmp_path: Path, equality: str, kind: str) -> None:
+    robot = robot_of(tmp_path, HELD.replace("EQUALITY", equality), contacts=[])
+    system = cs.ContactSystem(robot)
+    assert [loop.kind for loop in robot.loops] == [kind]
+    assert max(system.mechanism.loops.openings(robot.nominal).values()) < 1e-12
+
+
+def test_sites_that_are_held_together(tmp_path: Path) -> None:
+    """As MuJoCo has them: the distance of the two is the residual of its constraint."""
+    text = HELD.replace("EQUALITY", '<connect site1="s" site2="t"/>')
+    robot = robot_of(tmp_path, text, contacts=[])
+    m = mujoco.MjModel.from_xml_string(text)
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    (apart,) = cs.ContactSystem(robot).mechanism.loops.openings(robot.nominal).values()
+    assert apart == pytest.approx(np.linalg.norm(d.site_xpos[0] - d.site_xpos[1]))
+
+
 # --- actuators --------------------------------------------------------------------------------------------------
 DRIVEN = PENDULUMS.replace("<equality>EQUALITY</equality>", "<actuator>ACTUATORS</actuator>")
 SERVO = '<position name="servo" joint="a" kp="20" kv="1" ctrlrange="-1 1" forcerange="-5 5"/>'
@@ -387,6 +440,31 @@ def test_actuators_and_their_parameters(tmp_path: Path) -> None:
     np.testing.assert_allclose(timed.torque(0.5, q, v, z), [5.0, -1.5])
     traj = cs.simulate(cs.ContactSystem(robot, controller=driven), (q, v), (0.0, 0.1))
     assert np.isfinite(cs.linearize(traj).parameter("controller.ctrl.motor")).all()
+
+
+def test_a_run_under_actuators_with_memory(tmp_path: Path) -> None:
+    """An integrator, a filter through a tendon, and a damper: half a second as by MuJoCo's RK4."""
+    drives = (
+        '<intvelocity name="i" joint="a" kp="3" actrange="-2 2"/><damper name="d" joint="a" kv="0.5" ctrlrange="0 1"/>'
+        '<general name="f" tendon="both" dyntype="filter" dynprm="0.05" gainprm="0.7" gear="2"/>'
+    )
+    text = DRIVEN.replace("ACTUATORS", drives).replace("<worldbody>", '<option integrator="RK4"/><worldbody>')
+    robot, m = robot_of(tmp_path, text, contacts=[]), mujoco.MjModel.from_xml_string(text)
+    m.opt.timestep, d = 1e-4, mujoco.MjData(m)
+    d.ctrl, d.qpos = [0.8, 0.6, -0.4], [0.5, 0.2]
+    start = cs.State(d.qpos, np.zeros(2), np.zeros(2))
+    mujoco.mj_step(m, d, nstep=5000)
+    traj = cs.simulate(cs.ContactSystem(robot, controller=cs.Actuators(robot, [0.8, 0.6, -0.4])), start, (0.0, 0.5))
+    np.testing.assert_allclose(traj.final.q, d.qpos, rtol=0, atol=tol.MJCF_MOTION)
+    np.testing.assert_allclose(traj.final.z, d.act, rtol=0, atol=tol.MJCF_MOTION)
+
+
+def test_an_activation_stays_in_its_range(tmp_path: Path) -> None:
+    drive = '<intvelocity name="i" joint="a" kp="3" actrange="-0.1 0.1"/>'
+    robot = robot_of(tmp_path, DRIVEN.replace("ACTUATORS", drive), contacts=[])
+    start = cs.State(robot.nominal, np.zeros(2), np.zeros(1))
+    traj = cs.simulate(cs.ContactSystem(robot, controller=cs.Actuators(robot, [1.0])), start, (0.0, 0.3))
+    assert traj.final.z[0] == pytest.approx(0.1, abs=1e-6)
 
 
 def test_which_joints_are_actuated(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ def _too_much(source: Compiled, k: int) -> str:
     """What of an actuator is not carried out; empty where all is."""
     m = source.m
     kind, target = int(m.actuator_trntype[k]), int(m.actuator_trnid[k, 0])
+    if m.actuator_plugin[k] >= 0:
+        return "is a plugin"
     if kind not in (JOINT, TENDON) or (kind == TENDON and tendon_row(source, target) is None):
         return "acts neither on a joint nor on a fixed tendon"
     if kind == JOINT and m.jnt_type[target] == FREE:
@@ -71,6 +73,7 @@ def _actuator(source: Compiled, k: int, name: str) -> Actuator:
         _range(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else UNLIMITED,
         DYNAMICS[int(m.actuator_dyntype[k])],
         float(m.actuator_dynprm[k, 0]),
+        _range(m.actuator_actrange[k]) if m.actuator_actlimited[k] else UNLIMITED,
         0.0 if home is None else float(m.key_ctrl[home, control]),
     )
 

@@ -112,6 +112,8 @@ def _of_geoms(source: Compiled) -> Iterator[str]:
         yield f"torsional and rolling friction (condim) of geom {names}"
     if m.nflex:
         yield f"{m.nflex} flexible bodies (flex)"
+    if m.nplugin:
+        yield f"{m.nplugin} plugins"
     if np.any(m.geom_surfacevel) or np.any(m.geom_adhesion):
         yield "surface velocities and adhesion of geoms"
 
