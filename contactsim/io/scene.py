@@ -262,7 +262,7 @@ def _named(name: str) -> tuple[Robot, Any]:
 def _from_file(table: RobotTable) -> Robot:
     assert table.file is not None
     path = Path(table.file).expanduser()
-    contacts: Any = "auto" if table.contacts is None or isinstance(table.contacts, str) else []
+    contacts: Any = [] if isinstance(table.contacts, list) else table.contacts or "auto"
     if path.suffix == ".urdf":
         robot = Robot.from_urdf(path, table.root or "free_flyer", table.package_dirs or None, contacts)
         if table.root is None and not robot.contacts:

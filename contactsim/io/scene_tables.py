@@ -54,14 +54,14 @@ class RobotTable(Table):
     file: str | None = None
     root: Literal["free_flyer", "fixed", "planar"] | None = None
     package_dirs: list[str] = Field(default_factory=list)
-    contacts: Literal["auto"] | list[PointTable] | None = None
+    contacts: Literal["auto", "all", "feet"] | list[PointTable] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> RobotTable:
         if (self.name is None) == (self.file is None):
             raise ValueError("give either the name of a robot or a file")
-        if self.name is not None and (self.root or self.package_dirs or self.contacts == "auto"):
-            raise ValueError("root, package_dirs and contacts = 'auto' go with a file; a robot by name has its own")
+        if self.name is not None and (self.root or self.package_dirs or isinstance(self.contacts, str)):
+            raise ValueError("root, package_dirs and contacts by a word go with a file; a robot by name has its own")
         return self
 
 

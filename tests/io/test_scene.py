@@ -207,6 +207,27 @@ def test_mjcf_and_a_slope(tmp_path: Path) -> None:
     cs.simulate(made.system, made.state, (0.0, 0.05))
 
 
+MOON = """<mujoco><option gravity="0 0 -1.6"/><worldbody><geom type="plane" size="1 1 1" pos="0 0 0.5"/>
+<body name="lander" pos="0 0 3"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/>
+<body name="leg"><joint axis="0 1 0" range="20 40"/><geom name="foot" size="0.02" pos="0 0 -0.3" mass="0.1"/></body>
+</body></worldbody></mujoco>"""
+
+
+def test_gravity_ground_and_contacts_of_an_mjcf_file(tmp_path: Path) -> None:
+    """The leg starts beyond its range in the file, and at its limit here."""
+    (tmp_path / "moon.xml").write_text(MOON)
+    with pytest.warns(UserWarning, match=r"the start, beyond the range, of joint 'leg_hinge' \(line 3\)"):
+        made = built('[robot]\nfile = "moon.xml"\n', folder=tmp_path)
+    assert made.system.gravity.tolist() == [0.0, 0.0, -1.6]
+    assert made.system.terrain.height == 0.5 and clearance(made) == pytest.approx(scene.DROP)
+    assert len(made.system.robot.contacts) == 1 and made.state.q[7] == pytest.approx(np.deg2rad(20.0))
+    text = 'gravity = 3.7\n[robot]\nfile = "moon.xml"\ncontacts = "all"\n[terrain]\nheight = 0.2\n'
+    with pytest.warns(UserWarning, match="not simulated"):
+        other = built(text, folder=tmp_path)
+    assert other.system.gravity.tolist() == [0.0, 0.0, -3.7] and other.system.terrain.height == 0.2
+    assert len(other.system.robot.contacts) == 9
+
+
 def test_a_file_with_a_controller_holds_its_pose(tmp_path: Path) -> None:
     path = robot_entries()["hexapod"].path
     text = f'[robot]\nfile = "{path}"\n[controller]\nkind = "pd"\n[start]\nq = [0,0,0.4,0,0,0,1{18 * ",0.3"}]\n'

@@ -9,7 +9,7 @@ from xml.parsers import expat
 import numpy as np
 
 from .compiled import FREE, HINGE, SLIDE, Compiled, known_line
-from .drives import tendon_row
+from .drives import home_key, tendon_row
 from .shapes import BOX, PLANE, SHAPES, SPHERE, colliding
 from .touching import can_touch, named_pair
 
@@ -48,11 +48,14 @@ def _of_joints(source: Compiled) -> Iterator[str]:
     scalar = [m.jnt_type[k] in (HINGE, SLIDE) for k in range(m.njnt)]
     first = m.jnt_dofadr
     tests: tuple[tuple[str, Callable[[int], Any]], ...] = (
-        ("the start, beyond the range, of joint", lambda k: m.jnt_limited[k] and scalar[k] and _beyond(m, k)),
+        ("the start, beyond the range, of joint", lambda k: m.jnt_limited[k] and scalar[k] and _beyond(source, k)),
         ("the range of joint", lambda k: m.jnt_limited[k] and not scalar[k]),
         ("polynomials of stiffness or damping of joint", lambda k: _curved(m, k)),
         ("the yield (springyield) of joint", lambda k: m.jnt_springyield[k] > 0.0),
-        ("the armature of free joint", lambda k: m.jnt_type[k] == FREE and m.dof_armature[first[k]] > 0.0),
+        (
+            "the armature in translation of free joint",
+            lambda k: m.jnt_type[k] == FREE and m.dof_armature[first[k]] > 0.0,
+        ),
         ("the armature or damping by an actuator of joint", lambda k: _by_actuator(m, k)),
     )
     for what, test in tests:
@@ -68,10 +71,11 @@ def _curved(m: Any, joint: int) -> bool:
     return bool(m.jnt_stiffnesspoly[joint].any() or m.dof_dampingpoly[m.jnt_dofadr[joint]].any())
 
 
-def _beyond(m: Any, joint: int) -> bool:
+def _beyond(source: Compiled, joint: int) -> bool:
     """Whether the file has a joint outside its range: scenes start at the limit."""
-    low, high = m.jnt_range[joint]
-    return not low <= m.qpos0[m.jnt_qposadr[joint]] <= high
+    (low, high), home = source.m.jnt_range[joint], home_key(source)
+    start = source.m.qpos0 if home is None else source.m.key_qpos[home]
+    return not low <= start[source.m.jnt_qposadr[joint]] <= high
 
 
 def _by_actuator(m: Any, joint: int) -> bool:

@@ -112,7 +112,7 @@ def _add_properties(m: Any, model: Any) -> None:
     flags = m.opt.disableflags
     gravity = np.zeros(3) if flags & GRAVITY_OFF else np.array(m.opt.gravity)
     model.gravity = pin.Motion(gravity, np.zeros(3))
-    model.armature = np.array(m.dof_armature)
+    model.armature = _rotors(m)
     model.damping = np.zeros(m.nv) if flags & DAMPER_OFF else np.array(m.dof_damping)
     model.upperDryFrictionLimit = np.array(m.dof_frictionloss)
     model.lowerDryFrictionLimit = -np.array(m.dof_frictionloss)
@@ -127,6 +127,15 @@ def _add_properties(m: Any, model: Any) -> None:
         if m.jnt_actfrclimited[joint]:
             effort[m.jnt_dofadr[joint]] = np.abs(m.jnt_actfrcrange[joint]).max()
     model.lowerPositionLimit, model.upperPositionLimit, model.effortLimit = low, high, effort
+
+
+def _rotors(m: Any) -> Array:
+    """Armature (nv,) without that of the translation of free joints, which is an inertia in world axes."""
+    armature = np.array(m.dof_armature)
+    for joint in np.flatnonzero(m.jnt_type == FREE):
+        first = int(m.jnt_dofadr[joint])
+        armature[first : first + 3] = 0.0
+    return armature
 
 
 def springs_of(source: Compiled, tree: Tree) -> Springs | None:
