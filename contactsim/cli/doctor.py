@@ -45,6 +45,7 @@ def findings() -> Iterator[Finding]:
     yield _browser()
     yield _ffmpeg()
     yield _optional("matplotlib", "--plots")
+    yield _optional("mujoco", "MJCF files")
 
 
 def _package(package: str, module: str) -> Finding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 import warnings
 from pathlib import Path
@@ -204,6 +206,23 @@ def test_two_robots_with_springs_in_one_world(tmp_path: Path) -> None:
     one, two = (s.mechanism.terms(0.0, *at, ()) for s, at in ((alone, (q, v)), (merged, (q_all, v_all))))
     np.testing.assert_allclose(two.force[6:], one.force, rtol=0, atol=1e-10)
     np.testing.assert_allclose(merged.gravity, robot.gravity)
+
+
+def test_copies_keep_springs(tmp_path: Path) -> None:
+    robot = robot_of(tmp_path, SPRUNG, contacts=[])
+    system, v = cs.ContactSystem(robot, joint_limits=False), np.arange(1.0, robot.nv + 1.0)
+    expected = system.mechanism.terms(0.0, robot.nominal, v, ()).force
+    for other in (copy.deepcopy(system), pickle.loads(pickle.dumps(system)), system.with_parameter("gravity", 5.0)):
+        found = other.mechanism.terms(0.0, robot.nominal, v, ()).force
+        same = other.gravity[2] == system.gravity[2]
+        assert np.array_equal(found, expected) is same
+
+
+def test_armature_of_a_free_joint_is_told(tmp_path: Path) -> None:
+    text = world(ball().replace("<freejoint name", '<joint type="free" armature="0.5" name'))
+    with pytest.warns(UserWarning, match=r"the armature in translation of joint 'ball_root'"):
+        robot = cs.Robot.from_mjcf(written(tmp_path, text))
+    assert robot.model.armature.tolist() == [0, 0, 0, 0.5, 0.5, 0.5]
 
 
 def test_a_stored_run_keeps_springs(tmp_path: Path) -> None:

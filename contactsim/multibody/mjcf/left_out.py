@@ -52,10 +52,7 @@ def _of_joints(source: Compiled) -> Iterator[str]:
         ("the range of joint", lambda k: m.jnt_limited[k] and not scalar[k]),
         ("polynomials of stiffness or damping of joint", lambda k: _curved(m, k)),
         ("the yield (springyield) of joint", lambda k: m.jnt_springyield[k] > 0.0),
-        (
-            "the armature in translation of free joint",
-            lambda k: m.jnt_type[k] == FREE and m.dof_armature[first[k]] > 0.0,
-        ),
+        ("the armature in translation of joint", lambda k: m.jnt_type[k] == FREE and m.dof_armature[first[k]] > 0.0),
         ("the armature or damping by an actuator of joint", lambda k: _by_actuator(m, k)),
     )
     for what, test in tests:
