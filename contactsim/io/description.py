@@ -53,6 +53,8 @@ from ..multibody.terrain.moving import Given
 
 Description = dict[str, Any]
 
+SPRINGS = ("stiffness", "rest", "curve", "drag")  # the arrays of springs
+
 GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
     Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
     NoGround: ("none", lambda ground: {}),
@@ -188,12 +190,13 @@ def _describe_robot(robot: Robot) -> Description:
 
 def _describe_springs(springs: Springs) -> Description:
     lifts = [asdict(lift) for lift in springs.lifts]
-    return {"stiffness": springs.stiffness.tolist(), "rest": springs.rest.tolist(), "lifts": lifts}
+    return {name: getattr(springs, name).tolist() for name in SPRINGS} | {"lifts": lifts}
 
 
 def _rebuild_springs(data: Description) -> Springs:
     lifts = tuple(Lift(**_tuples(lift)) for lift in data["lifts"])
-    return Springs(np.array(data["stiffness"], dtype=float), np.array(data["rest"], dtype=float), lifts)
+    stiffness, rest, curve, drag = (np.array(data[name], dtype=float) for name in SPRINGS)
+    return Springs(stiffness, rest, curve, drag, lifts)
 
 
 def _describe_world(robot: Robot) -> Description:

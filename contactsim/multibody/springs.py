@@ -1,10 +1,10 @@
 """Forces of the joints themselves: springs, dampers, and what carries a part of the weight of bodies.
 
-    f = - D v - K (q (-) q_0) - sum of J_k^T gamma_k m_k g,
+    f = - D(v) - K(q (-) q_0) - sum of J_k^T gamma_k m_k g,    K(x) = (k + k_1 r + k_2 r^2) x,    D(v) likewise,
 
-with q (-) q_0 the number of a hinge or slide, the rotation vector of a ball joint, and of a free joint position in
-world axes and rotation vector: these forces have a potential. gamma is the share of a body's
-weight that something carries.
+with q (-) q_0 the number x = r of a hinge or slide, the rotation vector of a ball joint, and of a free joint position
+in world axes and rotation vector, r their length: springs have a potential. Dampers take r = |v| of each velocity.
+gamma is the share of a body's weight that something carries.
 """
 
 from __future__ import annotations
@@ -43,13 +43,17 @@ class Springs:
     """Springs and counterweights of a robot.
 
     Attributes:
-        stiffness: of each joint (nv,) [N m/rad, N/m].
+        stiffness: k of each joint (nv,) [N m/rad, N/m].
         rest: the configuration (nq,) in which they are slack.
+        curve: k_1 and k_2 (nv, 2).
+        drag: those of dampers (nv, 2), whose linear part is the model's `damping`.
         lifts: weights that something carries.
     """
 
     stiffness: Array
     rest: Array
+    curve: Array
+    drag: Array
     lifts: tuple[Lift, ...] = ()
 
 
@@ -62,12 +66,21 @@ def joined(parts: Sequence[tuple[Any, Springs | None]], joints: Sequence[int]) -
     """
     if all(springs is None for _, springs in parts):
         return None
-    stiffness, rest, lifts = [np.zeros(0)], [np.zeros(0)], []
-    for (part, springs), before in zip(parts, joints, strict=True):
-        stiffness.append(np.zeros(part.nv) if springs is None else springs.stiffness)
-        rest.append(pin.neutral(part) if springs is None else springs.rest)
-        lifts += [Lift(lift.joint + int(before), lift.mass, lift.place) for lift in (springs.lifts if springs else ())]
-    return Springs(np.concatenate(stiffness), np.concatenate(rest), tuple(lifts))
+    own = [_slack(part) if springs is None else springs for part, springs in parts]
+    arrays = ([getattr(springs, name) for springs in own] for name in ("stiffness", "rest", "curve", "drag"))
+    lifts = [
+        Lift(lift.joint + before, lift.mass, lift.place)
+        for springs, before in zip(own, joints, strict=True)
+        for lift in springs.lifts
+    ]
+    stiffness, rest, curve, drag = (np.concatenate(array) for array in arrays)
+    return Springs(stiffness, rest, curve, drag, tuple(lifts))
+
+
+def _slack(model: Any) -> Springs:
+    """No springs."""
+    none = np.zeros((model.nv, 2))
+    return Springs(np.zeros(model.nv), pin.neutral(model), none, none)
 
 
 class Passive:
@@ -79,99 +92,142 @@ class Passive:
     """
 
     def __init__(self, model: Any, springs: Springs | None) -> None:
-        self.damping = np.array(model.damping)
-        self._damped = bool(self.damping.any())
+        self._damping, self._drag = np.array(model.damping), np.zeros((0, 2))
         self._plain: tuple[Array, Array] = np.zeros(0, dtype=int), np.zeros(0, dtype=int)
-        self._stiffness, self._slack, self._turns = np.zeros(0), np.zeros(0), list[Turn]()
+        self._stiffness, self._curve, self._slack = np.zeros(0), np.zeros((0, 2)), np.zeros(0)
+        self._turns = list[Turn]()
         self._carried: Workspace | None = None
         if springs is not None:
             self._sort(model, springs)
+            self._drag = springs.drag if springs.drag.any() else self._drag
             self._carried = Workspace(_carried(model, springs.lifts)) if springs.lifts else None
 
     def _sort(self, model: Any, springs: Springs) -> None:
         """The springs of plain joints, and those of joints with a rotation."""
         plain = []
         for joint in list(model.joints)[1:]:
-            stiffness = springs.stiffness[joint.idx_v : joint.idx_v + joint.nv]
-            if not stiffness.any():
+            part = slice(joint.idx_v, joint.idx_v + joint.nv)
+            if not (springs.stiffness[part].any() or springs.curve[part].any()):
                 continue
             if joint.shortname() in ROTATIONS:
-                self._turns.append(Turn(joint, stiffness, springs.rest[joint.idx_q : joint.idx_q + joint.nq]))
+                self._turns.append(Turn(joint, springs))
             elif joint.nq == joint.nv:
                 plain += [(joint.idx_q + k, joint.idx_v + k) for k in range(joint.nv)]
         if plain:
             self._plain = np.array([q for q, _ in plain]), np.array([v for _, v in plain])
-            self._stiffness, self._slack = springs.stiffness[self._plain[1]], springs.rest[self._plain[0]]
+            self._stiffness, self._curve = springs.stiffness[self._plain[1]], springs.curve[self._plain[1]]
+            self._slack = springs.rest[self._plain[0]]
 
     def __bool__(self) -> bool:
-        return self._damped or self.conservative
-
-    @property
-    def conservative(self) -> bool:
-        """True if there are forces with a potential."""
-        return bool(len(self._stiffness) or self._turns or self._carried is not None)
+        springs = bool(len(self._stiffness) or self._turns or self._carried is not None)
+        return springs or bool(self._damping.any() or len(self._drag))
 
     def force(self, q: Array, v: Array) -> Array:
         """Generalised force (nv,)."""
-        force = -self.damping * v
+        force = self._dragged(v)
         if len(self._stiffness):
-            force[self._plain[1]] -= self._stiffness * (q[self._plain[0]] - self._slack)
+            stretch = q[self._plain[0]] - self._slack
+            force[self._plain[1]] -= _pull(self._stiffness, self._curve, stretch) * stretch
         for turn in self._turns:
-            force[turn.v] -= turn.stiffness * turn.stretch(q)
+            force[turn.v] += turn.force(q)
         if self._carried is not None:
             force += pin.computeGeneralizedGravity(self._carried.model, self._carried.data, q)
         return force
 
+    def _dragged(self, v: Array) -> Array:
+        """Force of the dampers (nv,)."""
+        if not len(self._drag):
+            return -self._damping * v
+        return -_pull(self._damping, self._drag, np.abs(v)) * v
+
+    def power(self, v: Array) -> float:
+        """Power of the dampers [W], not positive."""
+        return float(self._dragged(v) @ v)
+
+    def drag_slope(self, v: Array) -> Array:
+        """- df/dv (nv,), by which each velocity drags on itself."""
+        return _slope(self._damping, self._drag, np.abs(v)) if len(self._drag) else self._damping
+
     def energy(self, q: Array) -> float:
         """Energy of springs and counterweights [J]."""
         stretch = q[self._plain[0]] - self._slack
-        energy = 0.5 * float(self._stiffness @ (stretch * stretch))
-        energy += sum(0.5 * float(turn.stiffness @ turn.stretch(q) ** 2) for turn in self._turns)
+        energy = float(_potential(self._stiffness, self._curve, stretch).sum())
+        energy += sum(turn.energy(q) for turn in self._turns)
         if self._carried is not None:
             energy -= float(pin.computePotentialEnergy(self._carried.model, self._carried.data, q))
         return energy
 
     def stiffness(self, q: Array) -> Array:
         """- df/dq (nv, nv) along tangent directions of q."""
-        matrix = np.zeros((len(self.damping), len(self.damping)))
-        matrix[self._plain[1], self._plain[1]] = self._stiffness
+        matrix = np.zeros((len(self._damping), len(self._damping)))
+        stretch = q[self._plain[0]] - self._slack
+        matrix[self._plain[1], self._plain[1]] = _slope(self._stiffness, self._curve, stretch)
         for turn in self._turns:
-            matrix[turn.v, turn.v] = turn.stiffness[:, None] * turn.stretch_jacobian(q)
+            matrix[turn.v, turn.v] = turn.slope(q)
         if self._carried is not None:
             matrix -= pin.computeGeneralizedGravityDerivatives(self._carried.model, self._carried.data, q)
         return matrix
 
 
-class Turn:
-    """The spring of a ball joint or of a free joint."""
+def _pull(linear: Any, further: Array, x: Any) -> Any:
+    """k + k_1 x + k_2 x^2."""
+    return linear + (further[..., 0] + further[..., 1] * x) * x
 
-    def __init__(self, joint: Any, stiffness: Array, rest: Array) -> None:
+
+def _slope(linear: Any, further: Array, x: Any) -> Any:
+    """Derivative of that times x."""
+    return linear + (2.0 * further[..., 0] + 3.0 * further[..., 1] * x) * x
+
+
+def _potential(linear: Any, further: Array, x: Any) -> Any:
+    """Integral of that times x."""
+    return (linear / 2.0 + (further[..., 0] / 3.0 + further[..., 1] * x / 4.0) * x) * x * x
+
+
+class Turn:
+    """The spring of a ball or free joint, which pulls along the displacement and about the rotation vector."""
+
+    def __init__(self, joint: Any, springs: Springs) -> None:
         self._first, self._at = ROTATIONS[joint.shortname()], joint.idx_q
         self.v = slice(joint.idx_v, joint.idx_v + joint.nv)
-        self.stiffness, self._rest = stiffness.copy(), rest[: self._first].copy()
+        self._stiffness, self._curve = springs.stiffness[joint.idx_v], springs.curve[joint.idx_v]
+        rest = springs.rest[joint.idx_q : joint.idx_q + joint.nq]
+        self._rest = rest[: self._first].copy()
         self._slack = pin.Quaternion(rest[self._first :]).toRotationMatrix()
 
-    def _pose(self, q: Array) -> tuple[Array, Array, Array]:
-        """Displacement (3 or 0,) in axes of the body, rotation (3, 3), and that from slack (3, 3)."""
+    def _stretches(self, q: Array) -> list[tuple[Array, Array]]:
+        """Displacement in body axes (of a free joint) and rotation vector, (3,) each, and their derivatives (3, nv)."""
         first, at = self._first, self._at
         rotation = pin.Quaternion(q[at + first : at + first + 4]).toRotationMatrix()
-        moved = rotation.T @ (q[at : at + first] - self._rest) if first else np.zeros(0)
-        return moved, rotation, self._slack.T @ rotation
-
-    def stretch(self, q: Array) -> Array:
-        """Displacement in axes of the body, and rotation vector (nv of the joint,)."""
-        moved, _, turned = self._pose(q)
-        return np.concatenate([moved, pin.log3(turned)])
-
-    def stretch_jacobian(self, q: Array) -> Array:
-        """Its derivative along the joint's own velocities."""
-        moved, _, turned = self._pose(q)
-        size, first = self._first + 3, self._first
-        matrix = np.zeros((size, size))
+        turned, found = self._slack.T @ rotation, list[tuple[Array, Array]]()
         if first:
-            matrix[:3, :3], matrix[:3, 3:] = np.eye(3), pin.skew(moved)
-        matrix[first:, first:] = pin.Jlog3(turned)
-        return matrix
+            moved = rotation.T @ (q[at : at + 3] - self._rest)
+            found.append((moved, np.hstack([np.eye(3), pin.skew(moved)])))
+        found.append((pin.log3(turned), np.hstack([np.zeros((3, first)), pin.Jlog3(turned)])))
+        return found
+
+    def force(self, q: Array) -> Array:
+        """Its force (nv of the joint,)."""
+        pulls = [
+            -_pull(self._stiffness, self._curve, np.linalg.norm(stretch)) * stretch for stretch, _ in self._stretches(q)
+        ]
+        return np.concatenate(pulls)
+
+    def energy(self, q: Array) -> float:
+        """Its energy [J]."""
+        lengths = (np.linalg.norm(stretch) for stretch, _ in self._stretches(q))
+        return float(sum(_potential(self._stiffness, self._curve, length) for length in lengths))
+
+    def slope(self, q: Array) -> Array:
+        """Minus the derivative of its force along the joint's own velocities."""
+        rows = []
+        for stretch, jacobian in self._stretches(q):
+            length = np.linalg.norm(stretch)
+            along = stretch / length if length > 0.0 else stretch
+            pull = _pull(self._stiffness, self._curve, length)
+            steeper = _slope(self._stiffness, self._curve, length) - pull
+            rows.append((pull * np.eye(3) + steeper * np.outer(along, along)) @ jacobian)
+        return np.vstack(rows)
 
 
 def _carried(model: Any, lifts: Sequence[Lift]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -17,6 +18,7 @@ from scipy.integrate import solve_ivp
 
 import contactsim as cs
 from contactsim.hybrid.differences import tangent_derivative
+from contactsim.hybrid.manifold import Euclidean
 from contactsim.multibody.terrain import Flat, NoGround, Plane, Slope
 
 Array = np.ndarray
@@ -109,6 +111,11 @@ def of_mujoco(m: Any, qpos: Array, qvel: Array) -> tuple[Array, Array, Array]:
     return q, v, a
 
 
+CURVED = SPRUNG.replace('stiffness="5" damping="0.2"', 'stiffness="5 2 3" damping="0.2 0.1 0.3"')
+CURVED = CURVED.replace('stiffness="30" damping="1"', 'stiffness="30 9 50" damping="1 0.2 0.3"')
+CURVED = CURVED.replace('stiffness="11" damping="0.3"', 'stiffness="11 3 4" damping="0.3"')
+
+
 def states(m: Any) -> list[tuple[Array, Array]]:
     rng, found = np.random.default_rng(3), []
     for _ in range(STATES):
@@ -118,9 +125,10 @@ def states(m: Any) -> list[tuple[Array, Array]]:
     return found
 
 
-def test_accelerations_with_springs_of_all_joints(tmp_path: Path) -> None:
-    robot = robot_of(tmp_path, SPRUNG, contacts=[])
-    m = mujoco.MjModel.from_xml_string(SPRUNG)
+@pytest.mark.parametrize("text", [SPRUNG, CURVED])
+def test_accelerations_with_springs_of_all_joints(tmp_path: Path, text: str) -> None:
+    robot = robot_of(tmp_path, text, contacts=[])
+    m = mujoco.MjModel.from_xml_string(text)
     mechanism = cs.ContactSystem(robot, joint_limits=False).mechanism
     for qpos, qvel in states(m):
         q, v, expected = of_mujoco(m, qpos, qvel)
@@ -139,10 +147,11 @@ def test_names_home_and_springs(tmp_path: Path) -> None:
     np.testing.assert_allclose(robot.gravity, [0.3, -0.2, -9.0])
 
 
-def test_derivatives_with_springs(tmp_path: Path) -> None:
-    robot = robot_of(tmp_path, SPRUNG, contacts=[])
+@pytest.mark.parametrize("text", [SPRUNG, CURVED])
+def test_derivatives_with_springs(tmp_path: Path, text: str) -> None:
+    robot = robot_of(tmp_path, text, contacts=[])
     mechanism = cs.ContactSystem(robot, joint_limits=False).mechanism
-    m = mujoco.MjModel.from_xml_string(SPRUNG)
+    m = mujoco.MjModel.from_xml_string(text)
     rng = np.random.default_rng(0)
     for qpos, qvel in states(m)[:2]:
         q, v, _ = of_mujoco(m, qpos, qvel)
@@ -156,9 +165,17 @@ def test_derivatives_with_springs(tmp_path: Path) -> None:
         expected = tangent_derivative(residual, robot.space, q)
         np.testing.assert_allclose(found.residual_q, expected, rtol=0, atol=DERIVATIVE * np.abs(expected).max())
 
+        def by_velocity(v: Array, q: Array = q, a: Array = a) -> Array:
+            terms = mechanism.terms(0.0, q, v, ())
+            return terms.mass @ a - terms.force
 
-def test_energy_of_springs_is_kept(tmp_path: Path) -> None:
-    text = SPRUNG.replace("damping", "margin")
+        expected = tangent_derivative(by_velocity, Euclidean(robot.nv), v)
+        np.testing.assert_allclose(found.residual_v, expected, rtol=0, atol=DERIVATIVE * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("damped", [SPRUNG, CURVED])
+def test_energy_of_springs_is_kept(tmp_path: Path, damped: str) -> None:
+    text = re.sub(' damping="[^"]*"', "", damped)
     robot = robot_of(tmp_path, text, contacts=[])
     system = cs.ContactSystem(robot, joint_limits=False)
     m = mujoco.MjModel.from_xml_string(text)
@@ -208,13 +225,19 @@ def test_two_robots_with_springs_in_one_world(tmp_path: Path) -> None:
     np.testing.assert_allclose(merged.gravity, robot.gravity)
 
 
+def test_check_knows_the_power_of_dampers(tmp_path: Path) -> None:
+    robot = robot_of(tmp_path, CURVED, contacts=[])
+    v = np.random.default_rng(0).normal(size=robot.nv)
+    cs.simulate(cs.ContactSystem(robot, joint_limits=False), (robot.nominal, v), (0.0, 0.3)).check()
+
+
 def test_copies_keep_springs(tmp_path: Path) -> None:
     robot = robot_of(tmp_path, SPRUNG, contacts=[])
     system, v = cs.ContactSystem(robot, joint_limits=False), np.arange(1.0, robot.nv + 1.0)
     expected = system.mechanism.terms(0.0, robot.nominal, v, ()).force
     for other in (copy.deepcopy(system), pickle.loads(pickle.dumps(system)), system.with_parameter("gravity", 5.0)):
         found = other.mechanism.terms(0.0, robot.nominal, v, ()).force
-        same = other.gravity[2] == system.gravity[2]
+        same = bool(other.gravity[2] == system.gravity[2])
         assert np.array_equal(found, expected) is same
 
 

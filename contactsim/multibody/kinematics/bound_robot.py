@@ -278,7 +278,7 @@ class BoundRobot(ContactMechanism):
         points = self._points(contacts)
         by_q, by_v = derivatives.inertial(q, v, a)
         if self._passive is not None:
-            by_q, by_v = by_q + self._passive.stiffness(q), by_v + np.diag(self._passive.damping)
+            by_q, by_v = by_q + self._passive.stiffness(q), by_v + np.diag(self._passive.drag_slope(v))
         if not points:
             empty = np.zeros((3, len(contacts), self.nv))
             return TermDerivatives(by_q.copy(), by_v.copy(), *empty)
@@ -339,7 +339,7 @@ class BoundRobot(ContactMechanism):
 
     def working_power(self, t: float, q: Array, v: Array) -> float:
         """Power of the joint damping [W], not positive."""
-        return 0.0 if self._passive is None else -float(self._passive.damping @ (v * v))
+        return 0.0 if self._passive is None else self._passive.power(v)
 
     def longest_step(self, v: Array) -> float:
         """Time in which no joint turns by more than TURN [s]."""

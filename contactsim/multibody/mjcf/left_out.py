@@ -50,7 +50,7 @@ def _of_joints(source: Compiled) -> Iterator[str]:
     tests: tuple[tuple[str, Callable[[int], Any]], ...] = (
         ("the start, beyond the range, of joint", lambda k: m.jnt_limited[k] and scalar[k] and _beyond(source, k)),
         ("the range of joint", lambda k: m.jnt_limited[k] and not scalar[k]),
-        ("polynomials of stiffness or damping of joint", lambda k: _curved(m, k)),
+        ("polynomials of damping in translation of joint", lambda k: m.jnt_type[k] == FREE and _curved(m, k)),
         ("the yield (springyield) of joint", lambda k: m.jnt_springyield[k] > 0.0),
         ("the armature in translation of joint", lambda k: m.jnt_type[k] == FREE and m.dof_armature[first[k]] > 0.0),
         ("the armature or damping by an actuator of joint", lambda k: _by_actuator(m, k)),
@@ -65,7 +65,7 @@ def _of_joints(source: Compiled) -> Iterator[str]:
 
 
 def _curved(m: Any, joint: int) -> bool:
-    return bool(m.jnt_stiffnesspoly[joint].any() or m.dof_dampingpoly[m.jnt_dofadr[joint]].any())
+    return bool(m.dof_dampingpoly[m.jnt_dofadr[joint]].any())
 
 
 def _beyond(source: Compiled, joint: int) -> bool:

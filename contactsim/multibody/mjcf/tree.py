@@ -132,26 +132,35 @@ def _add_properties(m: Any, model: Any) -> None:
 def _rotors(m: Any) -> Array:
     """Armature (nv,) without that of the translation of free joints, which is an inertia in world axes."""
     armature = np.array(m.dof_armature)
-    for joint in np.flatnonzero(m.jnt_type == FREE):
-        first = int(m.jnt_dofadr[joint])
-        armature[first : first + 3] = 0.0
+    armature[_translations(m)] = 0.0
     return armature
+
+
+def _translations(m: Any) -> list[int]:
+    """The velocities of the translations of free joints."""
+    return [int(first) + k for first in m.jnt_dofadr[m.jnt_type == FREE] for k in range(3)]
 
 
 def springs_of(source: Compiled, tree: Tree) -> Springs | None:
     """Springs of the joints, and the weights that `gravcomp` carries; None where there are none."""
     m = source.m
-    stiffness = np.zeros(m.nv)
-    for joint in range(m.njnt):
-        first = int(m.jnt_dofadr[joint])
-        size = {FREE: 6, BALL: 3}.get(int(m.jnt_type[joint]), 1)
-        stiffness[first : first + size] = 0.0 if m.opt.disableflags & SPRINGS_OFF else m.jnt_stiffness[joint]
+    sprung = not m.opt.disableflags & SPRINGS_OFF
+    stiffness = np.array(m.jnt_stiffness[m.dof_jntid]) if sprung else np.zeros(m.nv)
+    curve = np.array(m.jnt_stiffnesspoly[m.dof_jntid]) if sprung else np.zeros((m.nv, 2))
+    drag = _drag(m)
     lifts = []
     for body in range(1, m.nbody):
         joint, place = tree.homes[body]
         if m.body_gravcomp[body] and joint:
             x, y, z = (float(c) for c in place.act(np.array(m.body_ipos[body])))
             lifts.append(Lift(joint, float(m.body_gravcomp[body] * m.body_mass[body]), (x, y, z)))
-    if not (stiffness.any() or lifts):
+    if not (stiffness.any() or curve.any() or drag.any() or lifts):
         return None
-    return Springs(stiffness, source.configuration(m.qpos_spring), tuple(lifts))
+    return Springs(stiffness, source.configuration(m.qpos_spring), curve, drag, tuple(lifts))
+
+
+def _drag(m: Any) -> Array:
+    """Polynomials of damping (nv, 2), without that of the translation of free joints, which is one in world axes."""
+    drag = np.zeros((m.nv, 2)) if m.opt.disableflags & DAMPER_OFF else np.array(m.dof_dampingpoly)
+    drag[_translations(m)] = 0.0
+    return drag
