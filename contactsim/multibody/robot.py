@@ -102,7 +102,7 @@ class Robot(RobotModel):
 
         Args:
             path: the file.
-            contacts: contact points; or "all" geoms, those named as "feet", or "auto": feet where there are any.
+            contacts: contact points; or "all" geoms, those named as "feet", or "auto": feet of trees that have any.
             nominal: a standing configuration (nq,); by default the keyframe "home", else that of the file.
             package_dirs: folders in which meshes are looked up that are not where the file says.
 

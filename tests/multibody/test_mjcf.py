@@ -354,6 +354,26 @@ def test_a_pair_of_two_balls(tmp_path: Path) -> None:
     np.testing.assert_allclose(traj.final.v[[2, 8]], -0.5, atol=1e-9)
 
 
+def test_balls_of_a_file_meet_unless_it_excludes_them(tmp_path: Path) -> None:
+    """Momentum goes over where they meet, with the larger friction; a box that floats meets a ball through the ball."""
+    one, two = ball("one", 1.0, 'friction="0.3"'), ball("two", 2.0, 'friction="0.1"')
+    box = '<body name="box" pos="3 0 0"><freejoint/><geom name="box" type="box" size="1 1 1" mass="1"/></body>'
+    robot = robot_of(tmp_path, world(one + two + box))
+    names = {pair.name: pair.friction for pair in robot.pairs}
+    assert names == {"one+two": 0.3, "one+box": 1.0, "two+box": 1.0}
+    exclude = '<contact><exclude body1="one" body2="two"/></contact>'
+    assert len(robot_of(tmp_path, world(one + two + box, exclude)).pairs) == 2
+    v = np.zeros(18)
+    v[8] = -1.0
+    traj = cs.simulate(cs.ContactSystem(robot, gravity=(0, 0, 0)), (robot.nominal, v), (0.0, 1.0))
+    np.testing.assert_allclose(traj.final.v[[2, 8]], -0.5, atol=1e-9)
+
+
+def test_a_tree_without_feet_stands_on_all_its_geoms(tmp_path: Path) -> None:
+    robot = robot_of(tmp_path, FEET.replace("</worldbody>", ball().replace("0 0 1.0", "3 0 1") + "</worldbody>"))
+    assert [point.name for point in robot.contacts] == ["trunk", "ball"]
+
+
 FEET = world(
     plane()
     + '<body name="trunk" pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/>'
@@ -554,7 +574,7 @@ def test_what_is_left_out_is_named_once_with_its_line(tmp_path: Path) -> None:
         "the motion of mocap body 'ghost', which is fixed",
         "spatial tendon 'rope' (line 11)",
         "contacts with geom of the world (capsule) 'post' (line 4)",
-        "contacts between moving bodies (<geom>), but those of <pair>",
+        "contacts between moving bodies (<geom>), but those of <pair> and with what floats freely",
         "the solver's options <option>: timestep (line 2)",
         "the fluid <option>: density (line 2)",
     ):

@@ -11,7 +11,7 @@ import numpy as np
 from .compiled import FREE, HINGE, SLIDE, Compiled, known_line
 from .drives import home_key, tendon_row
 from .shapes import BOX, PLANE, SHAPES, SPHERE, colliding
-from .touching import can_touch, named_pair
+from .touching import can_touch, float_apart, named_pair
 
 MOST = 6  # elements of a kind that are named one by one
 SOLVER = ("timestep", "integrator", "solver", "iterations", "tolerance", "cone", "jacobian", "impratio", "o_solref")
@@ -121,10 +121,17 @@ def _of_geoms(source: Compiled) -> Iterator[str]:
 
 def _between_bodies(source: Compiled, moving: Sequence[int]) -> Iterator[str]:
     """Whether geoms of moving bodies collide with each other, other than by pairs that the file names."""
+    inside = across = False
     for k, one in enumerate(moving):
-        if any(can_touch(source, one, two) and named_pair(source, one, two) is None for two in moving[k + 1 :]):
-            yield "contacts between moving bodies (<geom>), but those of <pair>"
-            return
+        for two in moving[k + 1 :]:
+            if (inside and across) or not can_touch(source, one, two) or named_pair(source, one, two) is not None:
+                continue
+            apart, kinds = float_apart(source, one, two), {int(source.m.geom_type[j]) for j in (one, two)}
+            inside, across = inside or not apart, across or (apart and not kinds <= {SPHERE, BOX})
+    if inside:
+        yield "contacts between moving bodies (<geom>), but those of <pair> and with what floats freely"
+    if across:
+        yield "contacts with what floats freely (<geom>), but of points with balls and boxes"
 
 
 # --- options ----------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from ..model_checks import link_frame
 from ..robot_files.geometry_files import FOOT, shape_points
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
 from ..zero import ASIDE, MOTION
-from .compiled import WORLD, Compiled
+from .compiled import FREE, WORLD, Compiled
 from .shapes import BOX, SPHERE, fixed_place, ground_of
 
 CHOICES = ("auto", "all", "feet")
@@ -42,7 +42,8 @@ class Touching:
     Attributes:
         points: contact points, for the ground and for the pairs.
         solids: all shapes against which points press.
-        pairs: points against solids that are fixed in the world, and pairs that the file names.
+        pairs: points against solids that are fixed in the world or on a tree of bodies apart of which one floats
+            freely, and pairs that the file names.
         left_out: geoms that collide in the file and have no contact points here.
     """
 
@@ -103,6 +104,18 @@ def _related(m: Any, one: int, two: int) -> bool:
     return first == above[1] or second == above[0]
 
 
+def root_of(source: Compiled, geom: int) -> int:
+    """The first body of the tree that a geom is on."""
+    return int(source.m.body_rootid[source.m.geom_bodyid[geom]])
+
+
+def float_apart(source: Compiled, one: int, two: int) -> bool:
+    """Whether two geoms are on different trees of bodies, one of which floats freely."""
+    m, roots = source.m, (root_of(source, one), root_of(source, two))
+    floats = [m.body_jntnum[root] > 0 and m.jnt_type[m.body_jntadr[root]] == FREE for root in roots]
+    return roots[0] != roots[1] and any(floats)
+
+
 def friction_of(source: Compiled, one: int, two: int | None) -> float:
     """Coefficient of friction along the surface of two geoms; of one alone, against what says nothing."""
     m = source.m
@@ -128,7 +141,8 @@ def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touch
         source: the file.
         model: pinocchio's model of it.
         collision: its collision geometry.
-        choice: "all" geoms, those named as "feet" (they or their bodies), or "auto": feet where there are any.
+        choice: "all" geoms, those named as "feet" (they or their bodies), or "auto": of each tree of bodies the feet
+            where there are any, else all.
 
     Raises:
         InputError: the choice is another one, or there are no feet.
@@ -155,7 +169,8 @@ def _chosen(source: Compiled, geoms: Sequence[int], choice: str) -> list[int]:
     feet = [k for k in geoms if any(re.search(FOOT, name) for name in names[k])]
     if choice == "feet" and not feet:
         raise InputError(f"no geom or body of {source.path.name} is named as a foot; give contacts='all' or a list")
-    return feet or list(geoms)
+    standing = {root_of(source, k) for k in feet}
+    return feet if choice == "feet" else [k for k in geoms if k in feet or root_of(source, k) not in standing]
 
 
 def _points(source: Compiled, model: Any, items: dict[int, Any]) -> list[tuple[int, ContactPoint]]:
@@ -207,12 +222,12 @@ def _solids(source: Compiled, model: Any, collision: Any) -> dict[int, Solid]:
 def _pairs(
     source: Compiled, model: Any, points: Sequence[tuple[int, ContactPoint]], solids: dict[int, Solid]
 ) -> list[ContactPair]:
-    """Points against the solids of the world, and against those that the file pairs them with."""
+    """Points against solids of the world, of bodies that float apart, and those that the file pairs them with."""
     found, approaches = [], _Approaches(model)
     for geom, point in points:
         for other, solid in solids.items():
             fixed = not source.moves(source.m.geom_bodyid[other])
-            meant = fixed or named_pair(source, geom, other) is not None
+            meant = fixed or float_apart(source, geom, other) or named_pair(source, geom, other) is not None
             if meant and can_touch(source, geom, other) and _by_point(source, geom, other) and approaches(point, solid):
                 friction = friction_of(source, geom, other)
                 found.append(ContactPair(point.name, solid.name, friction=friction, enabled=_kept(source, geom)))
