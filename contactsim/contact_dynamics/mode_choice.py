@@ -19,7 +19,7 @@ from ..contact.stick_slip_choice import slips_without_motion
 from ..errors import NoAdmissibleModeError
 from .contact_rows import ContactEvent, ContactTerms, closed_forces, closed_terms
 from .rigid_arc import contact_problem
-from .rigid_flow import OF_FORCES
+from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import LEAST_FORCE, LESS, OF_FORCE
 

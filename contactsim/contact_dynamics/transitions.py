@@ -21,7 +21,8 @@ from .contact_rows import ContactEvent, Impact, closed_forces, closed_terms, lai
 from .outcome_sensitivity import OutcomeSensitivity
 from .resolution import PostEvent, Resolution
 from .rigid_arc import prepare
-from .rigid_flow import SIDE, RigidFlow
+from .rigid_flow import RigidFlow
+from .rigid_guards import SIDE
 from .world import World
 from .zero import LEAVE, PARALLEL, SAME_RATE
 

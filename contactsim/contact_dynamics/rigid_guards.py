@@ -1,0 +1,97 @@
+"""The guards of a mode of a rigid law: their names, laid out so that those of one kind are computed together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..contact.modes import Mode, Phase
+from .rigid_arc import RigidArc
+
+SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
+OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
+
+
+@dataclass(frozen=True, eq=False)
+class Guards:
+    """The guards of a mode, by kind.
+
+    Attributes:
+        names: (kind, contact) of each.
+        gaps, gap_contacts: places of the guards that are gaps, and their contacts.
+        limits: numbers of the constraints whose gaps they are, where all are those of constraints; else None.
+        forces, normals: places of the guards "force", and the normal rows.
+        cones, cone_rows, cone_friction: places of the guards "cone", their rows (k, 3) and coefficients (k,); a row
+            that a contact in the plane does not have is the zero behind the last force.
+        others: (place, kind, contact) of the rest.
+    """
+
+    names: tuple[tuple[str, int], ...]
+    gaps: Array
+    gap_contacts: Array
+    limits: Array | None
+    forces: Array
+    normals: Array
+    cones: Array
+    cone_rows: Array
+    cone_friction: Array
+    others: tuple[tuple[int, str, int], ...]
+    look_at_forces: bool
+
+
+def guards_of(arc: RigidArc) -> Guards:
+    """The guards of an arc, laid out so that those of one kind are computed together."""
+    names, normal = _names(arc), arc.normal
+
+    def of(wanted: str) -> tuple[Array, list[int]]:
+        """Places and contacts of the guards of a kind."""
+        found = [(k, i) for k, (kind, i) in enumerate(names) if kind == wanted]
+        return np.array([k for k, _ in found], dtype=int), [i for _, i in found]
+
+    (gaps, open_), (forces, closed), (places, cones) = of("gap"), of("force"), of("cone")
+    gap_contacts = np.array(open_, dtype=int)
+    limits = gap_contacts - len(arc.mechanism.names)
+    rows = [[normal[i], normal[i] + 1, normal[i] + 2 if arc.mechanism.dims[i] == 3 else arc.size] for i in cones]
+    return Guards(
+        names,
+        gaps,
+        gap_contacts,
+        limits if len(limits) and limits.min() >= 0 else None,
+        forces,
+        np.array([normal[i] for i in closed], dtype=int),
+        places,
+        np.array(rows, dtype=int).reshape(-1, 3),
+        arc.world.static_friction[cones],
+        tuple((k, kind, i) for k, (kind, i) in enumerate(names) if kind not in ("gap", "force", "cone")),
+        any(kind in OF_FORCES for kind, _ in names),
+    )
+
+
+def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
+    names: list[tuple[str, int]] = []
+    mode, mechanism = arc.mode, arc.mechanism
+    for i, state in enumerate(mode.contacts):
+        if state.mode is Mode.OPEN:
+            names += [("gap", i)] if state.enabled else []
+            names += [("enable", i)] if mechanism.enabled[i] is not None else []
+            continue
+        if not mode.redundant:
+            names.append(("force", i))
+        if state.region:
+            names += [(f"{SIDE}{side}", i) for side in mechanism.region_sides(i, state.region)]
+        frictional = arc.world.tangent_rows[i] > 0
+        if state.mode is Mode.STICK and frictional and not mode.redundant:
+            names.append(("cone", i))
+        if state.mode is Mode.SLIP and frictional:
+            names += {
+                Phase.FREE: [("slow", i)],
+                Phase.DIRECTED: [("stop", i), ("fast", i)] if mechanism.dims[i] == 3 else [("stop", i)],
+                Phase.INCIPIENT: [("stop", i), ("fast", i), ("turn", i)],
+            }[state.phase]
+    if mode.redundant and arc.closed:
+        names.append(("forces", -1))
+    if arc.slips and arc.given is None and getattr(arc.world.law, "jams", False):
+        names.append(("jam", -1))
+    return tuple(names)
