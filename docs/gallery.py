@@ -96,7 +96,8 @@ class Exhibit:
     def run(self) -> cs.Trajectory:
         """The run of the command."""
         work = cli.job_of(self.target, [], self.options)
-        return job.simulate(work.simulation, work.end, work.title)
+        (run,) = job.simulate(work.simulation, work.end, work.title)
+        return run
 
     def shown(self) -> Shown:
         """The run and its looks."""
