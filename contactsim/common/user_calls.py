@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from traceback import extract_tb
+from pathlib import Path
+from traceback import FrameSummary, StackSummary, extract_tb
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +17,9 @@ import numpy as np
 from ..errors import CallbackError, ContactSimError, InputError
 
 Array = np.ndarray
+ENGINE = Path(__file__).parent.parent
+PYTHON, PACKAGES = Path(os.__file__).parent, Path(np.__file__).parent.parent
+LIBRARIES = tuple(PACKAGES / name for name in ("numpy", "scipy", "pinocchio"))
 FAR = 1e75  # no state of a run, but of a trial step; powers of it overflow
 
 
@@ -44,13 +49,26 @@ class UserCall:
             return
         text = str(error).partition("\n")[0]
         told = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        last = extract_tb(trace)[-1]
-        own = last.filename == __file__  # what it returned was looked at here
-        place = "" if own else f" (in {last.name}, line {last.lineno} of {last.filename})"
+        last = _users_line(extract_tb(trace))
+        place = f" (in {last.name}, line {last.lineno} of {last.filename})" if last else ""
         raise CallbackError(
             f"{self._kind} {self._whom!r} fails at t = {self._t:.6g} s with {told}{place}; mend the function",
             t=self._t,
         ) from error
+
+
+def _users_line(trace: StackSummary) -> FrameSummary | None:
+    """The innermost line that a user wrote: not of the engine, nor of a library that the user's line has called.
+
+    None: no line of the user's raised, but what it returned was found wrong here.
+    """
+    return next((frame for frame in reversed(trace) if not _is_library(Path(frame.filename))), None)
+
+
+def _is_library(file: Path) -> bool:
+    if any(file.is_relative_to(place) for place in (ENGINE, *LIBRARIES)):
+        return True
+    return file.is_relative_to(PYTHON) and "site-packages" not in file.parts
 
 
 def real(given: Any) -> Array:

@@ -19,7 +19,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event, Trajectory
-from ..multibody.controllers import as_controller
+from ..multibody.controllers import as_controller, held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.loops import checked
 from ..multibody.terrain import Flat, Terrain
@@ -93,6 +93,10 @@ class Facade(Variants):
                 raise InputError(f"the state is a {type(state).__name__}; give State(q, v)") from None
         z = state.z if len(state.z) or not world.memory else np.zeros(world.memory)
         missing = not len(state.z) and world.controller is not None and world.controller.period is not None
+        unheld = bool(world.held_torque) and len(state.z) == world.memory - world.held_torque
+        if unheld:  # the user's own memory, to be followed by the torque
+            own = world.controller_memory - world.held_torque
+            z = np.insert(state.z, own, np.zeros(world.held_torque))
         for name, part, size in (("q", state.q, world.nq), ("v", state.v, world.nv), ("z", z, world.memory)):
             if part.shape != (size,):
                 raise InputError(f"State.{name} has shape {part.shape}; this system needs ({size},)")
@@ -101,6 +105,8 @@ class Facade(Variants):
                 raise InputError(f"State.{name} holds NaN or infinity at index {place}; give finite numbers")
         if missing:  # to be sampled where the run starts
             z[: world.controller_memory] = np.nan
+        elif unheld:
+            z[world.controller_memory - world.held_torque : world.controller_memory] = np.nan
         return np.concatenate([state.q, state.v, z])
 
     def validate(self, x: Array) -> None:
@@ -190,7 +196,7 @@ class ContactSystem(Facade):
             tolerances or Tolerances(),
             mechanism,
             as_law(law),
-            as_controller(controller),
+            held(as_controller(controller), robot.nv),
             (mechanism.friction, mechanism.static_friction),
             mechanism.restitution,
         )

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
-from ..multibody.controllers import Controller
+from ..multibody.controllers import Controller, Held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.loops import Loop
 from ..multibody.mechanism import ContactMechanism
@@ -78,6 +78,11 @@ class Parts:
     def controller_memory(self) -> int:
         """Numbers of the controller's own state."""
         return self.controller.memory if self.controller else 0
+
+    @cached_property
+    def held_torque(self) -> int:
+        """Numbers at the end of the controller's own state that the engine keeps there: its torque since a sample."""
+        return self.nv if isinstance(self.controller, Held) else 0
 
     @cached_property
     def memory(self) -> int:
@@ -167,9 +172,10 @@ class Driven(Parts):
         force, memory = np.zeros((nv, self.tangent_size)), np.zeros((own, self.tangent_size))
         if self.controller is not None:
             size = 2 * nv + own
-            force[:, :size] = self.controller.torque_jacobian(t, q, v, z, self.mechanism.space)
-            if own:
-                memory[:, :size] = self.controller.rate_jacobian(t, q, v, z, self.mechanism.space)
+            with UserCall("the controller", self.controller, t):
+                force[:, :size] = self.controller.torque_jacobian(t, q, v, z, self.mechanism.space)
+                if own:
+                    memory[:, :size] = self.controller.rate_jacobian(t, q, v, z, self.mechanism.space)
         if self.pushes:
             force[:, :nv] += tangent_derivative(self._pushed, self.mechanism.space, q)
         given = self.given_force(t, q, v, self.z(x))

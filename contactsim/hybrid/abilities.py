@@ -163,6 +163,10 @@ class Forces:
         """{loop: force} at a state; None: the system has no bodies whose loops could be closed."""
         return None
 
+    def applied_force(self, t: float, x: Array) -> Array | None:
+        """What a user's function applies at a state (nv,); None: there is no such function."""
+        return None
+
     def energy(self, x: Array, mode: Any) -> float | None:
         """Energy of a state [J]; None: the system does not know it."""
         return None

@@ -138,6 +138,7 @@ class Simulation:
         self._between: frozenset[Hashable] = frozenset()
         self._stop_in_reach = False
         self._restart: dict[str, Any] = {}
+        self._left: Array | None = None  # what a user's function applied where the run paused
 
     # --- what a user reads ------------------------------------------------------------------------------------
 
@@ -212,6 +213,7 @@ class Simulation:
         """Go on until the time `t`, exactly."""
         if not t >= self.t:
             raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
+        self._demand_unchanged()
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
         self._stop_in_reach, self._restart = False, self._arc_start
         try:
@@ -236,6 +238,7 @@ class Simulation:
             raise
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
+        self._left = self._applied()
         return self.state
 
     def _cause_of(self, error: StepSizeError) -> SimulationError:
@@ -245,6 +248,27 @@ class Simulation:
             found = StepSizeError(why_no_step(self._flow, self._space(), self.t, self._x), **error.problem)
         found.__cause__ = error
         return found
+
+    def _applied(self) -> Array | None:
+        """What a user's function applies at the present state; None where it fails, which the next step tells."""
+        try:
+            given = self.system.applied_force(self.t, self._x)
+        except SimulationError:
+            return None
+        return None if given is None else np.array(given)
+
+    def _demand_unchanged(self) -> None:
+        """Raise InputError where something that the controller reads was changed while the run paused.
+
+        The arcs before would be read with the new forces, and the integrator would not know that they have jumped.
+        """
+        if self._left is None or np.array_equal(self._left, now := self._applied(), equal_nan=True) or now is None:
+            return
+        raise InputError(
+            f"the controller gives other forces at t = {self.t:.6g} s than when the run paused there, since something"
+            " that it reads was changed in place; hold it by cs.Sampled(function, period, nv), which takes up a change"
+            " at its next sample, or make it a parameter and change that by Simulation.set"
+        )
 
     def _hand_over(self, error: BaseException) -> None:
         """Give an exception what was computed before it."""
@@ -477,6 +501,7 @@ class Simulation:
     def _replace_system(self, system: HybridSystem) -> None:
         """Go on with a changed system; what that does to the mode is an event."""
         self._stop_in_reach &= self.status is Status.RUNNING  # what a user changes is not undone
+        self._left = None
         transition = system.transition(self.t, self._x, self._mode, frozenset())
         self._close_arc(Event(self.t, frozenset(), self._mode, self._x, transition, system))
         self.system = system

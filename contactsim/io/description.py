@@ -18,7 +18,7 @@ from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody.contact_point import ContactPoint
-from ..multibody.controllers import PD, Controller, name_of
+from ..multibody.controllers import PD, Controller, holds, name_of
 from ..multibody.geometry.pairs import ContactPair
 from ..multibody.geometry.solids import Solid
 from ..multibody.loops import stored_loop
@@ -143,6 +143,7 @@ class StoredController(Controller):
     def __init__(self, name: str, memory: int, period: float | None) -> None:
         self.name, self.memory, self.period = name, memory, period
 
+    @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Nothing to give: raises InputError."""
         raise _not_stored("controller", self.name)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import real
+from ..common.user_calls import UserCall, answer, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
@@ -20,12 +20,16 @@ from ..hybrid.manifold import Euclidean, Manifold
 class Controller(ABC):
     """Generalised forces from the state.
 
+    A controller with a period is asked at its sampling instants alone, which are the multiples of the period and the
+    start of a run: first `sample` for the new memory, then `torque` with that memory at the same (t, q, v). What
+    `torque` says there is held until the next sample, whatever else it reads; there is no further delay.
+
     A controller may have numeric parameters by name: it lists them in `parameters` and gives a changed copy of itself
     in `with_parameter`. They are then parameters of its system, "controller.NAME": for `Simulation.set`, for the
     settings of a scene, and for derivatives, which ask for copies with values close by.
 
     Attributes:
-        memory: numbers of own state z.
+        memory: numbers of own state z; in the state of a run they come before the (nv,) torques that are held.
         period: sampling period [s]; the instants of sampling are events. None: continuous.
     """
 
@@ -79,6 +83,89 @@ def _differenced(
     along_v = tangent_derivative(lambda velocity: function(t, q, velocity, z), Euclidean(len(v)), v)
     along_z = tangent_derivative(lambda memory: function(t, q, v, memory), Euclidean(len(z)), z)
     return np.hstack([along_q, along_v, along_z])
+
+
+def holds(torque: Callable[..., Array]) -> Callable[..., Array]:
+    """Marks a `torque` that, where there is a period, gives back what `sample` has put into the memory, and only that.
+
+    A subclass that writes another `torque` loses the mark: the engine then holds what that says.
+    """
+    torque.holds = True  # type: ignore[attr-defined]
+    return torque
+
+
+class Held(Controller):
+    """A controller with a period whose torque is held from one sample to the next: its memory, then the torque (nv,).
+
+    Args:
+        own: the controller; its `sample` is asked first, then its `torque` with the memory that it has sampled.
+        nv: numbers of its torque.
+    """
+
+    def __init__(self, own: Controller, nv: int) -> None:
+        self.own, self.period, self.memory = own, own.period, own.memory + nv
+        self._nv = nv
+
+    def __repr__(self) -> str:
+        return repr(self.own)
+
+    def parameters(self) -> dict[str, float]:
+        """Those of the controller."""
+        return self.own.parameters()
+
+    def with_parameter(self, name: str, value: float) -> Held:
+        """A copy with one parameter of the controller changed; the next sample follows it."""
+        return Held(self.own.with_parameter(name, value), self._nv)
+
+    @holds
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The torque held since the last sample."""
+        return z[self.own.memory :]
+
+    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """That of the controller's memory; the torque stands still."""
+        return np.concatenate([self._rate(t, q, v, z[: self.own.memory]), np.zeros(self._nv)])
+
+    def _rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        size = (self.own.memory,)
+        return answer("the controller", self.own, "a rate", self.own.rate(t, q, v, z), size, t, q)
+
+    def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """The controller's memory after the instant, and its torque with that memory."""
+        given = self.own.sample(t, q, v, z[: self.own.memory])
+        kept = answer("the controller", self.own, "a sample", given, (self.own.memory,), t, q)
+        torque = answer("the controller", self.own, "tau", self.own.torque(t, q, v, kept), (self._nv,), t, q)
+        return np.concatenate([kept, torque])
+
+    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the held value."""
+        return np.hstack([np.zeros((self._nv, len(z) - self._nv + 2 * len(v))), np.eye(self._nv)])
+
+    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the controller's memory; zero for the torque."""
+        own = self.own.rate_jacobian(t, q, v, z[: self.own.memory], space)
+        return np.pad(own, ((0, self._nv), (0, self._nv)))
+
+    def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the memory, and by the chain rule that of the torque; what was held before is forgotten."""
+        before, moved = z[: self.own.memory], 2 * len(v)
+        sampled = self.own.sample_jacobian(t, q, v, before, space)
+        kept = answer("the controller", self.own, "a sample", self.own.sample(t, q, v, before), before.shape, t, q)
+        torque = np.array(self.own.torque_jacobian(t, q, v, kept, space), dtype=float)
+        whole = torque[:, moved:] @ sampled
+        whole[:, :moved] += torque[:, :moved]
+        return np.pad(np.vstack([sampled, whole]), ((0, 0), (0, self._nv)))
+
+
+def held(controller: Controller | None, nv: int) -> Controller | None:
+    """The controller, with its torque (nv,) held between its samples where it has a period and does not do so itself.
+
+    Raises:
+        InputError: its period is no positive number.
+    """
+    if controller is None or controller.period is None or getattr(controller.torque, "holds", False):
+        return controller
+    return Held(controller, nv)
 
 
 def no_parameter(controller: Controller, name: str) -> InputError:
@@ -201,6 +288,7 @@ class PD(Controller):
         setattr(changed, f"_{kind}", gain)
         return changed
 
+    @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The PD law at (t, q, v), or the value held since the last sample."""
         return z if self.period is not None else self._law(t, q, v)
@@ -250,6 +338,7 @@ class Sampled(Controller):
     def __repr__(self) -> str:
         return f"Sampled({name_of(self._function)})"
 
+    @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The value held since the last sample."""
         return z
@@ -318,20 +407,28 @@ class _Posture:
 
     posture: Callable[[float], Any]
     zero: Array
+    shape: tuple[int, ...]
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
-        return np.asarray(self.posture(t), dtype=float), self.zero, self.zero
+        posture = real(self.posture(t))
+        if posture.shape != self.shape:
+            raise InputError(
+                f"the reference of the PD controller, {name_of(self.posture)}, returns q_ref of shape {posture.shape}"
+                f" at t = {t:.6g} s; return {self.shape}"
+            )
+        return posture, self.zero, self.zero
 
 
 def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
     zero = np.zeros(nv)
     if callable(given):
-        first = given(0.0)
+        with UserCall("the reference of the PD controller", name_of(given), 0.0):
+            first = given(0.0)
         if isinstance(first, tuple) and len(first) == 3:
             _demand_shapes(first, nq, nv)
             return given
         _demand_shapes((first,), nq, nv)
-        return _Posture(given, zero)
+        return _Posture(given, zero, (nq,))
     try:
         fixed = np.asarray(given, dtype=float)
     except (TypeError, ValueError):

@@ -11,7 +11,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..errors import InputError
 from ..hybrid.manifold import Manifold
-from .controllers import Controller, no_parameter
+from .controllers import Controller, held, holds, no_parameter
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class PartController(Controller):
     def __init__(self, part: PartPlace, own: Controller | None) -> None:
         if own is None:
             raise InputError(f"the controller of part '{part.name}' is None; leave it out")
+        own = held(own, part.v.stop - part.v.start) or own
         self._part, self._own = part, own
         self.memory, self.period = own.memory, own.period
 
@@ -50,6 +51,7 @@ class PartController(Controller):
         """A copy with one parameter of the part's controller changed."""
         return PartController(self._part, self._own.with_parameter(name, value))
 
+    @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """That of the part; zero for the others."""
         total = np.zeros(len(v))
@@ -93,6 +95,9 @@ class PartController(Controller):
 class JointControllers(Controller):
     """Several controllers at once: their forces add up. Those that are sampled share one period.
 
+    Args:
+        parts: {name: controller of the whole world}, each such as `Part.drive` returns, which holds its torque itself.
+
     Raises:
         InputError: two have different periods.
     """
@@ -121,6 +126,7 @@ class JointControllers(Controller):
             raise no_parameter(self, name)
         return JointControllers(self._parts | {part: self._parts[part].with_parameter(rest, value)})
 
+    @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The sum of all forces."""
         return np.sum([own.torque(t, q, v, z[at]) for own, at in self._each()], axis=0)

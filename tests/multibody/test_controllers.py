@@ -151,3 +151,88 @@ def test_references_of_the_wrong_shape(reference: object, words: list[str]) -> N
 def test_a_controller_without_parameters_says_so() -> None:
     with pytest.raises(cs.InputError, match="the controller hover has no parameter 'kp'; there are none"):
         as_controller(hover).with_parameter("kp", 1.0)
+
+
+# --- what is held -----------------------------------------------------------------------------------------------------
+class Follows(cs.Controller):
+    """Counts its samples, and pushes with (count, v_x, t): only the first number comes from its memory."""
+
+    memory, period = 1, 0.1
+
+    def sample(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return z + 1.0
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return np.array([z[0], v[0], G + t])
+
+
+def test_the_torque_of_a_controller_with_a_period_is_held_whatever_it_reads() -> None:
+    """Between samples the acceleration is constant; the first sample is taken at the start, and nothing is late."""
+    system = cs.ContactSystem(point_mass(mass=1.0), controller=Follows())
+    traj = cs.simulate(system, cs.State([0, 0, 5], np.zeros(3), np.zeros(1)), (0.0, 0.5))
+    v, expected = np.zeros(3), []
+    for k in range(5):
+        a = np.array([k + 1.0, v[0], 0.1 * k])
+        expected.append(a)
+        there = traj.arc_at(0.1 * k + 0.05)
+        applied = system.applied_force(0.1 * k + 0.05, there(0.1 * k + 0.05))
+        np.testing.assert_allclose(applied - [0, 0, G], a, atol=1e-9)
+        v = v + 0.1 * a
+    np.testing.assert_allclose(traj.final.v, v, atol=1e-9)
+    assert traj.final.z[0] in (5.0, 6.0)  # the run ends at an instant of sampling
+
+
+def test_the_derivative_of_a_run_with_a_held_torque_is_that_of_differences() -> None:
+    system = cs.ContactSystem(point_mass(mass=1.0), controller=Follows())
+
+    def final(dx: np.ndarray) -> np.ndarray:
+        start = cs.State(np.array([0, 0, 5]) + dx[:3], np.array([0.3, 0, 0]) + dx[3:6], [0.0])
+        return cs.simulate(system, start, (0.0, 0.45)).final_x
+
+    whole = cs.linearize(cs.simulate(system, cs.State([0, 0, 5], [0.3, 0, 0], [0.0]), (0.0, 0.45))).matrix()
+    steps = 1e-4 * np.eye(6)
+    differences = np.stack([(final(h) - final(-h)) / 2e-4 for h in steps], axis=1)
+    np.testing.assert_allclose(whole[:, :6], differences, atol=1e-7)
+
+
+def test_an_action_that_is_changed_in_place_is_refused_where_it_is_not_sampled() -> None:
+    action = np.array([0.0, 0.0, G])
+    system = cs.ContactSystem(point_mass(mass=1.0), controller=lambda t, q, v: action)
+    run = cs.Simulation(system, cs.State([0, 0, 5], np.zeros(3)))
+    run.advance(0.1)
+    run.advance(0.1)
+    action[0] = 1.0
+    with pytest.raises(cs.InputError, match=r"t = 0\.2 s .*changed in place.*cs\.Sampled.*Simulation\.set"):
+        run.advance(0.1)
+    action[0] = 0.0
+    run.advance(0.1)  # and goes on where that is undone
+
+
+def test_an_action_that_is_changed_in_place_is_seen_at_the_next_sample() -> None:
+    action = np.array([0.0, 0.0, G])
+    system = cs.ContactSystem(point_mass(mass=1.0), controller=cs.Sampled(lambda t, q, v: action, 0.1, 3))
+    run = cs.Simulation(system, cs.State([0, 0, 5], np.zeros(3)))
+    run.advance_to(0.15)
+    action[0] = 1.0
+    np.testing.assert_allclose(run.advance_to(0.4).v, [0.2, 0.0, 0.0], atol=1e-12)
+    assert run.trajectory.check()
+
+
+@pytest.mark.parametrize("period", [None, 0.1])
+def test_a_fault_is_told_at_the_users_line_not_at_that_of_a_library(period: float | None) -> None:
+    def reads_too_much(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.reshape(q, (4, 4))  # told
+
+    given = reads_too_much if period is None else cs.Sampled(reads_too_much, period, 3)
+    line = reads_too_much.__code__.co_firstlineno + 1
+    with pytest.raises(cs.CallbackError, match=rf"\(in reads_too_much, line {line} of .*test_controllers\.py\)"):
+        cs.simulate(cs.ContactSystem(point_mass(), controller=given), cs.State([0, 0, 1], np.zeros(3)), (0.0, 0.1))
+
+
+def test_a_fault_in_a_reference_is_told_where_the_controller_is_made() -> None:
+    def posture(t: float) -> np.ndarray:
+        return {}["nothing"]  # type: ignore[index]
+
+    line = posture.__code__.co_firstlineno + 1
+    with pytest.raises(cs.CallbackError, match=rf"reference .*posture.*KeyError.*line {line} of"):
+        cs.PD(point_mass(), posture)
