@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..common import registry
+from ..common.doors import NAME, door, optional
 from ..derivatives.run_derivative import RunDerivative
-from ..errors import InputError
 from ..hybrid.integrators import AUTOMATIC
-from ..hybrid.tolerances import Tolerances
+from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Trajectory
 from .covariance import Covariance, Noise, covariance
 from .riccati import Riccati, Weighting, riccati
@@ -45,6 +45,7 @@ class Linearization(RunDerivative):
         return riccati(self, Q, R, Q_final)
 
 
+@door(tolerances=optional(TOLERANCES), integrator=NAME)
 def linearize(
     trajectory: Trajectory, *, tolerances: Tolerances | None = None, integrator: str = AUTOMATIC
 ) -> Linearization:
@@ -63,6 +64,4 @@ def linearize(
     Raises:
         InputError: `trajectory` is not one, or there is no such integrator.
     """
-    if tolerances is not None and not isinstance(tolerances, Tolerances):
-        raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
     return Linearization(trajectory, (), tolerances, integrator)

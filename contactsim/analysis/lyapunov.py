@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import POSITIVE, door, optional
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
@@ -14,6 +15,7 @@ from .linearization import linearize
 from .zero import LOST
 
 
+@door(interval=optional(POSITIVE))
 def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None = None) -> Array:
     """Mean rates (k,) [1/s] at which neighbours of a run part from it along its k fastest directions, largest first.
 
@@ -33,8 +35,6 @@ def lyapunov_exponents(run: RunDerivative | Trajectory, interval: float | None =
         NonDifferentiableError: an event has no single saltation matrix.
     """
     lin = run if isinstance(run, RunDerivative) else linearize(run)
-    if interval is not None and not interval > 0.0:
-        raise InputError(f"the interval is {interval}; give a positive number of seconds")
     if not lin.t1 > lin.t0:
         raise InputError(f"the run ends where it starts, at t = {lin.t0:.6g} s; give one that lasts")
     matrices = _matrices(lin, interval)

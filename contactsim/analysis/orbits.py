@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, optional
 from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferentiableError
 from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.system import Dynamics, completed
-from ..hybrid.tolerances import Tolerances
+from ..hybrid.tolerances import TOLERANCES, Tolerances
 from .periodic_orbit import PeriodicOrbit
 from .shooting import Section, Shooting, Shot, Symmetry
 from .zero import HOLDS, REPEATS, STANDING
@@ -23,6 +24,15 @@ SECOND = 100.0  # times the residual of the first period that the second one may
 SLOW = 0.7  # a step that leaves more of the residual is a reason to move on
 
 
+@door(
+    period_guess=POSITIVE,
+    fixed_period=FLAG,
+    t0=REAL,
+    tolerances=optional(TOLERANCES),
+    integrator=NAME,
+    accuracy=POSITIVE,
+    max_iterations=COUNT,
+)
 def find_periodic_orbit(
     system: Dynamics,
     x_guess: Any,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import door, numbers, whole
 from ..common.representation import Brief
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError
@@ -18,6 +19,7 @@ from .zero import THIN
 if TYPE_CHECKING:
     from ..derivatives.run_derivative import EventLinearization, RunDerivative
 
+POINTS = whole("a whole number of points, 4 or more", ge=4)
 SAMPLES = 120  # times of a spread, where none are given
 
 
@@ -161,6 +163,7 @@ def root(covariance: Array) -> Array:
     return (vectors[:, kept] * np.sqrt(values[kept])).T
 
 
+@door(directions=numbers(3, None, words="three rows of finite numbers (3, n)"), count=POINTS)
 def ball(directions: Any, count: int = 162) -> Array:
     """Starts (count, n) spread evenly on the surface of a ball, or what becomes of it along `directions` (3, n).
 
@@ -169,11 +172,7 @@ def ball(directions: Any, count: int = 162) -> Array:
     Raises:
         InputError: the directions are not three rows.
     """
-    rows = np.asarray(directions, dtype=float)
-    if rows.ndim != 2 or len(rows) != 3 or count < 4:
-        raise InputError(
-            f"a ball has {rows.shape} as directions and {count} points; give three rows (3, n) and 4 or more"
-        )
+    rows = np.asarray(directions)
     k = np.arange(count) + 0.5
     z, angle = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
     radius = np.sqrt(1.0 - z**2)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.doors import NOT_NEGATIVE, door, optional
 from ..errors import InputError
 from ..hybrid.manifold import Euclidean
 from ..hybrid.trajectory import Arc
@@ -72,6 +73,7 @@ class Tracking(Controller):
         InputError: the run is not one of a ContactSystem, or its state has memory.
     """
 
+    @door(reach=optional(NOT_NEGATIVE))
     def __init__(self, gains: Riccati, reach: float | None = None) -> None:
         if not isinstance(gains, Riccati):
             raise InputError(f"gains is a {type(gains).__name__}; give what lin.riccati(...) returns")
@@ -81,8 +83,6 @@ class Tracking(Controller):
             raise InputError(f"Tracking follows runs of a ContactSystem, not of a {type(system).__name__}")
         if system.memory:
             raise InputError("Tracking follows runs without memory; leave out sampled controllers and laws with memory")
-        if reach is not None and not reach >= 0.0:
-            raise InputError(f"reach is {reach}; give a time in seconds, zero or more")
         self._system: ContactSystem = system
         self._space = system.space()
         arcs = [arc for arc in run.arcs if arc.t1 > arc.t0]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import ANY_NUMBERS, LIST, door, either, optional, several, whole
 from ..errors import InputError
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction
@@ -18,11 +19,13 @@ from .solvers.pivot import solve_modes, violations
 from .stick_slip_choice import ORDER, solve
 from .zero import CLEAR, DEFINITE, RANK, SYMMETRIC
 
+ROWS = either(whole("1, 2 or 3 rows", ge=1, le=3), several(whole("1, 2 or 3", ge=1, le=3), "one of these a contact"))
 FEW = Enumerate(
     81, quick=True
 )  # combinations that are all tried to see whether a solution is the only one: some milliseconds
 
 
+@door(sliding=optional(LIST), guess=optional(LIST))
 def solve_contacts(
     G: Any,
     free: Any,
@@ -118,10 +121,7 @@ def _others(problem: ContactProblem, i: int) -> tuple[Mode, ...]:
 
 # --- what is given --------------------------------------------------------------------------------------------------
 def _finite(given: Any, name: str) -> Array:
-    try:
-        values = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"'{name}' is no array of real numbers; give numbers of one shape") from None
+    values: Array = ANY_NUMBERS.check(f"'{name}'", given)
     if not np.isfinite(values).all():
         raise InputError(f"'{name}' holds {values[~np.isfinite(values)].flat[0]}; give finite numbers")
     return values
@@ -145,7 +145,7 @@ def _rows(total: int, friction: Any, dims: int | Sequence[int] | None) -> tuple[
     count = np.size(friction) if np.ndim(friction) else 0
     if dims is None and count and total % count == 0:
         dims = total // count
-    dims = 3 if dims is None else dims
+    dims = ROWS.check("'dims'", 3 if dims is None else dims)
     if not isinstance(dims, Sequence):
         dims = (dims,) * (total // dims) if dims in (1, 2, 3) and total % dims == 0 else (dims,)
     if sum(dims) != total or not {*dims} <= {1, 2, 3}:

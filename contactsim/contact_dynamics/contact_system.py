@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import FLAG, custom, door, instance, optional, real_array
 from ..common.user_calls import demand_picklable
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Mode, SystemMode
 from ..errors import InputError
 from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
-from ..hybrid.tolerances import Tolerances
+from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.controllers import as_controller, held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
@@ -33,6 +34,16 @@ from .zeno import bounces_on
 __all__ = ["ContactSystem", "State"]
 
 DOWN = (0.0, 0.0, -9.81)  # gravity of a robot whose file says nothing [m/s^2]
+
+
+def _coefficients(given: Any) -> Array:
+    found = real_array(given)
+    if not (np.isfinite(found).all() and (found >= 0.0).all()):
+        raise ValueError
+    return found
+
+
+COEFFICIENTS = custom("an array (nc,) of numbers that are zero or positive", _coefficients)
 
 
 class Facade(Variants):
@@ -167,6 +178,11 @@ class ContactSystem(Facade):
     nv: int
     tolerances: Tolerances
 
+    @door(
+        terrain=optional(instance(Terrain, "a Terrain such as terrain.Flat()")),
+        joint_limits=FLAG,
+        tolerances=optional(TOLERANCES),
+    )
     def __init__(
         self,
         robot: Any,
@@ -181,10 +197,8 @@ class ContactSystem(Facade):
         ground = terrain or getattr(robot, "terrain", None) or Flat()
         own = getattr(robot, "gravity", None)
         down = as_vector("gravity", (DOWN if own is None else own) if gravity is None else gravity, 3)
-        if not hasattr(robot, "bind"):
+        if not hasattr(robot, "bind") or isinstance(robot, type):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
-        if not isinstance(ground, Terrain):
-            raise InputError(f"the terrain is a {type(terrain).__name__}; give a Terrain such as terrain.Flat()")
         closures = (*getattr(robot, "loops", ()), *checked(loops))
         mechanism = bind(robot, ground, down, joint_limits, closures)
         world = World(
@@ -215,8 +229,13 @@ class ContactSystem(Facade):
         engine = {"world", "_varied", "_contacts", "_shown", *self._shown}
         return {name: value for name, value in vars(self).items() if name not in engine}
 
+    @door(friction=COEFFICIENTS, static_friction=COEFFICIENTS, restitution=COEFFICIENTS)
     def with_coefficients(self, friction: Array, static_friction: Array, restitution: Array) -> ContactSystem:
         """A copy with other coefficients (nc,) of all contacts and joint limits, as the points would say them."""
+        shape = self.world.restitution.shape
+        for name, given in (("friction", friction), ("static_friction", static_friction), ("restitution", restitution)):
+            if given.shape != shape:
+                raise InputError(f"{name} has shape {given.shape}; give one number for each contact, {shape}")
         return self._of(self.world.changed(own_friction=(friction, static_friction), restitution=restitution))
 
     # --- copies -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..common.arrays import Array
-from ..errors import InputError
+from ..common.doors import ANY_NUMBERS
 from ..hybrid.manifold import Manifold
 
 
@@ -27,10 +27,7 @@ class State:
 
     def __post_init__(self) -> None:
         for name in ("q", "v", "z"):
-            try:
-                value = np.array(getattr(self, name), dtype=float)
-            except (TypeError, ValueError):
-                raise InputError(f"State.{name} is not an array of numbers; give a sequence of floats") from None
+            value = ANY_NUMBERS.check(f"State.{name}", getattr(self, name))
             object.__setattr__(self, name, np.atleast_1d(value) if value.size else np.empty(0))
 
 

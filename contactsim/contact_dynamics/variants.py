@@ -9,6 +9,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.doors import NAME, REAL, door, numbers
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
@@ -30,6 +31,7 @@ class Variants(HybridSystem):
         """The same system of another world."""
         raise NotImplementedError
 
+    @door(name=NAME)
     def parameter(self, name: str) -> float:
         """Value of a parameter that `with_parameter` changes; for all contacts at once where they share it.
 
@@ -38,6 +40,7 @@ class Variants(HybridSystem):
         """
         return parameters.read(self.world, name)
 
+    @door(name=NAME)
     def parameter_scale(self, name: str) -> float:
         """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
         return parameters.scale(self.world, name, self.parameter(name))
@@ -46,6 +49,7 @@ class Variants(HybridSystem):
         """All parameters with their values, those of single contacts, bodies and joints."""
         return {name: parameters.read(self.world, name) for name in parameters.names(self.world)}
 
+    @door(name=NAME, value=REAL)
     def with_parameter(self, name: str, value: float) -> Self:
         """A copy with one parameter changed.
 
@@ -78,6 +82,7 @@ class Variants(HybridSystem):
         own = self.world.controller_memory
         return State(state.q, state.v, np.concatenate([state.z[:own], np.zeros(self.world.memory - own)]))
 
+    @door(frame=NAME, end=REAL)
     def with_push(self, frame: str, force: Any, end: float, point: Any = (0, 0, 0)) -> Self:
         """A copy with a `force` (3,) [N, world axes] at `point` (3,) [m] of `frame`; a Simulation ends it at `end` [s].
 
@@ -123,10 +128,4 @@ def as_vector(name: str, value: Any, size: int) -> Array:
     Raises:
         InputError: it is something else.
     """
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (size,) or not np.all(np.isfinite(array)):
-        raise InputError(f"{name} is {value!r}; give {size} finite numbers")
-    return array
+    return np.asarray(numbers(size).check(name, value))

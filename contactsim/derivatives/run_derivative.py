@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.doors import NAME, custom, door
 from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
@@ -404,6 +405,7 @@ class RunDerivative:
         grid = [float(t) for t in times]
         return [self.matrix(a, b) for a, b in pairwise(grid)]
 
+    @door(name=custom("a name of a parameter, such as 'gravity'", NAME.take))
     def parameter(self, name: str) -> Array:
         """D x(T) / D p (n_end,) of a parameter by name, or of the initial time, "t0", with the state there held.
 
@@ -413,8 +415,6 @@ class RunDerivative:
         Raises:
             InputError: the system has no such parameter.
         """
-        if not isinstance(name, str):
-            raise InputError(f"the parameter is {name!r}; give its name, such as 'gravity'")
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)

@@ -18,9 +18,11 @@ from math import factorial
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import ANY_NUMBERS, door, function
 from ..errors import InputError, TransversalityError
 from .zero import GRAZING
 
+FIELD = function("a function b (n,) -> F_b (d,)")
 Field = Callable[[Array], Array]  # b (n,) of -1 and +1 -> F_b (d,)
 Sample = Callable[[Array], tuple[Array, Array]]  # codes (u,) -> fields (u, d), rates (u, n)
 Order = tuple[int, ...]
@@ -74,6 +76,7 @@ def saltation_matrix(
     return DxR + np.outer((F_post - DxR @ F_pre - DtR) / rate, Dxg)
 
 
+@door(field=FIELD)
 def bouligand(dx: Array, normals: Array, field: Field) -> Array:
     """B-derivative through n surfaces that meet in a point, in the directions `dx`.
 
@@ -106,6 +109,7 @@ def bouligand(dx: Array, normals: Array, field: Field) -> Array:
     return after.reshape(dx.shape)
 
 
+@door(field=FIELD)
 def bouligand_pieces(normals: Array, field: Field) -> dict[Order, Array]:
     """The matrices of the B-derivative, one for each order in which n surfaces are crossed.
 
@@ -208,7 +212,7 @@ def _text(b: Array) -> str:
 
 def _array(name: str, value: Array | float, shape: tuple[int | None, ...]) -> Array:
     """`value` as finite floats of the given shape, None being any length."""
-    array = np.asarray(value, float)
+    array: Array = ANY_NUMBERS.check(name, value)
     if array.ndim != len(shape) or any(want not in (None, has) for want, has in zip(shape, array.shape, strict=True)):
         wanted = str(shape).replace("None", "n")
         raise InputError(f"{name} has shape {array.shape}; give it the shape {wanted}")
@@ -227,8 +231,8 @@ def _normals(normals: Array) -> Array:
 
 def _directions(dx: Array, normals: Array) -> Array:
     """The directions (d,) or (m, d)."""
-    d = normals.shape[1]
-    return _array("dx", dx, (d,) if np.ndim(dx) == 1 else (None, d))
+    d, dx = normals.shape[1], ANY_NUMBERS.check("dx", dx)
+    return _array("dx", dx, (d,) if dx.ndim == 1 else (None, d))
 
 
 def _refuse_many(n: int) -> None:

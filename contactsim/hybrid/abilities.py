@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..errors import InputError
 from .manifold import Manifold
@@ -57,7 +58,7 @@ class States:
 
     def pack(self, state: Any) -> Array:
         """A user's state as the plain array that flows work on; the inverse of `state`."""
-        return np.array(state, dtype=float)
+        return np.asarray(NUMBERS.check("the state", state))
 
     def prepared(self, t: float, x: Array) -> Array:
         """A user's state with what the system sets itself where a run starts, such as the sample of a controller."""

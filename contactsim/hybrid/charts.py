@@ -13,6 +13,20 @@ from pydantic import BaseModel, ConfigDict
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.doors import (
+    ANY_NUMBERS,
+    FLAG,
+    NAME,
+    NOT_NEGATIVE,
+    NUMBERS,
+    POSITIVE,
+    REAL,
+    custom,
+    door,
+    function,
+    one_of,
+    optional,
+)
 from ..common.schemas import validated
 from ..errors import CheckError, InputError, PluginError
 from .differences import map_derivative, tangent_derivative
@@ -43,6 +57,22 @@ class ModelState(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+def _key(given: Any) -> Hashable:
+    if given is None or given == "" or not isinstance(given, Hashable):
+        raise ValueError
+    return given
+
+
+@door(
+    name=custom("a name, as a string or what else can be a key", _key),
+    function=function("a function (t, x) -> number"),
+    target=REAL,
+    side=one_of("above", "below"),
+    gradient=optional(function("a function (t, x) -> (size,)")),
+    smooth=FLAG,
+    rounding=optional(NOT_NEGATIVE),
+    band=optional(NOT_NEGATIVE),
+)
 @dataclass(frozen=True)
 class Boundary:
     """A boundary of a chart: it is crossed where h(t, x) reaches its target from the side on which the chart lies.
@@ -69,10 +99,6 @@ class Boundary:
     smooth: bool = True
     rounding: float | None = None
     band: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.side not in SIDES:
-            raise InputError(f"the boundary '{self.name}' has side '{self.side}'; give 'above' or 'below'")
 
     def guard(self, t: float, x: Array) -> float:
         """Guard value, positive inside the chart: h - C on its side above, C - h below."""
@@ -246,7 +272,7 @@ class Model(HybridSystem):
         Raises:
             InputError: it has another size or is not finite.
         """
-        x = np.array(state, dtype=float)
+        x: Array = ANY_NUMBERS.check("the state", state)
         names = tuple(self.State.model_fields)
         if x.shape != (len(names),):
             raise InputError(
@@ -323,6 +349,7 @@ def _varied(model: Model, name: str, value: Any) -> Model:
     return type(model)(**(model.parameters.model_dump() | {name: value}))
 
 
+@door(name=NAME)
 def load_model(name: str, **parameters: Any) -> Model:
     """A model of the entry-point group `contactsim.models` by name, with parameters by name.
 
@@ -345,6 +372,7 @@ def model_class(name: str) -> type[Model]:
     return found
 
 
+@door(t=REAL, x=NUMBERS, limit=POSITIVE)
 def check_jacobians(
     system: Dynamics, t: float, x: Array, mode: Hashable = None, *, limit: float = 1e-6
 ) -> dict[str, float]:

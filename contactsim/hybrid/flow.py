@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import FLAG, NAME, door
 from ..errors import InputError, SimulationError
 
 
+@door(reason=NAME, fatal=FLAG)
 @dataclass(frozen=True)
 class Finding:
     """A fault of a state, found by a flow.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from ..common.arrays import Array
+from ..common.doors import INDEX, door
 
 
 class Manifold(ABC):
@@ -40,6 +41,7 @@ class Manifold(ABC):
 class Euclidean(Manifold):
     """R^n: points and tangent vectors are plain arrays."""
 
+    @door(dim=INDEX)
     def __init__(self, dim: int) -> None:
         self.size = self.dim = dim
 

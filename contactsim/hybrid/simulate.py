@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, either, function, one_of, optional, tuples
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .event_location import Watch
@@ -24,7 +25,7 @@ from .segments import Segment
 from .stepper import Stepper
 from .stiff_arcs import STIFF_FROM, stiff_note
 from .system import CLOCK, Dynamics, HybridSystem, completed
-from .tolerances import Tolerances
+from .tolerances import TOLERANCES, Tolerances
 from .trajectory import Arc, Event, Settings, Trajectory
 from .zero import NO_TIME
 
@@ -34,6 +35,8 @@ LAST_EVENTS = 100  # that are looked at to say by what a run has too many of the
 DENSE = 1e-3  # share of a run's time in which so many events are more than it gets on with
 AT_ONCE = "fires at once"  # says a note of a guard that is below its band where a mode begins
 LONGEST_CHART = 60  # characters of a mode that a note repeats
+MOST_SAMPLES = 1e8  # of a run at its record_period: a gigabyte a component of the state
+PROGRESS = function("a function of the time")
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
 
@@ -58,6 +61,14 @@ class Simulation:
     _stepper: Stepper
     _watch: Watch
 
+    @door(
+        t0=REAL,
+        integrator=optional(NAME),
+        tolerances=optional(TOLERANCES),
+        record_period=optional(POSITIVE),
+        max_events=COUNT,
+        accumulation=one_of("pass", "stop"),
+    )
     def __init__(
         self,
         system: Dynamics,
@@ -70,12 +81,6 @@ class Simulation:
         max_events: int = 100_000,
         accumulation: Accumulation = "pass",
     ) -> None:
-        _demand_positive("record_period", record_period)
-        _demand_positive("max_events", max_events)
-        if tolerances is not None and not isinstance(tolerances, Tolerances):
-            raise InputError(f"tolerances is a {type(tolerances).__name__}; give cs.Tolerances(rtol=..., atol=...)")
-        if accumulation not in ("pass", "stop"):
-            raise InputError(f"accumulation is {accumulation!r}; give 'pass' or 'stop'")
         system = completed(system)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
         integrator = integrator or system.preferred_integrator or AUTOMATIC
@@ -176,6 +181,7 @@ class Simulation:
         """Field evaluations made so far."""
         return self._evaluations + self._stepper.evaluations
 
+    @door(t=REAL)
     def arc_at(self, t: float) -> Arc:
         """The step computed so far that holds `t` [s] (at an event the one after it), as an arc of its own.
 
@@ -201,18 +207,24 @@ class Simulation:
 
     # --- what a user does -------------------------------------------------------------------------------------
 
+    @door(duration=POSITIVE)
     def advance(self, duration: float, progress: Progress | None = None) -> Any:
         """Go on for `duration` seconds, exactly; returns the state there.
 
         A run that cannot go on stops with a status and a message, and keeps what it has computed.
         """
-        _demand_positive("duration", duration)
         return self.advance_to(self.t + duration, progress)
 
+    @door(t=REAL, progress=optional(PROGRESS))
     def advance_to(self, t: float, progress: Progress | None = None) -> Any:
         """Go on until the time `t`, exactly."""
         if not t >= self.t:
             raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
+        if self._record_period is not None and t - self.t0 > MOST_SAMPLES * self._record_period:
+            raise InputError(
+                f"record_period is {self._record_period} s, of which a run of {t - self.t0:.6g} s has more than"
+                f" {MOST_SAMPLES:.0e} samples; give a longer one"
+            )
         self._demand_unchanged()
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
         self._stop_in_reach, self._restart = False, self._arc_start
@@ -262,7 +274,7 @@ class Simulation:
 
         The arcs before would be read with the new forces, and the integrator would not know that they have jumped.
         """
-        if self._left is None or np.array_equal(self._left, now := self._applied(), equal_nan=True) or now is None:
+        if self._left is None or (now := self._applied()) is None or np.array_equal(self._left, now):
             return
         raise InputError(
             f"the controller gives other forces at t = {self.t:.6g} s than when the run paused there, since something"
@@ -302,19 +314,18 @@ class Simulation:
             accumulation=self._settings.accumulation,
         )
 
+    @door(name=NAME, value=REAL)
     def set(self, name: str, value: float) -> None:
         """Change a parameter of the system from now on; the contacts are sorted out again at once.
 
         Raises:
             InputError: no such parameter, or its value is no number or out of range.
         """
-        if not isinstance(value, int | float | np.number):
-            raise InputError(f"the value of {name} is {value!r}; give a number")
         self._replace_system(self.system.with_parameter(name, value))
 
+    @door(frame=NAME, duration=POSITIVE)
     def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:
         """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s]."""
-        _demand_positive("the push's duration", duration)
         self._replace_system(self.system.with_push(frame, force, self.t + duration, point))
 
     # --- the loop ---------------------------------------------------------------------------------------------
@@ -519,6 +530,14 @@ class Simulation:
         self.status, self.message = status, message
 
 
+@door(
+    integrator=optional(NAME),
+    tolerances=optional(TOLERANCES),
+    record_period=optional(POSITIVE),
+    max_events=COUNT,
+    accumulation=one_of("pass", "stop"),
+    progress=either(FLAG, PROGRESS),
+)
 def simulate(
     system: Dynamics,
     state: Any,
@@ -574,20 +593,10 @@ def simulate(
 
 
 def _checked_span(span: tuple[float, float]) -> tuple[float, float]:
-    try:
-        t0, t1 = (float(t) for t in span)
-    except (TypeError, ValueError):
-        raise InputError(f"the time span is {span!r}; give two numbers (start, end) in seconds") from None
-    if not (math.isfinite(t0) and math.isfinite(t1)):
-        raise InputError(f"the time span ({t0}, {t1}) is not finite; give two finite numbers in seconds")
+    t0, t1 = tuples(2, words="two finite numbers (start, end) in seconds").check("the time span", span)
     if t1 <= t0:
         raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
     return t0, t1
-
-
-def _demand_positive(name: str, value: float | None) -> None:
-    if value is not None and not value > 0:
-        raise InputError(f"{name} is {value}; give a positive number")
 
 
 def _instant(t: float, x: Array, space: Manifold) -> Segment:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ..errors import InputError
+from ..common.doors import LENGTH_OF_TIME, POSITIVE, instance, number
+
+LARGEST = 1e-2  # relative error of a step, above which no digit of a run is right
+KINDS = {"max_step": LENGTH_OF_TIME, "rtol": number(f"a positive number, at most {LARGEST}", gt=0.0, le=LARGEST)}
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class Tolerances:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
-            if not value > 0:
-                raise InputError(f"tolerance '{item.name}' is {value}; give a positive number")
+            kind = KINDS.get(item.name, POSITIVE)
+            value = kind.check(f"tolerance '{item.name}'", getattr(self, item.name))
+            object.__setattr__(self, item.name, value)
+
+
+TOLERANCES = instance(Tolerances, "cs.Tolerances(rtol=..., atol=...)")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
+from ..common.doors import FLAG, PATH, REAL, custom, door, one_of
 from ..common.representation import brief, counted, several, span
 from ..errors import CheckError, InputError
 from .outcomes import Status
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Known = TypeVar("Known")
 
 FINEST = 1e-12  # rtol below which rounding decides
+SIDE = custom("'+' for the right limit or '-' for the left one", one_of("+", "-").take)
 DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
 
@@ -270,16 +272,13 @@ class Trajectory:
         last = self.arcs[-1]
         return last.event.x_post if last.event else last(last.t1)
 
+    @door(t=custom("one finite number, and for several times [traj(t) for t in times]", REAL.take), side=SIDE)
     def arc_at(self, t: float, side: str = "+") -> Arc:
         """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
 
         Raises:
             InputError: `t` lies outside the run, or is no single number.
         """
-        if side not in ("+", "-"):
-            raise InputError(f"side is '{side}'; give '+' for the right limit or '-' for the left one")
-        if np.ndim(t):
-            raise InputError(f"t has shape {np.shape(t)}; give one time, and for several [traj(t) for t in times]")
         if not self.arcs[0].t0 <= t <= self.arcs[-1].t1:
             raise InputError(f"t = {t} lies outside the run, which covers [{self.arcs[0].t0}, {self.arcs[-1].t1}] s")
         starts: list[float] = [arc.t0 for arc in self.arcs]
@@ -339,6 +338,7 @@ class Trajectory:
             raise InputError(f"{type(self.system).__name__} {otherwise}")
         return value
 
+    @door(raise_errors=FLAG)
     def check(self, raise_errors: bool = True) -> Mapping[str, float]:
         """Residuals of every law along the run: {law: largest violation}.
 
@@ -376,5 +376,5 @@ def _word(value: Any) -> str:
 
 def format_of(path: str | Path) -> Any:
     """The plugin of `contactsim.formats` that writes files with this suffix, else that of DEFAULT_FORMAT."""
-    suffix = Path(path).suffix.removeprefix(".")
+    suffix = Path(PATH.check("the file of a run", path)).suffix.removeprefix(".")
     return registry.load("formats", suffix if suffix in registry.names("formats") else DEFAULT_FORMAT)

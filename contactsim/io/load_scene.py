@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..common import registry
+from ..common.doors import PATH, TEXT, custom, door, several
 from ..common.schemas import unknown_robot
 from ..errors import InputError
 from ..multibody.robot_names import robot_entries
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 ROBOT_FILES = (".urdf", ".xml", ".mjcf")
 
 
+@door(
+    source=custom("the name of a robot or model, or the path of a file", PATH.take),
+    settings=several(TEXT, 'a list of settings "KEY=VALUE"'),
+)
 def load_scene(source: str | PathLike[str], settings: Iterable[str] = ()) -> SceneRun:
     """A run by the name of a robot or a model, or from a file; what `contactsim run` runs.
 
@@ -34,8 +39,6 @@ def load_scene(source: str | PathLike[str], settings: Iterable[str] = ()) -> Sce
     Raises:
         InputError: there is no such name or file, or a key or value in it cannot be used; each is named.
     """
-    if not isinstance(source, (str, PathLike)) or not fspath(source):
-        raise InputError(f"the scene is {source!r}; give the name of a robot or model, or the path of a file")
     what = str(fspath(source))
     if is_model(what):
         return read_model(what, settings).prepared()

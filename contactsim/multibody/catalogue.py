@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..common.doors import NAME, custom, door
 from ..common.schemas import unknown_robot
-from ..errors import InputError
 from .contact_point import ContactPoint
 from .robot import Robot
 from .robot_names import robot_entries
 
 
+@door(name=custom("the name of a robot, `contactsim robots` lists them", NAME.take))
 def load_robot(name: str) -> Robot:
     """A robot by the name of a catalogue.
 
     Raises:
         InputError: no catalogue knows the name; similar ones are told.
     """
-    if not isinstance(name, str):
-        raise InputError(f"the name of the robot is {name!r}; give a string, `contactsim robots` lists them")
     entry = robot_entries().get(name)
     if entry is None:
         raise unknown_robot(name, robot_entries())

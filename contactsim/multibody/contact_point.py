@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ..common.arrays import Array
-from ..errors import InputError
-from .mechanism import check_coefficients
+from ..common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, optional
+from .mechanism import MARGIN, check_static
 
 
+@door(
+    frame=NAME,
+    offset=TRIPLE,
+    radius=NOT_NEGATIVE,
+    friction=NOT_NEGATIVE,
+    static_friction=optional(NOT_NEGATIVE),
+    restitution=SHARE,
+    name=TEXT,
+    enabled=optional(MARGIN),
+)
 @dataclass(frozen=True)
 class ContactPoint:
     """A point (or small sphere) of a robot that can touch the ground.
@@ -39,9 +47,4 @@ class ContactPoint:
     def __post_init__(self) -> None:
         name = self.name or self.frame
         object.__setattr__(self, "name", name)
-        check_coefficients(name, self.friction, self.static_friction, self.restitution)
-        offset = np.asarray(self.offset, dtype=float)
-        if offset.shape != (3,) or not np.all(np.isfinite(offset)):
-            raise InputError(f"contact '{name}' has offset {self.offset!r}; give three finite numbers in metres")
-        if not (np.isfinite(self.radius) and self.radius >= 0.0):
-            raise InputError(f"contact '{name}' has radius {self.radius}; give a number that is zero or positive")
+        check_static(name, self.friction, self.static_friction)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import COUNT, NOT_NEGATIVE, POSITIVE, custom, door, function, numbers, optional, real_array
 from ..common.user_calls import UserCall, answer, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
@@ -208,6 +209,7 @@ class PD(Controller):
         period: sampled with zero-order hold at this period [s]; None: continuous.
     """
 
+    @door(period=optional(POSITIVE))
     def __init__(
         self,
         robot: Any,
@@ -216,7 +218,7 @@ class PD(Controller):
         kd: Any = 0.3,
         period: float | None = None,
     ) -> None:
-        if not hasattr(robot, "space"):
+        if not (hasattr(robot, "space") and hasattr(robot, "nominal")) or isinstance(robot, type):
             raise InputError(f"the robot of a PD controller is a {type(robot).__name__}; give a Robot or a Mechanism")
         self._space, nv = robot.space, robot.nv
         actuated = getattr(robot, "actuated", np.ones(nv, dtype=bool))
@@ -232,8 +234,6 @@ class PD(Controller):
         self._still = None if callable(given) else self._reference(0.0)[0]  # where it holds the robot
         self.period = period
         self.memory = nv if period is not None else 0
-        if period is not None and not period > 0.0:
-            raise InputError(f"the sampling period of the PD controller is {period}; give a positive number of seconds")
 
     def as_data(self) -> dict[str, Any] | None:
         """Data for JSON from which `from_data` makes the controller again; None where its reference is a function."""
@@ -275,9 +275,7 @@ class PD(Controller):
         kind = kind.removesuffix("_scale") if factor else kind
         if kind not in self._scales or (joint and (factor or joint not in self._joints)):
             raise no_parameter(self, name)
-        if not np.isfinite(value) or (factor and not value > 0.0):
-            demand = "positive" if factor else "finite"
-            raise InputError(f"{name} of the PD controller is {value}; give a {demand} number")
+        value = (POSITIVE if factor else NOT_NEGATIVE).check(f"{name} of the PD controller", value)
         changed = copy.copy(self)
         gain = self._kp.copy() if kind == "kp" else self._kd.copy()
         if factor:
@@ -330,9 +328,8 @@ class PD(Controller):
 class Sampled(Controller):
     """Any function (t, q, v) -> tau held constant (zero-order hold) over each sampling period [s]."""
 
+    @door(function=function("a function (t, q, v) -> tau (nv,)"), period=POSITIVE, nv=COUNT)
     def __init__(self, function: Callable[[float, Array, Array], Any], period: float, nv: int) -> None:
-        if not period > 0.0:
-            raise InputError(f"the sampling period is {period}; give a positive number of seconds")
         self._function, self.period, self.memory = function, period, nv
 
     def __repr__(self) -> str:
@@ -380,15 +377,15 @@ def as_controller(given: Any) -> Controller | None:
 
 
 def _gain(name: str, value: Any, nv: int) -> Array:
-    try:
-        gain = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"the gain {name} is {value!r}; give a finite number or an array ({nv},)") from None
-    if gain.shape not in ((), (nv,)):
-        raise InputError(f"the gain {name} has shape {gain.shape}; give a finite number or an array ({nv},)")
-    if not np.all(np.isfinite(gain)):
-        raise InputError(f"the gain {name} holds NaN or infinity; give finite numbers")
-    return np.broadcast_to(gain, (nv,))
+    words = f"a finite number that is zero or positive, or an array ({nv},) of them"
+
+    def take(given: Any) -> Array:
+        gain = real_array(given)
+        if gain.shape not in ((), (nv,)) or not (np.isfinite(gain).all() and (gain >= 0.0).all()):
+            raise ValueError
+        return gain
+
+    return np.broadcast_to(custom(words, take).check(f"the gain {name}", value), (nv,))
 
 
 @dataclass(frozen=True)
@@ -429,12 +426,7 @@ def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, A
             return given
         _demand_shapes((first,), nq, nv)
         return _Posture(given, zero, (nq,))
-    try:
-        fixed = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"the reference is {given!r}; give a configuration ({nq},) or a function of time") from None
-    if fixed.shape != (nq,):
-        raise InputError(f"the reference has shape {fixed.shape}; give a configuration ({nq},) or a function of time")
+    fixed = numbers(nq, words=f"a configuration ({nq},) or a function of time").check("the reference", given)
     return _Fixed((fixed, zero, zero))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..errors import InputError
+from ..common.doors import NAME, TEXT, TRIPLE, door, instance, one_of, several
 
 Triple = tuple[float, float, float]
 
@@ -26,6 +26,16 @@ POINTS = {
 WORLD = "universe"  # pinocchio's name of the frame that does not move
 
 
+@door(
+    frame_a=NAME,
+    frame_b=NAME,
+    offset_a=TRIPLE,
+    offset_b=TRIPLE,
+    rotation_a=TRIPLE,
+    rotation_b=TRIPLE,
+    kind=one_of(*POINTS),
+    name=TEXT,
+)
 @dataclass(frozen=True)
 class LoopClosure:
     """Two bodies of a robot that are held together, which closes a loop of its tree of joints.
@@ -52,13 +62,6 @@ class LoopClosure:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or f"{self.frame_a}-{self.frame_b}")
-        if self.kind not in POINTS:
-            raise InputError(f"loop '{self.name}' is of kind '{self.kind}'; choose one of {', '.join(POINTS)}")
-        for field in ("offset_a", "offset_b", "rotation_a", "rotation_b"):
-            given = np.asarray(getattr(self, field), dtype=float)
-            if given.shape != (3,) or not np.all(np.isfinite(given)):
-                raise InputError(f"loop '{self.name}' has {field} {getattr(self, field)!r}; give three finite numbers")
-            object.__setattr__(self, field, tuple(map(float, given)))
 
     def points(self, side: str) -> list[Array]:
         """Points (3,) of the closure in its frame "a" or "b" [m]."""
@@ -99,17 +102,16 @@ class JointCoupling:
 Loop = LoopClosure | JointCoupling
 
 
+LOOPS = several(instance((LoopClosure, JointCoupling), "a loop"), "LoopClosure or JointCoupling objects, in a list")
+
+
 def checked(loops: Any) -> tuple[Loop, ...]:
     """The closures of an iterable.
 
     Raises:
         InputError: something else is among them.
     """
-    loops = (loops,) if isinstance(loops, Loop) else tuple(loops)
-    for loop in loops:
-        if not isinstance(loop, Loop):
-            raise InputError(f"loops holds a {type(loop).__name__}; give LoopClosure or JointCoupling objects")
-    return loops
+    return (loops,) if isinstance(loops, Loop) else LOOPS.check("loops", loops)
 
 
 def stored_loop(data: Mapping[str, Any]) -> Loop:

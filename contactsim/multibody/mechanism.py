@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.user_calls import UserCall, answer, margin
+from ..common.doors import COUNT, NOT_NEGATIVE, SHARE, TEXT, door, function, instance, optional, several
+from ..common.user_calls import UserCall, answer, margin, real
 from ..contact.modes import SystemMode
 from ..errors import InputError
 from ..hybrid.differences import derivative, tangent_derivative
 from ..hybrid.flow import GuardBounds, Look, Path
 from ..hybrid.manifold import Euclidean, Manifold
+from .zero import SYMMETRIC
 
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 
@@ -288,6 +289,20 @@ def _terms(mechanism: ContactMechanism, contacts: tuple[int, ...], t: float, q: 
     return mechanism.terms(t, q, v, contacts)
 
 
+MARGIN = function("a function (t, q, v) -> margin")
+
+
+@door(
+    gap=function("a function (t, q) -> distance"),
+    normal=function("a function (t, q) -> its gradient (n,)"),
+    tangent=optional(function("a function (t, q) -> W_t (d_t, n)")),
+    friction=NOT_NEGATIVE,
+    static_friction=optional(NOT_NEGATIVE),
+    restitution=SHARE,
+    enabled=optional(MARGIN),
+    bias=optional(function("a function (t, q, v) -> (1 + d_t,) numbers")),
+    name=TEXT,
+)
 @dataclass(frozen=True)
 class Gap:
     """A unilateral contact of a Mechanism, by functions.
@@ -314,19 +329,15 @@ class Gap:
     name: str = ""
 
     def __post_init__(self) -> None:
-        check_coefficients(self.name or "gap", self.friction, self.static_friction, self.restitution)
+        check_static(self.name or "gap", self.friction, self.static_friction)
 
 
-def check_coefficients(name: str, friction: float, static: float | None, restitution: float) -> None:
-    """Raise InputError where a coefficient of contact `name` is out of range."""
-    if not (isfinite(friction) and friction >= 0.0):
-        raise InputError(f"contact '{name}' has friction {friction}; give a number that is zero or positive")
-    if static is not None and not (isfinite(static) and static >= friction):
+def check_static(name: str, friction: float, static: float | None) -> None:
+    """Raise InputError where the static coefficient of contact `name` is below the kinetic one."""
+    if static is not None and static < friction:
         raise InputError(
             f"contact '{name}' has static_friction {static} and friction {friction}; the static one must not be smaller"
         )
-    if not 0.0 <= restitution <= 1.0:
-        raise InputError(f"contact '{name}' has restitution {restitution}; give a number in [0, 1]")
 
 
 class Mechanism(ContactMechanism):
@@ -340,6 +351,13 @@ class Mechanism(ContactMechanism):
         potential: q -> potential energy [J], for the energy balance; None: the balance is of kinetic energy and work.
     """
 
+    @door(
+        n=COUNT,
+        mass=function("a function q -> M (n, n)"),
+        force=function("a function (t, q, v) -> f (n,)"),
+        contacts=several(instance(Gap, "a Gap"), "a list of Gap"),
+        potential=optional(function("a function q -> energy")),
+    )
     def __init__(
         self,
         n: int,
@@ -363,14 +381,20 @@ class Mechanism(ContactMechanism):
     def _tangent_rows(self, gap: Gap) -> int:
         if gap.tangent is None:
             return 0
-        return len(np.atleast_2d(np.asarray(gap.tangent(0.0, np.zeros(self.nq)), dtype=float)))
+        with UserCall("the mechanism's function", f"tangent of {gap.name or 'contact'}", 0.0):
+            return len(np.atleast_2d(real(gap.tangent(0.0, np.zeros(self.nq)))))
 
     def _check_mass(self) -> None:
-        matrix = np.asarray(self._mass(np.zeros(self.nq)), dtype=float)
+        with UserCall("the mechanism's function", "mass", 0.0):
+            matrix = real(self._mass(np.zeros(self.nq)))
         if matrix.shape != (self.nv, self.nv):
             raise InputError(
                 f"mass(q) has shape {matrix.shape}; a mechanism of n = {self.nv} needs ({self.nv}, {self.nv})"
             )
+        if not np.isfinite(matrix).all():
+            raise InputError("mass(q) at q = 0 holds NaN or infinity; return finite numbers")
+        if not np.allclose(matrix, matrix.T, rtol=SYMMETRIC, atol=SYMMETRIC * float(np.abs(matrix).max())):
+            raise InputError("mass(q) at q = 0 is not symmetric; return M with M = M^T")
         if not np.linalg.eigvalsh(matrix).min() > 0.0:
             raise InputError("mass(q) at q = 0 is not positive definite; check the masses and inertias")
 

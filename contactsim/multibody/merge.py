@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.doors import VECTOR, either, instance, one_of, optional, several
 from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
@@ -26,6 +27,9 @@ from .terrain import NoGround
 
 R = TypeVar("R", bound=RobotModel)
 
+PAIRS = either(one_of("auto"), several(instance(ContactPair, "a ContactPair"), "a list of ContactPair"))
+PLACE = optional(either(instance(pin.SE3, "a pinocchio SE3"), VECTOR))
+PLACES = several(PLACE, "a list of places, each (x, y, z) in metres, a pinocchio SE3, or None")
 FORBIDDEN = "/+."  # these join names
 
 
@@ -85,9 +89,6 @@ def merge(
 ) -> R:
     """See `Robot.merge`; `kind` is the class of the robots."""
     robots = list(robots)
-    for robot in robots:
-        if not isinstance(robot, kind):
-            raise InputError(f"Robot.merge got a {type(robot).__name__}; give a list of robots")
     model, parts = _joined(robots, part_names(robots, names), _placements(placements, len(robots)))
     world = kind(
         model,
@@ -109,9 +110,7 @@ def merge(
         for part in parts
         for pair in part.robot.pairs
     ]
-    if isinstance(pairs, str):
-        if pairs != "auto":
-            raise InputError(f"pairs is '{pairs}'; give 'auto' or a list of ContactPair")
+    if PAIRS.check("pairs", pairs) == "auto":
         warn_of_other_shapes(robots, [part.name for part in parts])
         pairs = automatic(world)
     return world._with(pairs=expanded(world, [*own, *pairs]))
@@ -178,16 +177,13 @@ def _moved(loop: Loop, part: Part[Any]) -> Loop:
 def _placements(given: Sequence[Any] | None, count: int) -> list[Any]:
     if given is None:
         return [pin.SE3.Identity()] * count
-    if len(given) != count:
-        raise InputError(f"Robot.merge got {count} robots and {len(given)} placements; give each one")
-    return [place if isinstance(place, pin.SE3) else pin.SE3(np.eye(3), _place(place)) for place in given]
-
-
-def _place(given: Any) -> Array:
-    place = np.asarray((0.0, 0.0, 0.0) if given is None else given, dtype=float)
-    if place.shape != (3,) or not np.isfinite(place).all():
-        raise InputError(f"a placement is {given!r}; give (x, y, z) in metres, a pinocchio SE3, or None")
-    return place
+    places = PLACES.check("placements", given)
+    if len(places) != count:
+        raise InputError(f"Robot.merge got {count} robots and {len(places)} placements; give each one")
+    return [
+        place if isinstance(place, pin.SE3) else pin.SE3(np.eye(3), np.zeros(3) if place is None else place)
+        for place in places
+    ]
 
 
 def placed(position: Sequence[float], quaternion: Sequence[float]) -> Any:

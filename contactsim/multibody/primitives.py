@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..errors import InputError
+from ..common.doors import POSITIVE, tuples
 from .contact_point import ContactPoint
 from .mechanism import COEFFICIENTS
 from .robot_files.reading import root_joint
@@ -48,7 +48,7 @@ def sphere(
 ) -> R:
     """See `Robot.sphere`; `kind` is the class of the robot."""
     for what, value in (("mass", mass), ("radius", radius), ("inertia", inertia)):
-        _demand_positive(name, what, value)
+        POSITIVE.check(f"the {what} of '{name}'", value)
     moment = inertia * mass * radius**2
     contacts = [ContactPoint(name, radius=radius, name=name, **coefficients)]
     return _body(kind, name, root, mass, np.full(3, moment), (radius,), contacts)
@@ -56,21 +56,13 @@ def sphere(
 
 def box(kind: type[R], mass: float, size: Sequence[float], name: str, root: Any, coefficients: dict[str, Any]) -> R:
     """See `Robot.box`; `kind` is the class of the robot."""
-    _demand_positive(name, "mass", mass)
-    if len(size) != 3:
-        raise InputError(f"the size of '{name}' is {tuple(size)}; give three sides in metres")
-    for value in size:
-        _demand_positive(name, "side", value)
-    x, y, z = (float(side) for side in size)
+    POSITIVE.check(f"the mass of '{name}'", mass)
+    sides = tuples(3, words="three sides in metres").check(f"the size of '{name}'", size)
+    x, y, z = (POSITIVE.check(f"the side of '{name}'", side) for side in sides)
     moments = mass / 12.0 * np.array([y * y + z * z, z * z + x * x, x * x + y * y])
     corners = [(0.5 * a * x, 0.5 * b * y, 0.5 * c * z) for c, a, b in product((-1, 1), repeat=3)]
     contacts = [ContactPoint(name, offset=at, name=f"{name}/{k}", **coefficients) for k, at in enumerate(corners)]
     return _body(kind, name, root, mass, moments, (x, y, z), contacts)
-
-
-def _demand_positive(name: str, what: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0.0):
-        raise InputError(f"the {what} of '{name}' is {value}; give a positive number")
 
 
 def _body(

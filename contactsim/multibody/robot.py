@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.doors import NAME, NOT_NEGATIVE, PATH, POSITIVE, door, instance, one_of, optional, several
 from ..errors import InputError
 from . import merge as merging
 from . import primitives
@@ -55,6 +55,7 @@ class Robot(RobotModel):
     # --- where robots come from -------------------------------------------------------------------------------
 
     @classmethod
+    @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")))
     def from_urdf(
         cls,
         path: str | Path,
@@ -87,6 +88,7 @@ class Robot(RobotModel):
         return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name)
 
     @classmethod
+    @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")))
     def from_mjcf(
         cls,
         path: str | Path,
@@ -125,6 +127,7 @@ class Robot(RobotModel):
         )
 
     @classmethod
+    @door(name=NAME)
     def sphere(
         cls,
         mass: float,
@@ -149,6 +152,7 @@ class Robot(RobotModel):
         return primitives.sphere(cls, mass, radius, name, root, inertia, coefficients)
 
     @classmethod
+    @door(name=NAME)
     def box(
         cls, mass: float, size: Sequence[float], name: str = "box", root: Any = "free_flyer", **coefficients: Any
     ) -> Robot:
@@ -167,6 +171,10 @@ class Robot(RobotModel):
         return primitives.box(cls, mass, size, name, root, coefficients)
 
     @staticmethod
+    @door(
+        robots=several(instance(RobotModel, "a Robot"), "a list of Robot"),
+        names=optional(several(NAME, "a list of names")),
+    )
     def merge(
         robots: Sequence[Robot],
         names: Sequence[str] | None = None,
@@ -219,6 +227,7 @@ class Robot(RobotModel):
 
     # --- copies -----------------------------------------------------------------------------------------------
 
+    @door(pairs=several(instance(ContactPair, "a ContactPair"), "a list of ContactPair"))
     def with_pairs(self, pairs: Sequence[ContactPair]) -> Robot:
         """A copy with other contacts between its bodies; a pair of parts stands for all their points and solids.
 
@@ -235,16 +244,14 @@ class Robot(RobotModel):
         """
         return self._with(contacts=self._checked_points(contacts))
 
+    @door(armature=NOT_NEGATIVE)
     def with_armature(self, armature: float) -> Robot:
         """A copy whose actuated joints carry a rotor inertia, reflected through the gear [kg m^2, kg]."""
-        if not (np.isfinite(armature) and armature >= 0.0):
-            raise InputError(
-                f"the armature of robot '{self.name}' is {armature}; give a number that is zero or positive"
-            )
         model = pin.Model(self.model)
         model.armature = np.where(self.actuated, armature, self.model.armature)
         return self._with(model=model)
 
+    @door(body=NAME, kind=one_of("mass", "inertia_scale"))
     def with_body_parameter(self, body: str, kind: str, value: float) -> Robot:
         """A copy with another "mass" [kg] or "inertia_scale" of a body.
 
@@ -256,8 +263,7 @@ class Robot(RobotModel):
         """
         joint = self._body(body)
         before = self.body_parameter(body, kind)
-        if not (isinstance(value, Real) and np.isfinite(value) and value > 0.0):
-            raise InputError(f"body.{body}.{kind} is {value!r}; give a positive number")
+        value = POSITIVE.check(f"body.{body}.{kind}", value)
         if not before > 0.0:
             raise InputError(f"body '{body}' has no mass that could be changed; give it one in the robot's file")
         model, own, factor = pin.Model(self.model), self.model.inertias[joint], value / before

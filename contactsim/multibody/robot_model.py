@@ -6,7 +6,7 @@ Kinematics and the geometry of pairs know a robot by these data alone; `Robot` a
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.doors import NAME, TEXT, VECTOR, door, instance, numbers, one_of, several
 from ..errors import InputError
 from .actuators import Actuator
 from .configuration_space import ConfigurationSpace
@@ -42,9 +43,14 @@ from .terrain import Terrain
 R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
 
+POINTS = several(instance(ContactPoint, "a ContactPoint"), "a list of ContactPoint")
+MODEL = instance(pin.Model, "a pinocchio model, or use Robot.from_urdf for files")
+
+
 class RobotModel:
     """The data of a `Robot`, which says what they are; they stay as they are, and `Robot` changes them in copies."""
 
+    @door(model=MODEL, name=TEXT)
     def __init__(
         self,
         model: Any,
@@ -56,10 +62,6 @@ class RobotModel:
         name: str = "",
         loops: Sequence[Loop] = (),
     ) -> None:
-        if not isinstance(model, pin.Model):
-            raise InputError(
-                f"Robot needs a pinocchio model, not a {type(model).__name__}; use Robot.from_urdf for files"
-            )
         self.model = pin.Model(model)
         self.name = name or model.name
         self._visual, self._collision = visual, collision
@@ -83,6 +85,8 @@ class RobotModel:
             contacts = automatic_contacts(self.model, collision)
         self.contacts, self.loops = self._checked_points(contacts), checked(loops)
         self._nominal = nominal
+        if nominal is not None:
+            self.nominal  # noqa: B018 - what is given is looked at here, not where it is first needed
 
     def _with(self, **data: Any) -> Self:
         """A copy with other data, as they are given; what was read off the old ones is forgotten."""
@@ -118,14 +122,8 @@ class RobotModel:
     def nominal(self) -> Array:
         """A standing configuration (nq,) on level ground."""
         if self._nominal is not None:
-            q = np.asarray(self._nominal, dtype=float)
-            if q.shape != (self.nq,):
-                raise InputError(f"the nominal configuration has shape {q.shape}; this robot needs ({self.nq},)")
-            if not np.isfinite(q).all():
-                raise InputError(
-                    f"the nominal configuration of '{self.name}' holds NaN or infinity; give finite numbers"
-                )
-            return q
+            kind = numbers(self.nq, words=f"{self.nq} finite numbers, an array ({self.nq},)")
+            return np.asarray(kind.check(f"the nominal configuration of '{self.name}'", self._nominal))
         q = pin.neutral(self.model)
         return inside(self.model, q) if not self.contacts else self._stand(q)
 
@@ -158,7 +156,7 @@ class RobotModel:
     def contact_positions(self, q: Array) -> Array:
         """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
         data = pin.Data(self.model)
-        pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
+        pin.forwardKinematics(self.model, data, self._configuration(q))
         found = np.zeros((len(self.contacts), 3))
         for k, point in enumerate(self.contacts):
             frame = self.model.frames[self.frame_id(point.frame)]
@@ -166,6 +164,7 @@ class RobotModel:
             found[k, 2] -= point.radius
         return found
 
+    @door(point=VECTOR)
     def point_position(self, frame: str, q: Array, point: Any = (0.0, 0.0, 0.0)) -> Array:
         """World position (3,) [m] of a `point` (3,) [m] of a frame.
 
@@ -173,8 +172,11 @@ class RobotModel:
             InputError: there is no such frame.
         """
         data, index = pin.Data(self.model), self.frame_id(frame)
-        pin.forwardKinematics(self.model, data, np.asarray(q, dtype=float))
-        return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
+        pin.forwardKinematics(self.model, data, self._configuration(q))
+        return np.array(pin.updateFramePlacement(self.model, data, index).act(point))
+
+    def _configuration(self, q: Any) -> Array:
+        return np.asarray(numbers(self.nq).check(f"the configuration of robot '{self.name}'", q))
 
     @property
     def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
@@ -194,6 +196,7 @@ class RobotModel:
                 found.setdefault(int(frame.parentJoint), frame.name)
         return {found.get(k, self.model.names[k]): k for k in range(1, self.model.njoints)}
 
+    @door(body=NAME, kind=one_of("mass", "inertia_scale"))
     def body_parameter(self, body: str, kind: str) -> float:
         """Mass [kg] of a body, or the factor "inertia_scale" on its rotational inertia, 1 for the robot as it was made.
 
@@ -213,6 +216,7 @@ class RobotModel:
         known = ", ".join(self.bodies) or "none"
         raise InputError(f"robot '{self.name}' has no moving body '{name}'; there are {known}")
 
+    @door(name=NAME)
     def frame_id(self, name: str) -> int:
         """Pinocchio's index of a frame.
 
@@ -221,6 +225,7 @@ class RobotModel:
         """
         return frame_id_of(self.model, name, f"robot '{self.name}'")
 
+    @door(name=NAME)
     def joint_index(self, name: str) -> int:
         """First velocity index of a joint.
 
@@ -234,16 +239,11 @@ class RobotModel:
 
     def _checked_points(self, contacts: Any) -> tuple[ContactPoint, ...]:
         """Contact points as a user gave them, each with a name of its own and a frame of the model."""
-        given = list(contacts) if isinstance(contacts, Iterable) and not isinstance(contacts, str) else [contacts]
-        strange = [point for point in given if not isinstance(point, ContactPoint)]
-        if strange or not isinstance(contacts, Iterable):
-            raise InputError(
-                f"robot '{self.name}' cannot touch by {(strange or given)[0]!r}; give a list of ContactPoint"
-            )
+        given = POINTS.check(f"contacts of robot '{self.name}'", contacts)
         unique_names([point.name for point in given])
         for point in given:
             frame_id_of(self.model, point.frame, f"contact '{point.name}'")
-        return tuple(given)
+        return given
 
 
 @dataclass(frozen=True)

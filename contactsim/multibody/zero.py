@@ -25,4 +25,5 @@ SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much
 AGREES = 1e-5  # difference of a derivative that is given from that by differences, relative to one and to its size
 INDEFINITE = -1e-9  # eigenvalue of an inertia, in units of the mass, that rounding leaves
+SYMMETRIC = 1e-9  # entries by which a mass matrix may differ from its transpose, relative to the largest
 ULPS = 8.0  # units in the last place by which a gap or a velocity is rounded

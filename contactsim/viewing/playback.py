@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 
 from ..common.arrays import Array
+from ..common.doors import FLAG, LENGTH_OF_TIME, TEXT, door, function, instance
 from ..common.interrupts import interruptible
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
@@ -119,6 +120,14 @@ class Playback:
         after_step: called by the running thread with the time [s] after each step.
     """
 
+    @door(
+        simulation=instance(Simulation, "a Simulation"),
+        end=LENGTH_OF_TIME,
+        speed=LENGTH_OF_TIME,
+        title=TEXT,
+        playing=FLAG,
+        observe=function("a function of the moment"),
+    )
     def __init__(
         self,
         simulation: Simulation,
@@ -133,7 +142,7 @@ class Playback:
         self._wishes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._wanted, self._closed = True, False
         self._clock, self._playing = _Clock(), playing
-        self._clock.speed = positive("speed", speed)
+        self._clock.speed = speed
         self._end, self._first_end = end, end
         self._start, self._t0 = simulation.state, simulation.t
         self.take, self.note, self.begun = 0, "", False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common import registry
+from ..common.doors import NAME, PATH, door
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 
+@door(viewer=NAME)
 def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Trajectory | None:
     """Show a run, or run a system while it is shown, in the browser until Ctrl-C.
 
@@ -77,16 +79,19 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
     return trajectory
 
 
+@door(path=PATH, viewer=NAME)
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a run as one offline page; returns its path."""
     return registry.load("viewers", viewer)().export_html(_drawable(trajectory), path, **options)
 
 
+@door(path=PATH, viewer=NAME)
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
     return registry.load("viewers", viewer)().export_png(_drawable(trajectory), path, **options)
 
 
+@door(path=PATH, viewer=NAME)
 def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a film of a run; returns its path.
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import InputError
-from ..mechanism import check_coefficients, static_of
+from ..mechanism import check_static, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .collision_solids import GEOMETRY, items_of, placement_of
@@ -196,7 +196,7 @@ def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
             raise InputError(f"pair '{pair.name}': there is no '{gone}' any more; pair others by with_pairs")
         tip, solid = by_name[pair.first], solids[pair.second]
         friction, static, restitution = _coefficients(robot, pair, tip, solid)
-        check_coefficients(pair.name, friction, static, restitution)
+        check_static(pair.name, friction, static)
         enabled = pair.enabled or tip.enabled
         found.append(ResolvedPair(_kinematics(robot, pair, tip, solid), friction, static, restitution, enabled))
     return tuple(found)

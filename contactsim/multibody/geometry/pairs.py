@@ -6,9 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...common.arrays import Array
-from ..mechanism import check_coefficients
+from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
+from ..mechanism import MARGIN, check_static
 
 
+@door(
+    first=NAME,
+    second=NAME,
+    friction=optional(NOT_NEGATIVE),
+    static_friction=optional(NOT_NEGATIVE),
+    restitution=optional(SHARE),
+    enabled=optional(MARGIN),
+)
 @dataclass(frozen=True)
 class ContactPair:
     """Bodies that can touch each other: the contact points of one against the solid shapes of the other.
@@ -28,7 +37,7 @@ class ContactPair:
     enabled: Callable[[float, Array, Array], float] | None = None
 
     def __post_init__(self) -> None:
-        check_coefficients(self.name, self.friction or 0.0, self.static_friction, self.restitution or 0.0)
+        check_static(self.name, self.friction or 0.0, self.static_friction)
 
     @property
     def name(self) -> str:

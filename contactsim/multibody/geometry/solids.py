@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, tuples
 from ...errors import InputError
 from ..zero import RIM
 
@@ -21,6 +22,17 @@ SHAPES = ("sphere", "box", "half_space")
 NUMBERS = {"sphere": ("its radius", 1), "box": ("its three sides", 3), "half_space": ("nothing", 0)}
 
 
+@door(
+    frame=NAME,
+    kind=one_of(*SHAPES),
+    size=tuples(None),
+    position=TRIPLE,
+    quaternion=tuples(4),
+    name=TEXT,
+    friction=optional(NOT_NEGATIVE),
+    static_friction=optional(NOT_NEGATIVE),
+    restitution=optional(SHARE),
+)
 @dataclass(frozen=True)
 class Solid:
     """A shape fixed to a frame of a robot, against which contact points of other bodies press.
@@ -47,10 +59,8 @@ class Solid:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.frame)
-        if self.kind not in SHAPES:
-            raise InputError(f"solid '{self.name}' is a '{self.kind}'; give one of {', '.join(SHAPES)}")
         what, count = NUMBERS[self.kind]
-        if len(self.size) != count or not all(np.isfinite(s) and s > 0.0 for s in self.size):
+        if len(self.size) != count or not all(s > 0.0 for s in self.size):
             raise InputError(f"solid '{self.name}' has size {self.size}; give {what}, positive numbers in metres")
 
     @property

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pinocchio as pin
 
+from ...common.doors import PATH, custom, either, one_of
 from ...errors import InputError
 from ..mjcf.shapes import read_geometry
 
@@ -116,15 +117,21 @@ def _vertical_plane() -> Any:
     return joint
 
 
+def _joint(given: Any) -> Any:
+    if not type(given).__name__.startswith("JointModel"):  # pinocchio's have no class in common
+        raise ValueError
+    return given
+
+
+ROOT = either(one_of("free_flyer", "fixed", "planar"), custom("a pinocchio joint model", _joint))
+
+
 def root_joint(root: Any) -> Any:
     """Pinocchio's joint for a root by name; None where the first link stands still."""
+    root = ROOT.check("root", root)
     if not isinstance(root, str):
         return root
-    if root == "fixed":
-        return None
-    if root not in ROOTS:
-        raise InputError(f"root is '{root}'; choose 'free_flyer', 'fixed', 'planar' or give a pinocchio joint model")
-    return ROOTS[root]()
+    return None if root == "fixed" else ROOTS[root]()
 
 
 def existing(path: str | Path, kind: str) -> Path:
@@ -133,7 +140,7 @@ def existing(path: str | Path, kind: str) -> Path:
     Raises:
         InputError: there is none.
     """
-    found = Path(path).expanduser()
+    found = Path(PATH.check(f"the {kind} file", path)).expanduser()
     if not found.is_file():
         raise InputError(f"there is no {kind} file {found}; check the path")
     return found.resolve()

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
+from ...common.doors import FLAG, NOT_NEGATIVE, door, function, number, numbers, optional
 from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError, SingularError
 from ..zero import AGREES, ASIDE, FOUND, RELATIVE
@@ -47,6 +48,7 @@ class Hills(Terrain):
         moving: whether the height depends on time.
     """
 
+    @door(curvature=NOT_NEGATIVE, moving=FLAG)
     def __init__(self, curvature: float, velocity: tuple[float, float] = (0.0, 0.0), moving: bool = False) -> None:
         self._drift = np.concatenate([[1.0], finite("the velocity of the ground", velocity, (2,))])
         self.curvature, self.moving = float(curvature), moving
@@ -410,8 +412,9 @@ class HeightField(Hills):
         super().__init__(self._largest_curvature(), velocity)
 
     def _grid(self, name: str, values: Any) -> Array:
-        places = np.array(values, dtype=float)
-        if places.ndim != 1 or len(places) < self.FEWEST or not np.all(np.diff(places) > 0.0):
+        words = f"at least {self.FEWEST} growing numbers"
+        places: Array = numbers(None, words=words).check(f"{name} of the height field", values)
+        if len(places) < self.FEWEST or not np.all(np.diff(places) > 0.0):
             raise InputError(f"{name} of the height field must be at least {self.FEWEST} growing numbers")
         return places
 
@@ -504,6 +507,12 @@ class Function(Hills):
 
     STEPS = (1e-3, 3e-3, 1e-2)  # of first, second and third differences [m, s]
 
+    @door(
+        height=function("a function (t, x, y) -> height"),
+        gradient=optional(function("a function (t, x, y) -> (2,) or (3,) numbers")),
+        hessian=optional(function("a function (t, x, y) -> (2, 2) or (3, 3) numbers")),
+        curvature=number("a positive bound of the second derivatives [1/m]", gt=0.0),
+    )
     def __init__(
         self,
         height: Callable[[float, float, float], float],
@@ -513,8 +522,6 @@ class Function(Hills):
         velocity: tuple[float, float] = (0.0, 0.0),
         moving: bool = False,
     ) -> None:
-        if not curvature > 0.0:
-            raise InputError(f"curvature is {curvature}; give a positive bound of the second derivatives [1/m]")
         super().__init__(curvature, velocity, moving)
         self.height, self._given = height, [height, gradient, hessian]
         if gradient is None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...common.doors import REAL, TRIPLE, door, either, function, instance, number, optional
+from ...common.user_calls import UserCall, real
 from ...errors import InputError
 from ...hybrid.differences import derivative
 from ..zero import AGREES
@@ -36,6 +38,7 @@ class GroundMotion(ABC):
         raise InputError(f"the motion of the ground has no parameter '{name}'; it has none")
 
 
+@door(amplitude=TRIPLE, frequency=number("a positive number in Hz", gt=0.0), phase=REAL)
 @dataclass(frozen=True)
 class Oscillation(GroundMotion):
     """A harmonic motion, amplitude sin(2 pi frequency t + phase).
@@ -49,12 +52,6 @@ class Oscillation(GroundMotion):
     amplitude: tuple[float, float, float]
     frequency: float
     phase: float = 0.0
-
-    def __post_init__(self) -> None:
-        finite("the amplitude of the ground", self.amplitude, (3,))
-        finite("the phase of the ground", self.phase)
-        if not finite("the frequency of the ground", self.frequency) > 0.0:
-            raise InputError(f"the frequency of the ground is {self.frequency}; give a positive number in Hz")
 
     def at(self, t: float) -> Array:
         """Displacement, velocity, acceleration and jerk (4, 3)."""
@@ -99,8 +96,12 @@ class Given(GroundMotion):
         function = self.functions[order] if order < len(self.functions) else None
         if function is None:
             return np.asarray(derivative(lambda h: self._at(order - 1, t + h), STEP))
-        value = np.asarray(function(t), dtype=float)
+        with UserCall("the motion of the ground", ("displacement", "velocity", "acceleration")[order], t):
+            value = real(function(t))
         return finite("the motion of the ground", np.array([0.0, 0.0, value]) if value.ndim == 0 else value, (3,))
+
+
+MOTION = either(instance(GroundMotion, "an Oscillation"), function("a function of time"))
 
 
 class Moving(Terrain):
@@ -117,6 +118,12 @@ class Moving(Terrain):
 
     moving = True
 
+    @door(
+        ground=instance(Terrain, "a Terrain such as Flat()"),
+        motion=MOTION,
+        velocity=optional(function("a function of time")),
+        acceleration=optional(function("a function of time")),
+    )
     def __init__(
         self,
         ground: Terrain,
@@ -124,10 +131,6 @@ class Moving(Terrain):
         velocity: Callable[[float], Any] | None = None,
         acceleration: Callable[[float], Any] | None = None,
     ) -> None:
-        if not isinstance(ground, Terrain):
-            raise InputError(f"the ground that moves is a {type(ground).__name__}; give a Terrain such as Flat()")
-        if not isinstance(motion, GroundMotion) and not callable(motion):
-            raise InputError(f"the motion of the ground is a {type(motion).__name__}; give a function of time")
         self.ground = ground
         self.motion = motion if isinstance(motion, GroundMotion) else Given(motion, velocity, acceleration)
 

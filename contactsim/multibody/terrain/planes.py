@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import cos, isfinite, sin
+from math import cos, sin
 
 import numpy as np
 
+from ...common.doors import door, number, tuples
 from ...errors import InputError
 from ..zero import ABYSS, DOWN, MOTION
-from .surface import Array, Growth, Surface, Terrain, Third, unknown_parameter
+from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
 
 class Plane(Terrain):
@@ -64,10 +65,9 @@ class Flat(Plane):
     """Level ground at a height [m], with a surface velocity (2,) [m/s] for a belt."""
 
     def __init__(self, height: float = 0.0, velocity: tuple[float, float] = (0.0, 0.0)) -> None:
-        if not isfinite(height):
-            raise InputError(f"the height of the ground is {height}; give a finite number in metres")
-        super().__init__(np.array([0.0, 0.0, height]), np.array([0.0, 0.0, 1.0]), np.array([*velocity, 0.0]))
-        self.height = height
+        self.height = float(finite("the height of the ground", height))
+        belt = finite("the velocity of the ground", velocity, (2,))
+        super().__init__(np.array([0.0, 0.0, self.height]), np.array([0.0, 0.0, 1.0]), np.array([*belt, 0.0]))
 
     def parameters(self) -> dict[str, float]:
         """height [m]."""
@@ -88,9 +88,8 @@ class Slope(Plane):
         downhill: horizontal direction (2,) in which the ground falls.
     """
 
+    @door(angle=number("radians in [0, pi/2)", ge=0.0, lt=np.pi / 2), downhill=tuples(2))
     def __init__(self, angle: float, downhill: tuple[float, float] = (1.0, 0.0)) -> None:
-        if not (isinstance(angle, int | float | np.number) and 0.0 <= angle < np.pi / 2):
-            raise InputError(f"the angle of the slope is {angle}; give radians in [0, pi/2)")
         length = float(np.hypot(*downhill))
         if not length > 0.0:
             raise InputError(f"the downhill direction {downhill} has no length; give a horizontal direction (x, y)")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.doors import REAL, numbers
 from ...errors import InputError
 from ...hybrid.differences import derivative
 
@@ -190,11 +191,4 @@ def finite(what: str, value: Any, shape: tuple[int, ...] = ()) -> Array:
     Raises:
         InputError: it is something else, or not finite.
     """
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} is {value!r}; give numbers") from None
-    if array.shape != shape or not np.isfinite(array).all():
-        wanted = f"{shape[0]} finite numbers" if shape else "a finite number"
-        raise InputError(f"{what} is {value!r}; give {wanted}")
-    return array
+    return np.asarray((numbers(*shape) if shape else REAL).check(what, value))

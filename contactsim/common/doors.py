@@ -1,0 +1,312 @@
+"""What users give, checked once where it comes in: kinds of values, and the decorator `door` that holds them to these.
+
+A kind is a strict pydantic schema with the words that say what it takes: text is no number, and `True` is none either.
+Schemas of whole tables (scenes, parameters of laws and models) are in `schemas`; here are the arguments of functions
+and constructors. A `door` names the kind of each of its arguments:
+
+    @door(duration=POSITIVE)
+    def advance(self, duration: float) -> Any: ...
+
+It costs some microseconds a call and stands where users call, never where the engine calls itself in a loop.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, TypeVar
+
+import numpy as np
+from pydantic import BeforeValidator, Field, PlainValidator, Strict, TypeAdapter
+
+from ..errors import InputError
+
+LONGEST = 60  # characters of a value that is repeated
+Door = TypeVar("Door", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What may stand at a place.
+
+    Attributes:
+        words: what it takes, as in "give WORDS".
+        schema: pydantic's annotation of it.
+        optional: whether None stands for having none.
+    """
+
+    words: str
+    schema: Any
+    optional: bool = False
+
+    @functools.cached_property
+    def _validate(self) -> Callable[[Any], Any]:
+        return TypeAdapter(self.schema).validator.validate_python
+
+    def take(self, given: Any) -> Any:
+        """The value as it is used.
+
+        Raises:
+            ValueError: it is of another kind.
+        """
+        return None if given is None and self.optional else self._validate(given)
+
+    def refusal(self, what: str, given: Any) -> InputError:
+        """The error of a value that is of another kind; `what` says of what it is the value."""
+        more = ", or None" if self.optional else ""
+        return InputError(f"{what} is {shown(given)}; give {self.words}{more}")
+
+    def check(self, what: str, given: Any) -> Any:
+        """The value as it is used.
+
+        Raises:
+            InputError: it is of another kind; `what` says of what it is the value.
+        """
+        try:
+            return self.take(given)
+        except ValueError:  # pydantic's ValidationError is one
+            raise self.refusal(what, given) from None
+
+
+def shown(given: Any) -> str:
+    """A value in one short line."""
+    if isinstance(given, np.ndarray) and given.size > 4:
+        return f"a {type(given).__name__} of shape {given.shape} and type {given.dtype}"
+    if isinstance(given, str | bytes | int | float | complex | list | tuple | dict | np.ndarray | np.generic) or (
+        given is None
+    ):
+        try:
+            text = " ".join(repr(given).split())
+        except ValueError:  # Python does not write out whole numbers of more than 4300 digits
+            text = f"a very large {type(given).__name__}"
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return f"{given.__name__}, a class" if isinstance(given, type) else f"a {type(given).__name__}"
+
+
+# --- kinds ------------------------------------------------------------------------------------------------------
+
+
+def _plain(given: Any) -> Any:
+    """A number of numpy's, or an array of one number, as Python's own."""
+    if isinstance(given, np.generic) or (type(given) is np.ndarray and given.shape == ()):
+        return given.item()
+    return given
+
+
+_Float = Annotated[float, Strict(), BeforeValidator(_plain)]
+_Whole = Annotated[int, Strict(), BeforeValidator(_plain)]
+
+
+def number(words: str, **bounds: Any) -> Kind:
+    """A finite number within `bounds` of pydantic's Field (gt, ge, lt, le)."""
+    return Kind(words, Annotated[_Float, Field(allow_inf_nan=False, **bounds)])
+
+
+def whole(words: str, **bounds: Any) -> Kind:
+    """A whole number within `bounds` of pydantic's Field."""
+    return Kind(words, Annotated[_Whole, Field(**bounds)])
+
+
+REAL = number("a finite number")
+POSITIVE = number("a positive number", gt=0.0)
+NOT_NEGATIVE = number("a number that is zero or positive", ge=0.0)
+SHARE = number("a number in [0, 1]", ge=0.0, le=1.0)
+LENGTH_OF_TIME = Kind("a positive number, or infinity", Annotated[_Float, Field(gt=0.0)])
+COUNT = whole("a whole number, one or more", ge=1)
+INDEX = whole("a whole number, zero or more", ge=0)
+FLAG = Kind("True or False", Annotated[bool, Strict(), BeforeValidator(_plain)])
+
+
+def _name(given: Any) -> str:
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise ValueError
+    return given
+
+
+def _path(given: Any) -> Any:
+    if not isinstance(given, str | os.PathLike):
+        raise ValueError
+    text = os.fspath(given)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ValueError
+    return given
+
+
+def _function(given: Any) -> Any:
+    if not callable(given):
+        raise ValueError
+    return given
+
+
+TEXT = Kind("a string", Annotated[str, Strict()])
+NAME = Kind("a name, a string that is not empty", Annotated[Any, PlainValidator(_name)])
+PATH = Kind("the path of a file", Annotated[Any, PlainValidator(_path)])
+
+
+def function(words: str) -> Kind:
+    """A function, described as in "a function (t, q, v) -> tau"."""
+    return Kind(words, Annotated[Any, PlainValidator(_function)])
+
+
+def custom(words: str, take: Callable[[Any], Any]) -> Kind:
+    """A kind by a function that returns the value as it is used, or raises ValueError."""
+    return Kind(words, Annotated[Any, PlainValidator(take)])
+
+
+def one_of(*values: str) -> Kind:
+    """One of some words."""
+    return Kind(" or ".join(map(repr, values)), Literal[values])  # type: ignore[valid-type]
+
+
+def instance(kinds: type | tuple[type, ...], words: str) -> Kind:
+    """An object of a class."""
+
+    def found(given: Any) -> Any:
+        if not isinstance(given, kinds):
+            raise ValueError
+        return given
+
+    return Kind(words, Annotated[Any, PlainValidator(found)])
+
+
+def several(kind: Kind, words: str) -> Kind:
+    """A list, or what else can be gone through but text, of things of one kind; as a tuple."""
+
+    def found(given: Any) -> tuple[Any, ...]:
+        if isinstance(given, str | bytes | Mapping | np.ma.MaskedArray):
+            raise ValueError
+        try:
+            items = tuple(given)
+        except TypeError:
+            raise ValueError from None
+        return tuple(kind.take(item) for item in items)
+
+    return Kind(words, Annotated[Any, PlainValidator(found)])
+
+
+def either(first: Kind, second: Kind) -> Kind:
+    """Something of one kind, or of the other."""
+
+    def found(given: Any) -> Any:
+        try:
+            return first.take(given)
+        except ValueError:
+            return second.take(given)
+
+    return Kind(f"{first.words}, or {second.words}", Annotated[Any, PlainValidator(found)])
+
+
+def optional(kind: Kind) -> Kind:
+    """The same, or None."""
+    return replace(kind, optional=True)
+
+
+def real_array(given: Any) -> np.ndarray:
+    """Real numbers as a new array of floats.
+
+    Raises:
+        ValueError: they are complex, truth values, text or masked, or no array at all.
+    """
+    if isinstance(given, np.ma.MaskedArray):
+        raise ValueError("a masked array")
+    if isinstance(given, list | tuple) and any(isinstance(item, bool | np.bool_) for item in given):
+        raise ValueError("truth values")
+    try:
+        found = np.asarray(given)
+    except (TypeError, ValueError):
+        raise ValueError("no array") from None
+    if found.dtype.kind not in "fiu":
+        raise ValueError("no real numbers")
+    return np.array(found, dtype=float)
+
+
+def _list(given: Any) -> Any:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Sequence | np.ndarray):
+        raise ValueError
+    return given
+
+
+LIST = custom("a list", _list)
+
+
+def numbers(*shape: int | None, words: str = "", finite: bool = True) -> Kind:
+    """An array of real numbers; of any shape where none is given, and None stands for any length."""
+
+    def found(given: Any) -> np.ndarray:
+        array = real_array(given)
+        if shape and (
+            array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True))
+        ):
+            raise ValueError
+        if finite and not np.isfinite(array).all():
+            raise ValueError
+        return array
+
+    plain = f"{shape[0]} finite numbers" if len(shape) == 1 and shape[0] else "an array of finite numbers"
+    return Kind(words or plain, Annotated[Any, PlainValidator(found)])
+
+
+def tuples(count: int | None, words: str = "") -> Kind:
+    """So many finite numbers, as a tuple of Python's own."""
+    inner = numbers(count, words=words)
+    return Kind(inner.words, Annotated[Any, PlainValidator(lambda given: tuple(inner.take(given).tolist()))])
+
+
+NUMBERS = numbers()
+ANY_NUMBERS = numbers(words="an array of real numbers", finite=False)
+VECTOR, TRIPLE = numbers(3), tuples(3)
+
+
+# --- doors ------------------------------------------------------------------------------------------------------
+
+
+def door(**kinds: Kind) -> Callable[[Door], Door]:
+    """A function, or a class by its constructor, whose arguments are of the `kinds` that are named.
+
+    Arguments that are left out have their defaults, which are not looked at.
+    """
+
+    def hung(of: Door) -> Door:
+        if isinstance(of, type):
+            of.__init__ = _checking(of.__init__, kinds, of.__name__)  # type: ignore[misc]
+            return of
+        title = of.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
+        return _checking(of, kinds, title)  # type: ignore[return-value]
+
+    return hung
+
+
+def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: str) -> Callable[..., Any]:
+    parameters = inspect.signature(function).parameters.values()
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if unknown := set(kinds) - {p.name for p in parameters}:
+        raise TypeError(f"{title} has no arguments {sorted(unknown)}")
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        given = list(args)
+        for i, (name, value) in enumerate(zip(places, args, strict=False)):
+            if (kind := kinds.get(name)) is not None:
+                given[i] = taken(kind, name, value, args, kwargs)
+        for name, value in kwargs.items():
+            if (kind := kinds.get(name)) is not None:
+                kwargs[name] = taken(kind, name, value, args, kwargs)
+        return function(*given, **kwargs)
+
+    def taken(kind: Kind, name: str, value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return kind.take(value)
+        except ValueError:
+            named = dict(zip(places, args, strict=False)) | kwargs
+            raise kind.refusal(_place(title, name, named), value) from None
+
+    return checked
+
+
+def _place(title: str, name: str, named: Mapping[str, Any]) -> str:
+    """An argument in words, with the name of what was to be made where it has one."""
+    own = next((found for key in ("name", "frame") if isinstance(found := named.get(key), str) and found), "")
+    return f"{name} of {title} '{own}'" if own and name not in ("name", "frame") else f"{name} of {title}"
