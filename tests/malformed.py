@@ -47,7 +47,7 @@ WRONG: Mapping[str, Callable[[], list[Any]]] = {
     "key": lambda: [None, "", [], {}],
     "list": lambda: [*NO_OBJECT, ["x"], [Thing()]],
     "part": lambda: (
-        wrong_arrays()[:5] + [np.ones(3) * 1j, np.ones(3, dtype=bool), np.ma.masked_array(np.ones(3), mask=True)]
+        [*wrong_arrays()[:5], np.ones(3) * 1j, np.ones(3, dtype=bool), np.ma.masked_array(np.ones(3), mask=True)]
     ),
     "flag": lambda: [None, "yes", 1, 0.0, [], Thing(), np.ones(2)],
     "name": lambda: [None, 3, 1.5, b"x", "", [], {}, Thing(), "nothing of this name"],

@@ -24,6 +24,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Strict, TypeAdapter
 
 from ..errors import InputError
 
+FAR = 1e75  # numbers beyond this are nobody's: their powers overflow
 LONGEST = 60  # characters of a value that is repeated
 Door = TypeVar("Door", bound=Callable[..., Any])
 
@@ -57,6 +58,8 @@ class Kind:
     def refusal(self, what: str, given: Any) -> InputError:
         """The error of a value that is of another kind; `what` says of what it is the value."""
         more = ", or None" if self.optional else ""
+        if isinstance(given, int | float) and abs(given) > FAR:
+            more = f" of a size below {FAR:.0e}{more}"
         return InputError(f"{what} is {shown(given)}; give {self.words}{more}")
 
     def check(self, what: str, given: Any) -> Any:
@@ -101,8 +104,8 @@ _Whole = Annotated[int, Strict(), BeforeValidator(_plain)]
 
 
 def number(words: str, **bounds: Any) -> Kind:
-    """A finite number within `bounds` of pydantic's Field (gt, ge, lt, le)."""
-    return Kind(words, Annotated[_Float, Field(allow_inf_nan=False, **bounds)])
+    """A finite number within `bounds` of pydantic's Field (gt, ge, lt, le), and nearer to zero than FAR."""
+    return Kind(words, Annotated[_Float, Field(allow_inf_nan=False, **({"ge": -FAR, "le": FAR} | bounds))])
 
 
 def whole(words: str, **bounds: Any) -> Kind:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, Strict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from ..errors import InputError
+from .doors import FAR
+
+Real = Annotated[float, Strict(), Field(ge=-FAR, le=FAR)]  # a number of a table: neither text nor a truth value is one
+Whole = Annotated[int, Strict()]
+Flag = Annotated[bool, Strict()]
 
 Schema = TypeVar("Schema", bound=BaseModel)
 Place = tuple[int | str, ...]

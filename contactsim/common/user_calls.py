@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import CallbackError, ContactSimError, InputError
+from .doors import FAR  # no state of a run is as far, but one of a trial step
 
 Array = np.ndarray
 ENGINE = Path(__file__).parent.parent
 PYTHON, PACKAGES = Path(os.__file__).parent, Path(np.__file__).parent.parent
 LIBRARIES = tuple(PACKAGES / name for name in ("numpy", "scipy", "pinocchio"))
-FAR = 1e75  # no state of a run, but of a trial step; powers of it overflow
 
 
 class UserCall:

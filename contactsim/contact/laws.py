@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LawParameters(BaseModel):
     """Parameters of a contact law: a schema with defaults, checked when a law is made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantLaw

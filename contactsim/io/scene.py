@@ -57,7 +57,11 @@ def read(path: str | Path, settings: Iterable[str] = ()) -> Scene:
     path = Path(path).expanduser()
     if not path.is_file():
         raise InputError(f"there is no scene file {path}; check the path")
-    return parse(path.read_text(encoding="utf-8"), settings, path.resolve().parent, f"scene {path}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the scene file {path} is no text that can be read ({error}); check it") from error
+    return parse(text, settings, path.resolve().parent, f"scene {path}")
 
 
 def parse(text: str, settings: Iterable[str] = (), folder: Path | None = None, where: str = "scene") -> Scene:

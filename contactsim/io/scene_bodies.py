@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ..common.arrays import Array
+from ..common.schemas import Flag, Real
 from ..contact_dynamics.placement import along
 from ..errors import InputError
 from ..multibody.geometry.pairs import ContactPair
@@ -20,9 +21,9 @@ from .terrain_schema import Table
 class Coefficients(Table):
     """Coefficients of a contact; what is not given stays as it is."""
 
-    friction: float | None = Field(default=None, ge=0.0)
-    static_friction: float | None = Field(default=None, ge=0.0)
-    restitution: float | None = Field(default=None, ge=0.0, le=1.0)
+    friction: Real | None = Field(default=None, ge=0.0)
+    static_friction: Real | None = Field(default=None, ge=0.0)
+    restitution: Real | None = Field(default=None, ge=0.0, le=1.0)
 
     def given(self) -> dict[str, float]:
         """The coefficients that are set."""
@@ -32,16 +33,16 @@ class Coefficients(Table):
 class BallTable(Table):
     """sphere = {mass [kg], radius [m], inertia [m r^2]}."""
 
-    mass: float = Field(gt=0.0)
-    radius: float = Field(gt=0.0)
-    inertia: float = Field(default=0.4, gt=0.0)
+    mass: Real = Field(gt=0.0)
+    radius: Real = Field(gt=0.0)
+    inertia: Real = Field(default=0.4, gt=0.0)
 
 
 class BoxTable(Table):
     """box = {mass [kg], size [m]}."""
 
-    mass: float = Field(gt=0.0)
-    size: tuple[float, float, float]
+    mass: Real = Field(gt=0.0)
+    size: tuple[Real, Real, Real]
 
 
 class BodiesTable(Coefficients):
@@ -54,11 +55,11 @@ class BodiesTable(Coefficients):
     name: str
     sphere: BallTable | None = None
     box: BoxTable | None = None
-    position: tuple[float, float, float]
-    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
-    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    spin: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    fixed: bool = False
+    position: tuple[Real, Real, Real]
+    orientation: tuple[Real, Real, Real, Real] = (0.0, 0.0, 0.0, 1.0)
+    velocity: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    spin: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    fixed: Flag = False
 
     @model_validator(mode="after")
     def _one_shape(self) -> BodiesTable:
@@ -110,7 +111,7 @@ class Member(NamedTuple):
     robot: Robot
     q: Array
     v: Array
-    place: tuple[Sequence[float], Sequence[float]] | None = None
+    place: tuple[Sequence[Real], Sequence[Real]] | None = None
 
 
 def world_of(members: Sequence[Member], pairs: Sequence[PairTable]) -> Robot:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 import tomli_w
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from ..common.schemas import Flag, Real, Whole
 from .scene_bodies import BodiesTable, Coefficients, PairTable
 from .terrain_schema import GROUNDS, Ground, Table
 
-Gain = float | list[float] | dict[str, float]
+Gain = Real | list[Real] | dict[str, Real]
 CONTROLLERS = ("none", "pd", "demo")  # kinds of controllers that are no plugins
 
 
@@ -31,19 +32,19 @@ class ContactTable(Coefficients):
 class BodyTable(Table):
     """[body.NAME]: what a body of the robot has instead of what its file says; see Robot.with_body_parameter."""
 
-    mass: float | None = Field(default=None, gt=0.0)
-    inertia_scale: float | None = Field(default=None, gt=0.0)
+    mass: Real | None = Field(default=None, gt=0.0)
+    inertia_scale: Real | None = Field(default=None, gt=0.0)
 
 
 class PointTable(Table):
     """[[robot.contacts]]: one contact point; see ContactPoint."""
 
     frame: str
-    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    radius: float = Field(default=0.0, ge=0.0)
-    friction: float = Field(default=0.8, ge=0.0)
-    static_friction: float | None = Field(default=None, ge=0.0)
-    restitution: float = Field(default=0.0, ge=0.0, le=1.0)
+    offset: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    radius: Real = Field(default=0.0, ge=0.0)
+    friction: Real = Field(default=0.8, ge=0.0)
+    static_friction: Real | None = Field(default=None, ge=0.0)
+    restitution: Real = Field(default=0.0, ge=0.0, le=1.0)
     name: str = ""
 
 
@@ -71,11 +72,11 @@ class OtherRobotTable(RobotTable):
     With `hold` a joint PD holds that pose, with gains that carry its weight.
     """
 
-    shift: tuple[float, float] = (0.0, 0.0)
-    height: float | None = Field(default=None, ge=0.0)
-    q: list[float] | None = None
-    v: list[float] | None = None
-    hold: bool = True
+    shift: tuple[Real, Real] = (0.0, 0.0)
+    height: Real | None = Field(default=None, ge=0.0)
+    q: list[Real] | None = None
+    v: list[Real] | None = None
+    hold: Flag = True
 
 
 class LawTable(Table):
@@ -104,10 +105,10 @@ class ControllerTable(Table):
     parameters: dict[str, Any] = Field(default_factory=dict)
     kp: Gain | None = None
     kd: Gain | None = None
-    kp_scale: float | None = Field(default=None, gt=0.0)
-    kd_scale: float | None = Field(default=None, gt=0.0)
-    reference: Literal["nominal", "demo"] | list[float] | None = None
-    period: float | None = Field(default=None, gt=0.0)
+    kp_scale: Real | None = Field(default=None, gt=0.0)
+    kd_scale: Real | None = Field(default=None, gt=0.0)
+    reference: Literal["nominal", "demo"] | list[Real] | None = None
+    period: Real | None = Field(default=None, gt=0.0)
 
 
 class LoopTable(Table):
@@ -115,10 +116,10 @@ class LoopTable(Table):
 
     frame_a: str
     frame_b: str
-    offset_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    offset_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    rotation_a: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    rotation_b: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    offset_a: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    offset_b: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    rotation_a: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    rotation_b: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
     kind: Literal["point", "hinge", "pose"] = "point"
     name: str = ""
 
@@ -130,10 +131,10 @@ class StartTable(Table):
     """
 
     pose: Literal["nominal", "demo"] | None = None
-    q: list[float] | None = None
-    v: list[float] | None = None
-    height: float | None = Field(default=None, ge=0.0)
-    close: bool = False
+    q: list[Real] | None = None
+    v: list[Real] | None = None
+    height: Real | None = Field(default=None, ge=0.0)
+    close: Flag = False
 
     @model_validator(mode="after")
     def _one_pose(self) -> StartTable:
@@ -145,13 +146,13 @@ class StartTable(Table):
 class RunTable(Table):
     """[run]: duration [s], accuracy and limits."""
 
-    time: float | None = Field(default=None, gt=0.0)
-    rtol: float | None = Field(default=None, gt=0.0)
-    atol: float | None = Field(default=None, gt=0.0)
+    time: Real | None = Field(default=None, gt=0.0)
+    rtol: Real | None = Field(default=None, gt=0.0)
+    atol: Real | None = Field(default=None, gt=0.0)
     integrator: str | None = None
-    max_step: float | None = Field(default=None, gt=0.0)
-    record_period: float | None = Field(default=None, gt=0.0)
-    max_events: int = Field(default=100_000, gt=0)
+    max_step: Real | None = Field(default=None, gt=0.0)
+    record_period: Real | None = Field(default=None, gt=0.0)
+    max_events: Whole = Field(default=100_000, gt=0)
     accumulation: Literal["pass", "stop"] = "pass"
 
 
@@ -167,8 +168,8 @@ class Scene(Table):
     run: RunTable = RunTable()
     body: dict[str, BodyTable] = Field(default_factory=dict)
     loop: list[LoopTable] = Field(default_factory=list)
-    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    joint_limits: bool = True
+    gravity: tuple[Real, Real, Real] = (0.0, 0.0, -9.81)
+    joint_limits: Flag = True
     robots: dict[str, OtherRobotTable] = Field(default_factory=dict)
     bodies: list[BodiesTable] = Field(default_factory=list)
     pairs: list[PairTable] = Field(default_factory=list)

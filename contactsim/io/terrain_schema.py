@@ -10,12 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsA
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.schemas import nested
+from ..common.schemas import Real, nested
 from ..errors import InputError, PluginError
 from ..multibody.terrain import Flat, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
 from .ground_table import GroundTable
 
-Pair = tuple[float, float]
+Pair = tuple[Real, Real]
 BELT: Pair = Field((0.0, 0.0), description="velocity of the surface, as of a belt [m/s]")  # type: ignore[assignment]
 
 
@@ -29,7 +29,7 @@ class FlatTable(GroundTable):
     """[terrain] kind = "flat"."""
 
     kind: Literal["flat"] = "flat"
-    height: float = Field(default=0.0, description="height [m]")
+    height: Real = Field(default=0.0, description="height [m]")
     velocity: Pair = BELT
 
     def build(self) -> Terrain:
@@ -41,7 +41,7 @@ class SlopeTable(GroundTable):
     """[terrain] kind = "slope": angle [rad]."""
 
     kind: Literal["slope"] = "slope"
-    angle: float = Field(description="inclination [rad]")
+    angle: Real = Field(description="inclination [rad]")
     downhill: Pair = Field((1.0, 0.0), description="horizontal direction in which it falls [-]")
 
     def build(self) -> Terrain:
@@ -53,9 +53,9 @@ class SinusoidTable(GroundTable):
     """[terrain] kind = "sinusoid": h = a1 sin(a2 x) cos(a3 y), with the numbers of the SimSect manual, Table 3."""
 
     kind: Literal["sinusoid"] = "sinusoid"
-    a1: float = Field(0.03, description="height of the hills [m]")
-    a2: float = Field(15.0, description="wave number along x [1/m]")
-    a3: float = Field(15.0, description="wave number along y [1/m]")
+    a1: Real = Field(0.03, description="height of the hills [m]")
+    a2: Real = Field(15.0, description="wave number along x [1/m]")
+    a3: Real = Field(15.0, description="wave number along y [1/m]")
     velocity: Pair = BELT
 
     def build(self) -> Terrain:
@@ -71,11 +71,11 @@ class HeightFieldTable(GroundTable):
 
     kind: Literal["height-field"] = "height-field"
     file: str | None = Field(None, description="where the heights are")
-    heights: list[list[float]] | None = Field(None, description="heights, a row for each x [m]")
-    x: list[float] | None = Field(None, description="places of the rows [m]")
-    y: list[float] | None = Field(None, description="places of the columns [m]")
-    extent: tuple[float, float, float, float] | None = Field(None, description="x_min, x_max, y_min, y_max [m]")
-    scale: float = Field(1.0, description="factor on the heights [-]")
+    heights: list[list[Real]] | None = Field(None, description="heights, a row for each x [m]")
+    x: list[Real] | None = Field(None, description="places of the rows [m]")
+    y: list[Real] | None = Field(None, description="places of the columns [m]")
+    extent: tuple[Real, Real, Real, Real] | None = Field(None, description="x_min, x_max, y_min, y_max [m]")
+    scale: Real = Field(1.0, description="factor on the heights [-]")
     velocity: Pair = BELT
 
     @model_validator(mode="after")
@@ -160,9 +160,9 @@ class MovingTable(GroundTable):
     """[terrain] kind = "moving": a ground that moves as a whole by amplitude sin(2 pi frequency t + phase)."""
 
     kind: Literal["moving"] = "moving"
-    amplitude: tuple[float, float, float] = Field(description="amplitude along x, y and z [m]")
-    frequency: float = Field(gt=0.0, description="frequency [Hz]")
-    phase: float = Field(0.0, description="phase at t = 0 [rad]")
+    amplitude: tuple[Real, Real, Real] = Field(description="amplitude along x, y and z [m]")
+    frequency: Real = Field(gt=0.0, description="frequency [Hz]")
+    phase: Real = Field(0.0, description="phase at t = 0 [rad]")
     ground: Still = Field(FlatTable(), description="table of the ground that moves")
 
     def build(self) -> Terrain:

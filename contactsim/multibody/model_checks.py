@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.doors import FAR as HUGE
 from ..errors import InputError
 from .zero import FAR, INDEFINITE
 
@@ -52,8 +53,10 @@ def check_masses(model: Any) -> None:
     moving = np.zeros(model.njoints)
     for i in range(1, model.njoints):
         inertia = model.inertias[i]
-        if inertia.mass < 0.0 or not np.isfinite(inertia.mass):
+        if inertia.mass < 0.0 or not inertia.mass < HUGE:
             raise InputError(f"the body of joint '{model.names[i]}' has mass {inertia.mass}; give a positive mass")
+        if not (np.abs(inertia.inertia) < HUGE).all():
+            raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not finite; check it")
         if inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() < INDEFINITE * inertia.mass:
             raise InputError(f"the body of joint '{model.names[i]}' has an inertia that is not positive; check it")
         moving[i] = inertia.mass
