@@ -14,7 +14,8 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from .encoding import coded, decoded, padded, stack, texts, trimmed, unstack
 FORMAT = "contactsim-run"
 VERSION = 1
 REMEDY = "load it with Trajectory.load(path, system=...)"
+SHOWN = 120  # characters of an error of a library that are told
 SQUEEZE = {"zlib": True, "complevel": 4, "shuffle": True}
 
 
@@ -84,11 +86,29 @@ def load(path: str | Path, system: Dynamics | None = None) -> Trajectory:
     """
     path = Path(path)
     header, groups = read(path)
-    made = _system_of(header, path) if system is None else completed(system)
+    with _intact(path):
+        made = _system_of(header, path) if system is None else completed(system)
+    if system is None:
+        with _intact(path):
+            return _assemble(header, groups, _variants(header, made))
     try:
         return _assemble(header, groups, _variants(header, made))
     except (KeyError, IndexError, ValueError) as error:
         raise InputError(f"{path} does not fit the system ({error}); give the system that made the run") from error
+
+
+@contextmanager
+def _intact(path: Path) -> Iterator[None]:
+    """What cannot be read of a file is told as damage: its readers raise all kinds of errors on broken bytes."""
+    try:
+        yield
+    except ContactSimError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:SHOWN]
+        raise InputError(
+            f"{path} is a damaged run file ({type(error).__name__}: {text}); make the run again"
+        ) from error
 
 
 def scene_of(path: str | Path) -> str:
@@ -156,19 +176,22 @@ def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tupl
     try:
         with xarray.open_dataset(path, engine="h5netcdf") as root:
             header = dict(root.attrs)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # of whatever kind: a file of another format, or none at all
         raise foreign from error
     if header.get("format") != FORMAT:
         raise foreign
-    if int(header["format_version"]) > VERSION:
+    with _intact(path):
+        header["format_version"] = int(header["format_version"])
+        missing = [key for key in ("contactsim_version", "status", "message", "system", "scene") if key not in header]
+    if missing:
+        raise InputError(f"{path} is a damaged run file (it has no {missing[0]}); make the run again")
+    if header["format_version"] > VERSION:
         raise InputError(
             f"{path} was written by contactsim {header['contactsim_version']} in format {header['format_version']}, and"
             f" this version reads up to {VERSION}; update contactsim"
         )
-    try:
+    with _intact(path):
         return header, {name: _group(path, name) for name in names}
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{path} is a damaged run file ({error}); make the run again") from error
 
 
 def _group(path: Path, name: str) -> dict[str, Array]:
