@@ -443,12 +443,16 @@ def results() -> list[Call]:
 GROUPS: Mapping[str, Callable[[], list[Call]]] = {"world": world, "motion": motion, "results": results}
 
 
+class LateError(BaseException):
+    """It takes too long; no handler of the engine's takes this for an error of the run."""
+
+
 @contextmanager
 def soon(seconds: float = LONGEST) -> Iterator[None]:
-    """Raise TimeoutError where something takes longer."""
+    """Raise LateError where something takes longer."""
 
     def late(number: int, frame: Any) -> None:
-        raise TimeoutError(f"longer than {seconds} s")
+        raise LateError(f"longer than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -467,6 +471,6 @@ def fault(call: Call, name: str, value: Any) -> str:
     except cs.ContactSimError as error:
         text = str(error)
         return "" if text.strip() and "\n" not in text.strip() else f"says {text!r}"
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, LateError) as error:
         return f"raises {type(error).__name__}: {str(error)[:80]}"
     return "takes it"

@@ -60,20 +60,8 @@ maxChartCount = 20;
 tolerance = 1e-8;
 maxTimeStep = 0.01;
 """
-ODD_VALUES = (
-    "1e308",
-    "-1e308",
-    "nan",
-    "inf",
-    "-1.0",
-    "0",
-    "true",
-    '"text"',
-    "[]",
-    "1e-320",
-    "99999999999999999999",
-    "{}",
-)
+NO_NUMBERS = ("1e308", "-1e308", "nan", "inf", "true", '"text"', '"1e-3"', "[]", "{}", "9" * 90)
+ODD_VALUES = (*NO_NUMBERS, "-1.0", "0", "1e-320")
 
 
 def write(folder: Path) -> dict[str, Path]:
@@ -112,6 +100,14 @@ def another_value(data: bytes, rng: np.random.Generator) -> bytes:
     place = found[rng.integers(len(found))]
     value = ODD_VALUES[rng.integers(len(ODD_VALUES))]
     return (text[: place.start()] + value + text[place.end() :]).encode()
+
+
+def no_numbers(text: str) -> Iterator[tuple[str, str]]:
+    """Each number of a text replaced by what is none; what was replaced, and the text."""
+    for place in re.finditer(r"(?<=[= \[])-?\d+\.?\d*(e-?\d+)?", text):
+        for value in NO_NUMBERS:
+            line = text[: place.start()].rpartition("\n")[2]
+            yield f"{line}{value}", text[: place.start()] + value + text[place.end() :]
 
 
 WAYS: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (flipped, cut, overwritten, another_value)

@@ -122,8 +122,8 @@ def _kept(
         why = simulation().held_up()
         trajectory = _ended(simulation(), Status.INTERRUPTED, "The run was interrupted", f" ({why})." if why else ".")
     except ContactSimError as error:
-        if not begun():
-            raise
+        if not begun() or (isinstance(error, InputError) and simulation().t == simulation().t0):
+            raise  # there is nothing to keep
         trajectory = replace(simulation().trajectory, status=Status.FAILED, message=str(error))
     except Exception as error:
         traceback.print_exc()

@@ -22,7 +22,7 @@ from ..common.arrays import Array
 from ..common.files import write_whole
 from ..common.registry import names
 from ..common.representation import Brief
-from ..common.schemas import PLAIN
+from ..common.schemas import PLAIN, Real
 from ..errors import InputError
 from ..hybrid.charts import Model, model_class
 from ..hybrid.simulate import Progress
@@ -66,18 +66,18 @@ class InitSettings(BaseModel):
     systemName: str = Field(DEFAULT_MODEL, description="name of the model")
     dataBaseName: str = Field("SimSect", pattern=BASE_NAME, description="base name of the output files")
     useGeomview: bool = Field(False, description="open the viewer behind the run, as --view does")
-    stopPrecision: float = Field(1e-10, gt=0.0, description="precision of boundary functions, in their unit; not used")
+    stopPrecision: Real = Field(1e-10, gt=0.0, description="precision of boundary functions, in their unit; not used")
     maxStopIterations: int = Field(128, gt=0, description="iterations that locate a boundary; not used")
-    recordPeriod: float = Field(0.0, ge=0.0, description="spacing of the recorded samples; 0: each step [s]")
-    measurePeriod: float = Field(0.0, ge=0.0, description="spacing of messages about progress; 0: none [s]")
+    recordPeriod: Real = Field(0.0, ge=0.0, description="spacing of the recorded samples; 0: each step [s]")
+    measurePeriod: Real = Field(0.0, ge=0.0, description="spacing of messages about progress; 0: none [s]")
     maxChartCount: int = Field(128, gt=0, description="largest number of transitions")
-    finalTime: float = Field(1.0, gt=0.0, description="time at the end of the run [s]")
-    tolerance: float = Field(1e-4, gt=0.0, description="relative error of a step")
-    maxTimeStep: float = Field(1e-2, gt=0.0, description="longest step; the step of RK4 [s]")
-    minTimeStep: float = Field(1e-15, gt=0.0, description="shortest step, relative to the time or to one second")
-    rkPower: float = Field(0.33, gt=0.0, description="power of the step control; not used")
-    framerate: float = Field(30.0, gt=0.0, description="pictures a second [1/s]")
-    absoluteTolerance: float | None = Field(None, gt=0.0, description="absolute error of a step; none: `tolerance`")
+    finalTime: Real = Field(1.0, gt=0.0, description="time at the end of the run [s]")
+    tolerance: Real = Field(1e-4, gt=0.0, description="relative error of a step")
+    maxTimeStep: Real = Field(1e-2, gt=0.0, description="longest step; the step of RK4 [s]")
+    minTimeStep: Real = Field(1e-15, gt=0.0, description="shortest step, relative to the time or to one second")
+    rkPower: Real = Field(0.33, gt=0.0, description="power of the step control; not used")
+    framerate: Real = Field(30.0, gt=0.0, description="pictures a second [1/s]")
+    absoluteTolerance: Real | None = Field(None, gt=0.0, description="absolute error of a step; none: `tolerance`")
     integrator: str | None = Field(None, description="name of the method; none: the one that the model prefers")
 
     def options(self) -> dict[str, Any]:
@@ -189,6 +189,8 @@ def read(path: str | Path, *more: str | Path, changes: Sequence[str] = ()) -> In
     symbols: dict[str, Symbol] = {}
     for file in (path, *more):
         symbols |= _read(located(file))
+    if not symbols:
+        raise InputError(f"the initialization file {path} has no symbols; give it at least systemName")
     return assemble(symbols | _changes(changes))
 
 

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common import registry
-from ..common.doors import NAME, PATH, door
+from ..common.doors import NAME, PATH, custom, door
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from .session import Session
+
+
+def _written(given: Any) -> Any:
+    if Path(PATH.take(given)).is_dir():
+        raise ValueError
+    return given
+
+
+WRITTEN = custom("the path of a file, which is no folder", _written)
 
 
 @door(viewer=NAME)
@@ -79,19 +88,19 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
     return trajectory
 
 
-@door(path=PATH, viewer=NAME)
+@door(path=WRITTEN, viewer=NAME)
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a run as one offline page; returns its path."""
     return registry.load("viewers", viewer)().export_html(_drawable(trajectory), path, **options)
 
 
-@door(path=PATH, viewer=NAME)
+@door(path=WRITTEN, viewer=NAME)
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
     return registry.load("viewers", viewer)().export_png(_drawable(trajectory), path, **options)
 
 
-@door(path=PATH, viewer=NAME)
+@door(path=WRITTEN, viewer=NAME)
 def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a film of a run; returns its path.
 
