@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import warnings
@@ -12,6 +13,9 @@ from pathlib import Path
 
 from ..errors import InputError, StorageError
 
+SEAL = b"contactsim sha256"  # between a content and its digest
+SEALED = len(SEAL) + 32  # bytes of both
+PIECE = 1 << 20  # bytes that are read at once
 HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)  # what a lock says that another process has
 
 
@@ -30,6 +34,34 @@ def write_whole(path: Path, content: bytes) -> None:
         raise StorageError(f"cannot write {path} ({reason(error)}); make room there, or give another place") from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def sealed(content: bytes) -> bytes:
+    """Content with a seal behind it, by which `is_broken` tells that some of it was changed; formats let it stand."""
+    return content + SEAL + hashlib.sha256(content).digest()
+
+
+def unsealed(content: bytes) -> bytes:
+    """Content without its seal, where it has one."""
+    return content[:-SEALED] if content[-SEALED:].startswith(SEAL) else content
+
+
+def is_broken(path: Path) -> bool:
+    """True where a file has a seal that its content does not fit; of one without a seal nothing is known."""
+    size = path.stat().st_size - SEALED
+    if size < 0:
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        file.seek(size)
+        seal = file.read()
+        if not seal.startswith(SEAL):
+            return False
+        file.seek(0)
+        while size and (piece := file.read(min(size, PIECE))):
+            digest.update(piece)
+            size -= len(piece)
+    return digest.digest() != seal[len(SEAL) :]
 
 
 def reason(error: OSError) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.files import write_whole
+from ..common.files import is_broken, sealed, unsealed, write_whole
 from ..common.version import __version__
 from ..contact_dynamics import is_contact_system
 from ..errors import ContactSimError, InputError
@@ -125,19 +125,19 @@ def _bytes(header: Mapping[str, Any], groups: Mapping[str, Any]) -> bytes:
     _add(made, "/", _dataset({}).assign_attrs(header))
     for name, variables in groups.items():
         _add(made, name, _dataset(variables))
-    return made.getvalue()
+    return sealed(made.getvalue())
 
 
 def with_group(content: bytes, name: str, variables: Any) -> bytes:
     """A file with a group of variables added to it; one of that name is replaced."""
     import h5py
 
-    changed = io.BytesIO(content)
+    changed = io.BytesIO(unsealed(content))
     with h5py.File(changed, "a") as file:
         if name in file:
             del file[name]
     _add(changed, name, _dataset(variables))
-    return changed.getvalue()
+    return sealed(changed.getvalue())
 
 
 def _dataset(variables: Any) -> Any:
@@ -172,6 +172,10 @@ def read(path: Path, names: Sequence[str] = ("events", "arcs", "dense")) -> tupl
 
     if not path.is_file():
         raise InputError(f"there is no run file {path}; check the path")
+    if is_broken(path):  # HDF5 itself may hang on such a file
+        raise InputError(
+            f"{path} is a damaged run file (its bytes are not those that were written); make the run again"
+        )
     foreign = InputError(f"{path} is not a run written by contactsim; give a file that `contactsim run` or save() made")
     try:
         with xarray.open_dataset(path, engine="h5netcdf") as root:
