@@ -291,7 +291,7 @@ def motion() -> list[Call]:
             terrain=(cs.terrain.Flat(), "?object"),
             law=("coulomb", "name"),
             controller=(no_force, "?function"),
-            gravity=((0, 0, -9.81), "array"),
+            gravity=((0, 0, -9.81), "?array"),
             joint_limits=(True, "flag"),
             loops=((), "objects"),
             tolerances=(cs.Tolerances(), "?object"),

@@ -14,6 +14,7 @@ import pinocchio as pin
 
 from ..common.arrays import Array
 from ..common.doors import NAME, TEXT, TRIPLE, door, instance, one_of, several
+from ..errors import InputError
 
 Triple = tuple[float, float, float]
 
