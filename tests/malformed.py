@@ -200,6 +200,13 @@ def world() -> list[Call]:
             name=("closure", "new name"),
         ),
         of(
+            cs.JointCoupling,
+            joints=(["a", "b"], "objects"),
+            factors=([1.0, -1.0], "objects"),
+            value=(0.0, "number"),
+            name=("gear", "new name"),
+        ),
+        of(
             cs.Robot.sphere,
             mass=(1.0, "positive"),
             radius=(0.1, "positive"),
@@ -351,6 +358,7 @@ def motion() -> list[Call]:
             static_friction=([0.1], "array"),
             restitution=([0.1], "array"),
         ),
+        of(cs.Actuators, robot=(None, "object")),
         of(cs.Filippov, system=(system(), "system")),
         of(cs.Session, simulation=(simulation(), "object"), speed=(1.0, "speed"), title=("run", "new name")),
     ]

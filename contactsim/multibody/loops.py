@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.doors import NAME, TEXT, TRIPLE, door, instance, one_of, several
+from ..common.doors import NAME, REAL, TEXT, TRIPLE, door, instance, one_of, several
 from ..errors import InputError
 
 Triple = tuple[float, float, float]
@@ -72,6 +72,12 @@ class LoopClosure:
         return [place.act(np.array(point)) for point in POINTS[self.kind]]
 
 
+@door(
+    joints=several(NAME, "a list of names of joints"),
+    factors=several(REAL, "a list of finite numbers"),
+    value=REAL,
+    name=TEXT,
+)
 @dataclass(frozen=True)
 class JointCoupling:
     """A linear equation between hinges and slides: sum of c_k q_k = value, such as a gear or the fingers of a gripper.

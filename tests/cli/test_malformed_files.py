@@ -96,10 +96,7 @@ LINES = [
     ["run", "scene.toml", "--nonsense"],
     *(["run", "scene.toml", "--set", setting] for setting in ("", "=", "contact", "contact.friction", "a.b.c=1", "=1")),
     *(["run", "scene.toml", "--set", f"contact.friction={x}"] for x in ("true", "-1", "nan", "inf", "text", "[1]", "")),
-    *(
-        ["run", "scene.toml", "--set", f"controller.kp={x}"]
-        for x in ("true", "-1", "nan", "1e308", "text", "[1]")
-    ),
+    *(["run", "scene.toml", "--set", f"controller.kp={x}"] for x in ("true", "-1", "nan", "1e308", "text", "[1]")),
     *(["run", "scene.toml", "--set", f"run.record_period={x}"] for x in ("0", "1e-12", "-1", "true", "text")),
     *(["run", "scene.toml", "--set", f"run.max_events={x}"] for x in ("0", "1.5", "-1", "true", "many")),
     *(["run", "hopper.rc", "--set", f"finalTime={x}"] for x in ("0", "-1", "nan", "text", "true", "", "1e308")),
