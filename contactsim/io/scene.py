@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import warnings
 from collections.abc import Iterable
@@ -121,11 +122,14 @@ def _parts(key: str) -> list[str]:
     return key.split(".")
 
 
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")  # with .4 and 4., which TOML has not
+
+
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        return text
+        return float(text) if PLAIN_NUMBER.fullmatch(text) else text
 
 
 # --- building ---------------------------------------------------------------------------------------------------

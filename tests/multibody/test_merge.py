@@ -221,7 +221,7 @@ MISTAKES = {
     "2 robots and 1 names": lambda: cs.Robot.merge([BALL, BIG], names=["a"]),
     "2 robots and 1 placements": lambda: cs.Robot.merge([BALL, BIG], names=["a", "b"], placements=[None]),
     "'a/b' cannot be the name of a part": lambda: cs.Robot.merge([BALL], names=["a/b"]),
-    "got a SimpleNamespace": lambda: cs.Robot.merge([SimpleNamespace()]),
+    "give a list of Robot": lambda: cs.Robot.merge([SimpleNamespace()]),
     "pairs is 'all'; give 'auto'": lambda: cs.Robot.merge([BALL, BIG], names=["a", "b"], pairs="all"),
     "no contact point goes by 'c'": lambda: WORLDS["crates"]().with_pairs([cs.ContactPair("c", "b")]),
     "no solid shape goes by 'c'": lambda: WORLDS["crates"]().with_pairs([cs.ContactPair("b", "c")]),
@@ -232,9 +232,9 @@ MISTAKES = {
     ),
     "the mass of 'ball' is -1": lambda: cs.Robot.sphere(-1.0, 0.1),
     "the side of 'box' is 0": lambda: cs.Robot.box(1.0, (1.0, 0.0, 1.0)),
-    "restitution 2": lambda: cs.ContactPair("a", "b", restitution=2.0),
+    "restitution of ContactPair is 2": lambda: cs.ContactPair("a", "b", restitution=2.0),
     "solid 'x' has size": lambda: cs.Solid("x", "box", (1.0,)),
-    "solid 'x' is a 'cone'": lambda: cs.Solid("x", "cone"),
+    "kind of Solid 'x' is 'cone'": lambda: cs.Solid("x", "cone"),
     "starts 0.1 m inside 'b/ball'; move one of the bodies away": lambda: cs.simulate(
         cs.ContactSystem(cs.Robot.merge([BALL, BIG], names=["a", "b"]), DEEP),
         cs.Robot.merge([BALL, BIG], names=["a", "b"]).pack(
