@@ -485,7 +485,7 @@ def test_loops_that_cannot_be_are_refused() -> None:
         four_bar(cs.LoopClosure("copler", "rocker"))
     with pytest.raises(cs.InputError, match="loop name 'pin' is used twice"):
         cs.ContactSystem(four_bar().robot, loops=[PIN, PIN])
-    with pytest.raises(cs.InputError, match="loops is .* give LoopClosure or JointCoupling objects"):
+    with pytest.raises(cs.InputError, match=r"loops is .* give LoopClosure or JointCoupling objects"):
         cs.ContactSystem(four_bar().robot, loops=["pin"])
     pendulum = cs.Mechanism(1, lambda q: np.eye(1), lambda t, q, v: -np.sin(q))
     with pytest.raises(cs.InputError, match="a Mechanism has no bodies whose loops could be closed"):
