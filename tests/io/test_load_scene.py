@@ -99,7 +99,7 @@ def test_it_is_frozen_and_says_what_it_is(folder: Path) -> None:
         ("robot.stl", "robot.stl is of no known kind; give the name of a robot"),
         ("a/folder", "a/folder is of no known kind"),
         ("", "give the name of a robot or model, or the path of a file"),
-        (3, "the scene is 3; give the name of a robot or model, or the path of a file"),
+        (3, "source of load_scene is 3; give the name of a robot or model, or the path of a file"),
     ],
 )
 def test_what_cannot_be_run_is_named(source: object, told: str) -> None:
