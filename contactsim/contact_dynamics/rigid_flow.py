@@ -149,7 +149,7 @@ class RigidFlow(ContactFlow):
         if kind == "fast":
             return LEAVE * slow - float(np.linalg.norm(z))
         if kind == "turn":
-            return self._beginning(i, t, x) - TURNING
+            return self._beginning(i, t, x)
         if kind == "slow":
             return float(z @ self.references.slip[i]) - slow
         return float(z @ np.array(arc.mode.contacts[i].direction))
@@ -310,9 +310,10 @@ class RigidFlow(ContactFlow):
         )
 
     def _beginning(self, i: int, t: float, x: Array) -> float:
-        """Acceleration of a contact that begins to slip, relative to what its friction alone would cause.
+        """How much more a contact that begins to slip accelerates than TURNING times what its friction would cause.
 
-        Where it falls through zero, no slip goes on in the direction of its acceleration: it comes to rest again.
+        Relative to both of them, so that it stays bounded where the contact lifts off and has no friction left. Where
+        it falls through zero, no slip goes on in the direction of its acceleration: it comes to rest again.
         """
         arc, terms, motion = self.arc, self._terms(t, x), self.motion(t, x)
         part, direction = arc.tangent[i], motion.found.get(i, self.references.incipient[i])
@@ -320,7 +321,7 @@ class RigidFlow(ContactFlow):
         along = float(direction @ (rows @ motion.acceleration + terms.bias[part]))
         mobility = float(np.sum(rows * solve_mass(terms.mass, rows.T).T)) / len(rows)
         friction = arc.friction[i] * abs(float(motion.forces[arc.normal[i]])) * mobility
-        return along / max(friction, NO_FORCE * mobility)
+        return (along - TURNING * friction) / max(math.hypot(along, friction), NO_FORCE * mobility)
 
     def _jam_margin(self, t: float, x: Array) -> float:
         """What is left until contacts jam; slow slips may turn into that in less time than is resolved."""
