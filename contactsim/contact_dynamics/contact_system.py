@@ -23,6 +23,7 @@ from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.controllers import as_controller, held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.loops import checked
+from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
 from .energy_audit import audit
 from .states import State, StateSpace
@@ -102,6 +103,8 @@ class Facade(Variants):
                 state = State(*state)
             except TypeError:
                 raise InputError(f"the state is a {type(state).__name__}; give State(q, v)") from None
+        if state.q.shape != (world.nq,) and isinstance(world.robot, RobotModel):
+            state = State(world.robot.space.with_pairs(state.q), state.v, state.z)
         z = state.z if len(state.z) or not world.memory else np.zeros(world.memory)
         missing = not len(state.z) and world.controller is not None and world.controller.period is not None
         unheld = bool(world.held_torque) and len(state.z) == world.memory - world.held_torque

@@ -200,6 +200,7 @@ def _other(scene: Scene, name: str, table: OtherRobotTable, terrain: Terrain) ->
     where = StartTable(q=table.q, v=table.v, height=table.height)
     alone = ContactSystem(robot, terrain, joint_limits=scene.joint_limits)
     q = np.array(robot.nominal if table.q is None else table.q, dtype=float)
+    q = _whole(robot, q)
     _demand_size(f"robots.{name}.q", q, robot.nq)
     shift = shifted(robot, q, table.shift)
     start = _start(where.model_copy(update={"q": shift.tolist()}), alone, None)
@@ -272,7 +273,7 @@ def _from_file(table: RobotTable) -> Robot:
     path = Path(table.file).expanduser()
     contacts: Any = [] if isinstance(table.contacts, list) else table.contacts or "auto"
     if path.suffix == ".urdf":
-        robot = Robot.from_urdf(path, table.root or "free_flyer", table.package_dirs or None, contacts)
+        robot = Robot.from_urdf(path, table.root, table.package_dirs or None, contacts)
         if table.root is None and not robot.contacts:
             warnings.warn(
                 f"the robot of {path.name} floats and has no contacts; give robot.root = 'fixed' to hold its first"
@@ -310,7 +311,7 @@ def _plugged(table: ControllerTable, robot: Robot) -> Controller | None:
     kind, known = str(table.kind), registry.names("controllers")
     if kind not in known:
         raise InputError(f"no controller of kind '{kind}'; choose one of {', '.join([*CONTROLLERS, *known])}")
-    gains = ("kp", "kd", "kp_scale", "kd_scale", "reference")
+    gains = ("kp", "kd", "kp_scale", "kd_scale", "reference", "limits")
     if given := [name for name in gains if getattr(table, name) is not None]:
         raise InputError(f"controller.{given[0]} belongs to joint PD; give controller.parameters to '{kind}'")
     make = registry.load("controllers", kind)
@@ -327,7 +328,7 @@ def _controller(table: ControllerTable, robot: Robot, demo: Any) -> Controller |
     if table.parameters:
         raise InputError("controller.parameters are those of a plugin; give its name as controller.kind")
     own = getattr(demo, "controller", None)
-    gains = (table.kp, table.kd, table.kp_scale, table.kd_scale)
+    gains = (table.kp, table.kd, table.kp_scale, table.kd_scale, table.limits)
     wanted = "pd" if any(value is not None for value in (*gains, table.reference, table.period)) else "none"
     asked = table.kind == "demo" or (table.kind is None and table.reference is None)
     if own is not None and asked and table.reference in (None, "demo"):
@@ -366,7 +367,7 @@ def _joint_control(table: ControllerTable, kind: str, robot: Robot, demo: Any) -
         for joint, value in gain.items()
     }
     scales = {name: value for name in ("kp_scale", "kd_scale") if (value := getattr(table, name)) is not None}
-    controller = PD(robot, reference, kp, kd, table.period)
+    controller = PD(robot, reference, kp, kd, table.period, bool(table.limits))
     for name, value in (single | scales).items():
         controller = controller.with_parameter(name, value)
     return controller
@@ -395,6 +396,7 @@ def _start(table: StartTable, system: ContactSystem, demo: Any) -> State:
     q = np.array(demo.q if from_demo else _nominal(robot) if table.q is None else table.q, dtype=float)
     still = demo.v if from_demo else np.zeros(robot.nv)
     v = np.array(still if table.v is None else table.v, dtype=float)
+    q = _whole(robot, q)
     _demand_size("start.v", v, robot.nv)
     _demand_size("start.q", q, robot.nq)
     height = table.height
@@ -443,6 +445,11 @@ def _ground_below(system: ContactSystem, q: Array) -> Terrain:
         stacklevel=3,
     )
     return Flat(height - DROP)
+
+
+def _whole(robot: Any, q: Array) -> Array:
+    """A configuration of which continuous joints may be given by their angles."""
+    return robot.space.with_pairs(q) if isinstance(robot, Robot) else q
 
 
 def _demand_size(name: str, values: Array, size: int) -> None:

@@ -94,7 +94,7 @@ class LawTable(Table):
 class ControllerTable(Table):
     """[controller]: none, joint PD about a reference, the demonstration's, or a plugin with its parameters.
 
-    The period is that of zero-order hold [s].
+    The period is that of zero-order hold [s]. With `limits` joint PD keeps effort and velocity limits of the file.
 
     A demonstration may have a controller of its own, without gains; joint PD then takes its place by kind = "pd".
 
@@ -109,6 +109,7 @@ class ControllerTable(Table):
     kd_scale: Real | None = Field(default=None, gt=0.0)
     reference: Literal["nominal", "demo"] | list[Real] | None = None
     period: Real | None = Field(default=None, gt=0.0)
+    limits: Flag | None = None
 
 
 class LoopTable(Table):

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from ..common.doors import numbers
 from ..hybrid.manifold import Manifold
 from .zero import SMALL_ANGLE
 
@@ -42,6 +43,9 @@ class ConfigurationSpace(Manifold):
             elif joint.nv > 1 and joint.nq != joint.nv:
                 self._other.append(part)
                 rotations += range(part.start, part.stop)
+        self._turning = [
+            joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 2 and joint.nv == 1
+        ]  # where (cos, sin) of joints that turn without end begin
         self._groups = _groups(model)
         self._rotations = np.array(rotations, dtype=int)
         self._flat = not (self._free or self._spherical or self._other)
@@ -60,6 +64,23 @@ class ConfigurationSpace(Manifold):
             if kind == "JointModelPlanar":
                 out[i : i + 3] = planar_difference(x0[k : k + 4].tolist(), x1[k : k + 4].tolist())
         return out
+
+    @property
+    def with_angles(self) -> int:
+        """Length of a configuration that gives all joints that turn without end by their angles."""
+        return self.size - len(self._turning)
+
+    def with_pairs(self, q: Array) -> Array:
+        """A configuration (nq,) from one that may give all joints that turn without end by their angles [rad].
+
+        Such a joint has the coordinates (cos, sin). What has another length than with angles is returned as it is.
+        """
+        if not self._turning or q.shape != (self.with_angles,):
+            return q
+        starts = [first - k for k, first in enumerate(self._turning)]
+        whole = np.insert(q, [first + 1 for first in starts], np.sin(q[starts]))
+        whole[self._turning] = np.cos(q[starts])
+        return whole
 
     def chart_rate(self, dx: Array, rate: Array) -> Array:
         """dexp^-1 of `dx` on the body velocity `rate`."""
@@ -97,6 +118,21 @@ class ConfigurationSpace(Manifold):
                 out[i : i + 3, i : i + 3] = out[i + 3 : i + 6, i + 3 : i + 6] = turn
                 out[i : i + 3, i + 3 : i + 6] = pin.skew(rate[i : i + 3])
         return out
+
+
+def whole(space: Manifold, name: str, given: Any, size: int = 0, more: str = "") -> Array:
+    """A configuration (nq,) from one that may give all joints that turn without end by their angles.
+
+    Raises:
+        InputError: it has neither length, or holds what is no finite number.
+    """
+    nq = size or space.size
+    if not isinstance(space, ConfigurationSpace):
+        return np.asarray(numbers(nq, words=more or f"{nq} finite numbers, an array ({nq},)").check(name, given))
+    short = space.with_angles
+    fits = short if short != nq and hasattr(given, "__len__") and len(given) == short else nq
+    kind = numbers(fits, words=more or f"{nq} finite numbers, an array ({nq},)")
+    return space.with_pairs(np.asarray(kind.check(name, given), dtype=float))
 
 
 def planar_difference(start: list[float], end: list[float]) -> tuple[float, float, float]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import COUNT, NOT_NEGATIVE, POSITIVE, custom, door, function, numbers, optional, real_array
+from ..common.doors import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, custom, door, function, optional, real_array
 from ..common.user_calls import UserCall, answer, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
+from .configuration_space import ConfigurationSpace, whole
+from .drive_limits import DriveLimits, drive_limits
 
 
 class Controller(ABC):
@@ -203,13 +206,19 @@ class PD(Controller):
 
     Args:
         robot: the Robot (or Mechanism) it drives; the root joint of a floating robot is not actuated.
-        reference: configuration (nq,), or t -> (q_ref, v_ref, tau_ff) or t -> q_ref; by default the nominal one.
+        reference: configuration (nq,), or t -> (q_ref, v_ref, tau_ff) or t -> q_ref; by default the nominal one. The
+            fixed one, and that of t -> q_ref, may give all continuous joints by their angles.
         kp: stiffness, a number or (nv,) [N m/rad, N/m].
         kd: damping, a number or (nv,) [N m s/rad, N s/m].
         period: sampled with zero-order hold at this period [s]; None: continuous.
+        limits: keep the limits of the robot's file: the torque within the effort, and the velocity that is asked for,
+            v_ref + kp / kd (q_ref (-) q), within the velocity limit. The corners of both are no events.
+
+    Raises:
+        InputError: an argument does not fit the robot, or a limit is zero, or one of velocity meets no damping.
     """
 
-    @door(period=optional(POSITIVE))
+    @door(period=optional(POSITIVE), limits=FLAG)
     def __init__(
         self,
         robot: Any,
@@ -217,6 +226,7 @@ class PD(Controller):
         kp: Any = 10.0,
         kd: Any = 0.3,
         period: float | None = None,
+        limits: bool = False,
     ) -> None:
         if not (hasattr(robot, "space") and hasattr(robot, "nominal")) or isinstance(robot, type):
             raise InputError(f"the robot of a PD controller is a {type(robot).__name__}; give a Robot or a Mechanism")
@@ -230,22 +240,27 @@ class PD(Controller):
         self._plain = bool(np.all(_plain_joints(robot)[actuated]))
         given = robot.nominal if reference is None else reference
         self._held = None if callable(given) else given
-        self._reference = _reference(given, robot.nq, nv)
+        self._reference = _reference(given, robot.space, robot.nq, nv)
         self._still = None if callable(given) else self._reference(0.0)[0]  # where it holds the robot
         self.period = period
         self.memory = nv if period is not None else 0
+        self._limits: DriveLimits | None = drive_limits(robot, actuated) if limits else None
+        if self._limits is not None:
+            self._limits.demand_damping(self._kd)
 
     def as_data(self) -> dict[str, Any] | None:
         """Data for JSON from which `from_data` makes the controller again; None where its reference is a function."""
         if self._held is None:
             return None
         gains = {"kp": self._kp.tolist(), "kd": self._kd.tolist()}
-        return {"reference": np.asarray(self._held, dtype=float).tolist(), **gains, "scales": self._scales}
+        return {"reference": np.asarray(self._held, dtype=float).tolist(), **gains, "scales": self._scales} | (
+            {} if self._limits is None else {"limits": True}
+        )
 
     @classmethod
     def from_data(cls, robot: Any, data: Mapping[str, Any], period: float | None) -> PD:
         """The controller of `as_data`, of the same robot."""
-        made = cls(robot, data["reference"], data["kp"], data["kd"], period)
+        made = cls(robot, data["reference"], data["kp"], data["kd"], period, data.get("limits", False))
         made._scales = dict(data["scales"])
         return made
 
@@ -283,6 +298,8 @@ class PD(Controller):
             changed._scales = self._scales | {kind: value}
         else:
             gain[self._joints[joint] if joint else self._actuated > 0.0] = value
+        if kind == "kd" and self._limits is not None:
+            self._limits.demand_damping(gain)
         setattr(changed, f"_{kind}", gain)
         return changed
 
@@ -311,9 +328,19 @@ class PD(Controller):
             along_q = -np.diag(self._kp)
         else:
             along_q = tangent_derivative(lambda point: self._kp * self._space.difference(point, q_ref), self._space, q)
-        return np.hstack([along_q, -np.diag(self._kd)])
+        both = np.hstack([along_q, -np.diag(self._kd)])
+        if self._limits is None:
+            return both
+        asked, rest = self._parts(t, q, v)
+        both[:, : len(v)] *= self._limits.within(asked, self._kd)[:, None]
+        torque = self._limits.asked(asked, self._kd) + rest
+        both *= (np.abs(torque) <= self._limits.effort)[:, None]
+        return both
 
     def _law(self, t: float, q: Array, v: Array) -> Array:
+        if self._limits is not None:
+            asked, rest = self._parts(t, q, v)
+            return self._limits.given(self._limits.asked(asked, self._kd) + rest)
         if self._still is not None:
             torque = self._kp * self._space.difference(q, self._still)
             torque -= self._kd * v
@@ -323,6 +350,12 @@ class PD(Controller):
         torque += self._kd * (v_ref - v)
         torque += self._actuated * tau_ff
         return torque
+
+    def _parts(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """kp (q_ref (-) q) + kd v_ref, and -kd v + tau_ff."""
+        q_ref, v_ref, tau_ff = self._reference(t)
+        asked = self._kp * self._space.difference(q, q_ref) + self._kd * v_ref
+        return asked, self._actuated * tau_ff - self._kd * v
 
 
 class Sampled(Controller):
@@ -405,9 +438,10 @@ class _Posture:
     posture: Callable[[float], Any]
     zero: Array
     shape: tuple[int, ...]
+    space: Any
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
-        posture = real(self.posture(t))
+        posture = _with_pairs(self.space, real(self.posture(t)))
         if posture.shape != self.shape:
             raise InputError(
                 f"the reference of the PD controller, {name_of(self.posture)}, returns q_ref of shape {posture.shape}"
@@ -416,7 +450,12 @@ class _Posture:
         return posture, self.zero, self.zero
 
 
-def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
+def _with_pairs(space: Any, q: Array) -> Array:
+    """A configuration of which continuous joints may be given by their angles."""
+    return space.with_pairs(q) if isinstance(space, ConfigurationSpace) else q
+
+
+def _reference(given: Any, space: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, Array, Array]]:
     zero = np.zeros(nv)
     if callable(given):
         with UserCall("the reference of the PD controller", name_of(given), 0.0):
@@ -424,9 +463,11 @@ def _reference(given: Any, nq: int, nv: int) -> Callable[[float], tuple[Array, A
         if isinstance(first, tuple) and len(first) == 3:
             _demand_shapes(first, nq, nv)
             return given
+        with suppress(TypeError, ValueError):  # these are told by its shape
+            first = _with_pairs(space, np.asarray(first, dtype=float))
         _demand_shapes((first,), nq, nv)
-        return _Posture(given, zero, (nq,))
-    fixed = numbers(nq, words=f"a configuration ({nq},) or a function of time").check("the reference", given)
+        return _Posture(given, zero, (nq,), space)
+    fixed = whole(space, "the reference", given, nq, f"a configuration ({nq},) or a function of time")
     return _Fixed((fixed, zero, zero))
 
 

@@ -5,7 +5,7 @@ A closure holds one point of two bodies together (a ball joint), two points (a h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +119,19 @@ def checked(loops: Any) -> tuple[Loop, ...]:
         InputError: something else is among them.
     """
     return (loops,) if isinstance(loops, Loop) else LOOPS.check("loops", loops)
+
+
+def followed(model: Any, loops: Sequence[Loop], q: Array) -> Array:
+    """The configuration (nq,) with the first joint of each coupling where the others put it."""
+    couplings = [loop for loop in loops if isinstance(loop, JointCoupling) and loop.factors[0]]
+    q = q.copy()
+    for _ in couplings:  # chains of followers
+        for coupling in couplings:
+            joints = [model.joints[model.getJointId(name)] for name in coupling.joints if model.existJointName(name)]
+            if len(joints) == len(coupling.joints) and all(joint.nq == joint.nv == 1 for joint in joints):
+                rest = sum(c * q[joint.idx_q] for c, joint in zip(coupling.factors[1:], joints[1:], strict=True))
+                q[joints[0].idx_q] = (coupling.value - rest) / coupling.factors[0]
+    return q
 
 
 def stored_loop(data: Mapping[str, Any]) -> Loop:

@@ -230,6 +230,7 @@ def pack(world: RobotModel, states: Mapping[str, Any]) -> tuple[Array, Array]:
         given = (state.q, state.v) if hasattr(state, "q") else state
         for label, whole, place, own in (("q", q, part.q, given[0]), ("v", v, part.v, given[1])):
             values = np.asarray(own, dtype=float)
+            values = part.robot.space.with_pairs(values) if label == "q" else values
             if values.shape != (place.stop - place.start,):
                 size = place.stop - place.start
                 raise InputError(f"{label} of part '{name}' has shape {values.shape}; it needs ({size},)")

@@ -77,7 +77,7 @@ def warn_about_dry_friction(model: Any) -> None:
         warnings.warn(
             f"joint {', '.join(named)} has dry friction, which is not simulated; set it to zero in the file, or use"
             " damping",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pinocchio as pin
@@ -23,7 +24,8 @@ from .kinematics.bound_robot import BoundRobot
 from .kinematics.bound_world import BoundWorld
 from .mechanism import ContactMechanism
 from .mjcf.reading import read
-from .robot_files.reading import GeometryFile, check_urdf, existing, package_folders, root_joint
+from .robot_files.reading import GeometryFile, existing, package_folders
+from .robot_files.urdf import SOURCE, urdf_of
 from .robot_model import Part, RobotModel
 from .terrain import Flat, Terrain
 
@@ -35,7 +37,7 @@ class Robot(RobotModel):
 
     Args:
         model: pinocchio's model; it is copied, never changed.
-        contacts: contact points, or "auto": from the collision geometry.
+        contacts: contact points, or "auto", "all" or "feet": from the collision geometry, see `from_urdf`.
         nominal: a standing configuration (nq,); by default the neutral one, lifted until it touches level ground.
         visual: geometry model, or a function that loads it when it is first needed.
         collision: the same, from which contacts "auto" are taken.
@@ -55,37 +57,53 @@ class Robot(RobotModel):
     # --- where robots come from -------------------------------------------------------------------------------
 
     @classmethod
-    @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")))
+    @door(path=SOURCE, package_dirs=optional(several(PATH, "a list of folders")))
     def from_urdf(
         cls,
-        path: str | Path,
-        root: Any = "free_flyer",
+        path: str | Path | IO[Any],
+        root: Any = None,
         package_dirs: Sequence[str | Path] | None = None,
         contacts: str | Sequence[ContactPoint] = "auto",
         nominal: Any = None,
     ) -> Robot:
-        """A robot from a URDF file.
+        """A robot from a URDF.
+
+        Joints that mimic others are held to them by `JointCoupling` loops, and are not actuated. A continuous joint has
+        the coordinates (cos, sin), or its angle where mimic relates it to others.
 
         Args:
-            path: the file.
-            root: "free_flyer", "fixed", "planar" (vertical plane: x, z and pitch), or a pinocchio joint model.
-            package_dirs: folders in which package:// paths are looked up; the file's own surroundings by default.
-            contacts: contact points, or "auto": links named as feet, else the collision geometry.
-            nominal: a standing configuration (nq,).
+            path: the file, its text, or a file open for reading.
+            root: "free_flyer", "fixed", "planar" (vertical plane: x, z and pitch), or a pinocchio joint model. None:
+                free_flyer, with a warning where the first link seems to be meant to stand still.
+            package_dirs: folders in which meshes and package:// paths are looked up, before the file's own
+                surroundings and those of ROS.
+            contacts: contact points; or "all" collision geometry, that of links named as "feet", or "auto": the feet
+                where there are any, else all. Geometry that has none is told.
+            nominal: a standing configuration (nq,); continuous joints may all be given by their angles.
 
         Raises:
-            InputError: the file is missing or cannot be read, or names a mass that is not positive.
+            InputError: the file is missing or cannot be read, names a mass that is not positive, or a mimic of what
+                cannot be mimicked.
         """
-        path = existing(path, "URDF")
-        check_urdf(path)
-        joint = root_joint(root)
-        try:
-            model = pin.buildModelFromUrdf(str(path)) if joint is None else pin.buildModelFromUrdf(str(path), joint)
-        except (ValueError, RuntimeError) as error:
-            raise InputError(f"the URDF file {path} cannot be read ({error}); check its XML and its joints") from error
-        folders = [str(folder) for folder in package_dirs] if package_dirs else package_folders(path)
-        load = GeometryFile(str(path), tuple(folders))
-        return cls(model, contacts, nominal=nominal, visual=replace(load, visual=True), collision=load, name=model.name)
+        source = urdf_of(path)
+        if root is None and (reason := source.why_fixed()):
+            warnings.warn(
+                f"{source.place} is taken as a robot that floats, but {reason}; give root='fixed' to hold it, or"
+                " root='free_flyer' if it is meant to float",
+                stacklevel=2,
+            )
+        model = source.model("free_flyer" if root is None else root)
+        folders = tuple(package_folders(source.path, package_dirs or ()))
+        load = GeometryFile(str(source.path or ""), folders, urdf=source.text)
+        visual = replace(load, visual=True)
+        robot = cls(
+            model, contacts, nominal=nominal, visual=visual, collision=load, name=model.name, loops=source.couplings
+        )
+        if not source.followers:
+            return robot
+        actuated = robot.actuated.copy()
+        actuated[[robot.joint_index(name) for name in source.followers]] = False
+        return robot._with(_actuated=actuated)
 
     @classmethod
     @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")))

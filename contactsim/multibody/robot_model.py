@@ -18,13 +18,13 @@ from ..common.arrays import Array
 from ..common.doors import NAME, TEXT, VECTOR, door, instance, numbers, one_of, several
 from ..errors import InputError
 from .actuators import Actuator
-from .configuration_space import ConfigurationSpace
+from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
 from .controllers import Controller, as_controller
 from .geometry.collision_solids import solids_of
 from .geometry.pairs import ContactPair
 from .geometry.solids import Solid
-from .loops import Loop, checked
+from .loops import Loop, checked, followed
 from .mechanism import unique_names
 from .model_checks import (
     check_masses,
@@ -80,9 +80,7 @@ class RobotModel:
         self.nq, self.nv = self.model.nq, self.model.nv
         self.space = ConfigurationSpace(self.model)
         if isinstance(contacts, str):
-            if contacts != "auto":
-                raise InputError(f"contacts is '{contacts}'; give 'auto' or a list of ContactPoint")
-            contacts = automatic_contacts(self.model, collision)
+            contacts = automatic_contacts(self.model, collision, contacts)
         self.contacts, self.loops = self._checked_points(contacts), checked(loops)
         self._nominal = nominal
         if nominal is not None:
@@ -91,7 +89,7 @@ class RobotModel:
     def _with(self, **data: Any) -> Self:
         """A copy with other data, as they are given; what was read off the old ones is forgotten."""
         changed = copy.copy(self)
-        for derived in ("nominal", "_paired"):
+        for derived in ("nominal", "actuated", "_paired"):
             changed.__dict__.pop(derived, None)
         changed.__dict__.update(data)
         return changed
@@ -122,14 +120,12 @@ class RobotModel:
     def nominal(self) -> Array:
         """A standing configuration (nq,) on level ground."""
         if self._nominal is not None:
-            kind = numbers(self.nq, words=f"{self.nq} finite numbers, an array ({self.nq},)")
-            return np.asarray(kind.check(f"the nominal configuration of '{self.name}'", self._nominal))
-        q = pin.neutral(self.model)
-        return inside(self.model, q) if not self.contacts else self._stand(q)
+            return whole(self.space, f"the nominal configuration of '{self.name}'", self._nominal)
+        q = followed(self.model, self.loops, inside(self.model, pin.neutral(self.model)))
+        return self._stand(q) if self.contacts else q
 
     def _stand(self, q: Array) -> Array:
-        """The neutral configuration, lifted until its lowest contact touches z = 0, where the root can move up."""
-        q = inside(self.model, q)
+        """The configuration, lifted until its lowest contact touches z = 0, where the root can move up."""
         lowest = float(self.contact_positions(q)[:, 2].min())
         vertical = {"JointModelFreeFlyer": 2, "JointModelComposite": 1, "JointModelTranslation": 2, "JointModelPZ": 0}
         index = vertical.get(self.model.joints[1].shortname()) if self.model.njoints > 1 else None
@@ -141,7 +137,8 @@ class RobotModel:
     def actuated(self) -> Array:
         """Mask (nv,) of the velocities that have an actuator.
 
-        Those that actuators of an MJCF file drive; where a file names none, all but those of a floating or planar root.
+        Those that actuators of an MJCF file drive; where a file names none, all but those of a floating or planar root,
+        and of joints of a URDF that mimic others.
         """
         mask = np.ones(self.nv, dtype=bool)
         if self._actuated is not None:

@@ -8,12 +8,12 @@ from xml.parsers import expat
 
 import numpy as np
 
+from ..robot_files.geometry_files import listed
 from .compiled import FREE, HINGE, SLIDE, Compiled, known_line
 from .drives import home_key, tendon_row
 from .shapes import BOX, PLANE, SHAPES, SPHERE, colliding
 from .touching import can_touch, float_apart, named_pair
 
-MOST = 6  # elements of a kind that are named one by one
 SOLVER = ("timestep", "integrator", "solver", "iterations", "tolerance", "cone", "jacobian", "impratio", "o_solref")
 MORE = ("noslip_iterations", "noslip_tolerance", "ls_iterations", "ls_tolerance", "o_solimp", "o_margin", "o_friction")
 FLUID = ("density", "viscosity", "wind", "magnetic")
@@ -25,12 +25,6 @@ def left_out(source: Compiled, further: Sequence[str]) -> str:
     if not found:
         return ""
     return f"{source.path.name}: not simulated are {'; '.join(found)}; see the table of MJCF elements in the docs"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a row, the first few of many."""
-    shown = ", ".join(names[:MOST])
-    return shown if len(names) <= MOST else f"{shown} and {len(names) - MOST} more"
 
 
 def _where(source: Compiled, kind: str, chosen: Sequence[int], names: Sequence[str]) -> list[str]:

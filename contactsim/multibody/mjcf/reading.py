@@ -17,12 +17,13 @@ from ..contact_point import ContactPoint
 from ..geometry.pairs import ContactPair
 from ..geometry.solids import Solid
 from ..loops import Loop
+from ..robot_files.geometry_files import listed
 from ..springs import Springs
 from ..terrain import Terrain
 from .compiled import compiled
 from .drives import actuators_of, home_key
 from .equalities import loops_of
-from .left_out import left_out, listed
+from .left_out import left_out
 from .shapes import SHAPES, geometry
 from .touching import Touching, terrain_of, touching
 from .tree import springs_of, tree_of

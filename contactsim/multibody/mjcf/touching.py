@@ -23,13 +23,12 @@ from ..geometry.collision_solids import GEOMETRY, placement_of, solids_of
 from ..geometry.pairs import ContactPair
 from ..geometry.solids import Solid
 from ..model_checks import link_frame
-from ..robot_files.geometry_files import FOOT, shape_points
+from ..robot_files.geometry_files import CHOICES, FOOT, shape_points
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
 from ..zero import ASIDE, MOTION
 from .compiled import FREE, WORLD, Compiled
 from .shapes import BOX, SPHERE, fixed_place, ground_of
 
-CHOICES = ("auto", "all", "feet")
 CONTACT_OFF = 1 | 16  # MuJoCo's flags of all constraints, and of contacts
 PARENTS_TOUCH = 1024
 SAMPLES = 3  # configurations at which is seen how a body can move

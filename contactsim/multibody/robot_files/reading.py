@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -25,19 +24,27 @@ ROOTS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True)
 class GeometryFile:
-    """The file from which the geometry of a robot is read when it is needed."""
+    """The file from which the geometry of a robot is read when it is needed.
+
+    Attributes:
+        path: the file; empty for a URDF that was given as text.
+        folders: where its meshes are looked up.
+        visual: what is drawn, instead of what collides.
+        urdf: the text of a URDF; empty for an MJCF file.
+    """
 
     path: str
     folders: tuple[str, ...]
     visual: bool = False
+    urdf: str = ""
 
     def __call__(self, model: Any) -> Any:
         """Pinocchio's geometry model."""
-        if not self.path.endswith(".urdf"):
+        if not self.urdf:
             return read_geometry(model, self.path, self.folders, self.visual)
         kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
         try:
-            return pin.buildGeomFromUrdf(model, self.path, kind, package_dirs=list(self.folders))
+            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
         except ValueError:
             if not self.visual:
                 raise
@@ -45,9 +52,9 @@ class GeometryFile:
 
     def _found_visuals(self, model: Any) -> Any:
         """The visual geometry without what missing meshes would show, with a warning for each."""
-        tree = ElementTree.parse(self.path)
+        tree = ElementTree.fromstring(self.urdf)
         while True:
-            text = ElementTree.tostring(tree.getroot(), encoding="unicode")
+            text = ElementTree.tostring(tree, encoding="unicode")
             try:
                 return pin.buildGeomFromUrdfString(
                     model, text, pin.GeometryType.VISUAL, package_dirs=list(self.folders)
@@ -73,41 +80,6 @@ def _without_mesh(tree: Any, error: str) -> list[str]:
                 link.remove(visual)
                 losing.append(f"link '{link.get('name')}'")
     return losing
-
-
-def check_urdf(path: Path) -> None:
-    """Look for what pinocchio's parser would only mutter about.
-
-    Raises:
-        InputError: the file is no XML, a mass or an inertia is no number, or a joint names a link that is not there.
-    """
-    try:
-        robot = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise InputError(f"the URDF file {path} is no XML ({error}); mend it there") from None
-    links = {link.get("name") for link in robot.findall("link")}
-    for link in robot.findall("link"):
-        for part in ("mass", "inertia"):
-            for name, text in found.items() if (found := link.find(f"inertial/{part}")) is not None else ():
-                if not _is_number(text):
-                    raise InputError(
-                        f"the {part} of link '{link.get('name')}' in {path} has {name}='{text}'; give a finite number"
-                    )
-    for joint in robot.findall("joint"):
-        for side in ("parent", "child"):
-            end = joint.find(side)
-            if end is not None and end.get("link") not in links:
-                raise InputError(
-                    f"joint '{joint.get('name')}' in {path} has the {side} link '{end.get('link')}', which is not"
-                    f" there; there are {', '.join(sorted(map(str, links)))}"
-                )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _vertical_plane() -> Any:
@@ -146,7 +118,13 @@ def existing(path: str | Path, kind: str) -> Path:
     return found.resolve()
 
 
-def package_folders(path: Path) -> list[str]:
-    """Folders in which a package:// path of a URDF may start: all above the file, and those of ROS."""
-    named = os.environ.get("ROS_PACKAGE_PATH", "") + os.pathsep + os.environ.get("AMENT_PREFIX_PATH", "")
-    return [str(folder) for folder in path.parents] + [folder for folder in named.split(os.pathsep) if folder]
+def package_folders(path: Path | None, given: Sequence[str | Path] = ()) -> list[str]:
+    """Folders in which a mesh of a URDF is looked up: those given, all above the file, and those of ROS.
+
+    A package:// path names a folder there; one that is itself the package that it names counts, too.
+    """
+    own = [folder for start in given for folder in (Path(start), Path(start).resolve().parent)]
+    named = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
+    shared = [f"{prefix}/share" for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    above = [] if path is None else list(path.parents)
+    return list(dict.fromkeys(str(folder) for folder in (*own, *above, *named, *shared) if str(folder)))

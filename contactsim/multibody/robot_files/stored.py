@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,5 +51,4 @@ class StoredGeometry:
 
 def stored(source: GeometryFile) -> StoredGeometry:
     """The geometry of a file with the text of a URDF, which is kept where the file is lost."""
-    urdf = Path(source.path).read_text(encoding="utf-8") if source.path.endswith(".urdf") else ""
-    return StoredGeometry(source.path, tuple(source.folders), urdf)
+    return StoredGeometry(source.path, tuple(source.folders), source.urdf)
