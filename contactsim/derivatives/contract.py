@@ -15,13 +15,16 @@ class EventDerivative(ABC):
     """First-order effect of an event on the states around a run.
 
     An event is an `EventData` of `crossing_orders`: its `root` is the state before it, its `groups` say what a
-    neighbouring run may meet first, `root.cross(group)` gives what lies behind, with the saltation matrix, `after` is
-    the state behind it in the run itself, and `ways` keeps what was worked out.
+    neighbouring run may meet first, `root.cross(group)` returns the tuple (node behind them, saltation matrix), `after`
+    is the state behind it in the run itself, and `ways` keeps what was worked out.
+
+    A plugin that raises anything but an error of `contactsim.errors`, or answers in another shape, is named in a
+    warning and set aside; the next one that accepts the event is asked.
     """
 
     @abstractmethod
     def accepts(self, event: EventData) -> bool:
-        """True for events that this plugin can differentiate; the first plugin that says so is taken."""
+        """True for events that this plugin can differentiate; the first one that says so is taken."""
 
     @abstractmethod
     def apply(self, event: EventData, dx: Array) -> Array:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..common import registry
 from ..common.arrays import Array
 from ..common.doors import NAME, custom, door
 from ..common.representation import Brief, counted, several, span
@@ -26,6 +25,7 @@ from ..hybrid.trajectory import Event, Trajectory
 from .contract import EventDerivative, Word
 from .crossing_orders import EventData
 from .event_linearization import LATER, Node, Parameters
+from .panel import Panel, applied, matrices
 from .variational import ArcVariation
 from .zero import SAME
 
@@ -37,13 +37,13 @@ class EventLinearization:
 
     Args:
         data: the event, as derivatives need it.
-        plugin: the event derivative that accepted it.
+        panel: the event derivatives that are asked about it.
         events: what the trajectory says happened; several where a reset made other guards jump.
     """
 
-    def __init__(self, data: EventData, plugin: EventDerivative, events: tuple[Event, ...]) -> None:
+    def __init__(self, data: EventData, panel: Panel, events: tuple[Event, ...]) -> None:
         self.data, self.events = data, events
-        self._plugin = plugin
+        self._panel = panel
 
     @property
     def time(self) -> float:
@@ -61,7 +61,7 @@ class EventLinearization:
     @cached_property
     def _pieces(self) -> Mapping[Word, Array]:
         with one_thread():
-            return self._plugin.pieces(self.data)
+            return self._panel.ask(self.data, lambda plugin: matrices(plugin, self.data))
 
     def pieces(self) -> dict[Any, Array]:
         """{word: matrix (n_post, n_pre)}: one matrix for each order in which the guards may be met.
@@ -118,7 +118,7 @@ class EventLinearization:
         """Variations (n_post,) or (m, n_post) after the event of `dx` (n_pre,) or (m, n_pre) before it."""
         dx = np.asarray(dx, dtype=float)
         with one_thread():
-            out = self._plugin.apply(self.data, np.atleast_2d(dx))
+            out = self._panel.ask(self.data, lambda plugin: applied(plugin, self.data, np.atleast_2d(dx)))
         return out[0] if dx.ndim == 1 else out
 
     @property
@@ -195,7 +195,8 @@ class RunDerivative:
         tolerances: rtol and atol of the variational equation.
         integrator: method of what is followed at all times of an arc, covariances and gains; matrices and directions
             are by collocation.
-        plugins: event derivatives to take, in the order in which they are asked; None: all that are registered.
+        plugins: event derivatives to take, in the order in which they are asked; None: all that are registered. One
+            that fails is named in a warning and set aside.
     """
 
     def __init__(
@@ -204,7 +205,7 @@ class RunDerivative:
         parameters: tuple[str, ...] = (),
         tolerances: Tolerances | None = None,
         integrator: str = AUTOMATIC,
-        plugins: Sequence[EventDerivative] | None = None,
+        plugins: Sequence[EventDerivative] | Panel | None = None,
     ) -> None:
         if not isinstance(trajectory, Trajectory):
             raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
@@ -213,7 +214,7 @@ class RunDerivative:
         self._parameters = Parameters(parameters)
         self.tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
         self.integrator = integrator
-        self._plugins = _registered() if plugins is None else list(plugins)
+        self._panel = _panel(plugins)
         self.t0, self.t1 = trajectory.arcs[0].t0, trajectory.arcs[-1].t1
         self._matrices: dict[Stretch, Array] = {}
         self.pieces: tuple[Piece, ...] = tuple(self._collect())
@@ -248,10 +249,8 @@ class RunDerivative:
         first = events[0]
         tolerances = first.system.tolerances or self.tolerances
         data = _event_data(events, behind, tolerances, self._parameters)
-        plugin = next((plugin for plugin in self._plugins if plugin.accepts(data)), None)
-        if plugin is None:
-            raise NonDifferentiableError(f"no event derivative accepts the event at t = {first.time:.9g} s")
-        return EventLinearization(data, plugin, events)
+        self._panel.ask(data, lambda plugin: plugin)  # one of them accepts it
+        return EventLinearization(data, self._panel, events)
 
     @property
     def dim(self) -> int:
@@ -418,7 +417,7 @@ class RunDerivative:
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
         self.trajectory.system.parameter(name)
-        other = RunDerivative(self.trajectory, (name,), self.tolerances, self.integrator, self._plugins)
+        other = RunDerivative(self.trajectory, (name,), self.tolerances, self.integrator, self._panel)
         return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
 
 
@@ -461,8 +460,10 @@ def _reset_derivative(event: Event) -> Array:
     return map_derivative(reset, before, event.x_pre, system.space(event.mode_post) or Euclidean(len(after)))
 
 
-def _registered() -> list[EventDerivative]:
-    """Every registered event derivative: those of third parties, the saltation matrix, the general B-derivative."""
-    plugins = dict(registry.load_all("event_derivatives"))
-    order = sorted(plugins, key=lambda name: {"saltation": 1, "bouligand": 2}.get(name, 0))
-    return [plugins[name]() for name in order]
+def _panel(plugins: Sequence[EventDerivative] | Panel | None) -> Panel:
+    """The event derivatives that are asked: those given, or all that are registered."""
+    if plugins is None:
+        return Panel.registered()
+    if isinstance(plugins, Panel):
+        return plugins
+    return Panel((type(plugin).__name__, plugin) for plugin in plugins)
