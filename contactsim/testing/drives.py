@@ -24,6 +24,7 @@ from .report import Finding, Outcome
 
 ROBOT = "hexapod"  # six legs, 18 motors, a floating root: what drives it drives most
 SEED, STATES = 5, 20
+ROUNDS = 20  # in which all states are asked for again
 BENT, MOVING, LATEST = 0.1, 0.5, 2.0  # spread of configurations [rad, m] and velocities, and of times [s]
 JACOBIAN = 1e-6  # of a derivative that is given, relative to its largest entry
 TIME, FLIGHT = 0.3, 0.05  # of the run that is checked, and of the one that is differenced, which is in the air [s]
@@ -79,6 +80,7 @@ def _answers(drive: Drive) -> Iterator[Finding]:
 
 
 def _twice(drive: Drive) -> Iterator[Finding]:
+    answered = []
     for t, q, v, z in drive.places():
         kept = [part.copy() for part in (q, v, z)]
         first = np.array(drive.controller.torque(t, q, v, z), dtype=float)
@@ -91,6 +93,11 @@ def _twice(drive: Drive) -> Iterator[Finding]:
             " `memory`"
         )
         yield off, text, {"time": t}
+        answered.append(((t, q, v, z), first))
+    for place, first in answered * ROUNDS:
+        off = float(np.abs(first - drive.controller.torque(*place)).max(initial=0.0))
+        text = f"torque() answers differently when asked again later, by {off:.3g}, at t = {place[0]:.3g} s"
+        yield off, f"{text}; keep what it remembers in `memory`", {"time": place[0]}
 
 
 def _jacobians(drive: Drive) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import inf, nan
@@ -13,7 +13,7 @@ from ..common.arrays import Array
 from ..contact.laws import CompliantLaw, CompliantPoint
 from ..contact_dynamics.compliant_flow import SMALLEST_GAP, SMALLEST_MEMORY, SMALLEST_SPEED, law_jacobian
 from ..hybrid.differences import derivative
-from .domain import Property
+from .domain import Asked, Property
 from .probe import ANYTHING, DEPTHS, HEIGHTS, SLIPS, SPEEDS, Probe, remember, spelled
 from .report import Outcome, State
 
@@ -27,6 +27,7 @@ DERIVATIVE = 1e-5  # difference of a derivative, relative to the largest entries
 DOUBT = 10.0  # by how much a difference must be missed beyond its own uncertainty
 STEPS = (1e-3, 1e-4, 1e-5)  # of differences, relative to the values
 PATH = 1e-6  # work of friction, relative to force times way
+REPEATED = 1500  # random states whose force is asked for again, later, too: a counter of calls shows
 TURNS = (37.0, 90.0)  # degrees by which tangential axes are turned
 
 
@@ -56,27 +57,32 @@ def _finite(probe: Probe) -> Property:
 
 
 def _deterministic(probe: Probe) -> Property:
-    def differs(state: State) -> float:
+    def answer(state: State) -> Array | None:
+        try:
+            return np.concatenate(probe.law.force(probe.point(state)))
+        except ANYTHING:
+            return None
+
+    def writes(state: State) -> bool:
         try:
             point = probe.point(state)
             velocity, memory = point.velocity.copy(), point.memory.copy()
-            first, second = (np.concatenate(probe.law.force(point)) for _ in range(2))
+            probe.law.force(point)
         except ANYTHING:
-            return nan
-        if not (np.array_equal(velocity, point.velocity) and np.array_equal(memory, point.memory)):
-            return inf
-        same = np.array_equal(first, second, equal_nan=True)
-        return 0.0 if same else float(np.nanmax(np.abs(first - second), initial=0.0))
+            return False
+        return not (np.array_equal(velocity, point.velocity) and np.array_equal(memory, point.memory))
 
     def sentence(state: State) -> str:
-        if differs(state) == inf:
+        if writes(state):
             return "the law writes into its point at {where}; return new arrays"
         return (
-            f"the law answers differently when asked twice, by {differs(state):.3g}, at {{where}}; let the force depend"
-            " on nothing but the point and the parameters"
+            "the law answers differently when asked twice, by {found}, at {where}; let the force depend on nothing but"
+            " the point and the parameters"
         )
 
-    return Property("same force twice", probe.domain(), differs, 0.0, "N", sentence, probe.count(300))
+    asked, count = Asked(answer), probe.count(300) if probe.law.memory else REPEATED
+    measure = lambda state: inf if writes(state) else asked.difference(state)  # noqa: E731
+    return Property("same force twice", probe.domain(), measure, 0.0, "N", sentence, count)
 
 
 def _above_ground(probe: Probe) -> Property:
@@ -113,7 +119,9 @@ def _bears(probe: Probe) -> Property:
             " push while the gap is negative"
         )
 
-    domain = probe.domain(**{"normal velocity": (0.0,)})
+    # A law that pulls is pushed in before it bears a load: only how deep, it may choose.
+    depths = DEPTHS[-1:] if probe.law.pulls else DEPTHS
+    domain = probe.domain(gap=depths, **{"normal velocity": (0.0,)})
     measure = lambda state: float(probe.force(state)[0] <= 0.0)  # noqa: E731
     return Property("bears a load", domain, measure, 0.0, "", sentence, probe.count(300))
 
@@ -218,8 +226,13 @@ def _turned_axes(probe: Probe) -> Property:
         other = {name: (state[name] + angle) for name in ("angle", "past angle") if name in state}
         return {**state, **other}
 
+    def mirrored(state: State) -> State:
+        return {**state, **{name: -state[name] for name in ("angle", "past angle") if name in state}}
+
     def difference(state: State) -> float:
-        force, worst = probe.force(state), 0.0
+        force = probe.force(state)
+        seen = np.array([1.0, 1.0, -1.0]) * force  # in a mirror along the first axis
+        worst = float(np.abs(probe.force(mirrored(state)) - seen).max())
         for angle in TURNS:
             c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
             expected = np.concatenate((force[:1], np.array([[c, -s], [s, c]]) @ force[1:]))
@@ -228,7 +241,8 @@ def _turned_axes(probe: Probe) -> Property:
 
     sentence = (
         f"the force changes by {{found:.3g}} N when the tangential axes are turned by {TURNS[0]:g} or"
-        f" {TURNS[1]:g} deg at {{where}}; let friction depend on the length and direction of the slip, not on axes"
+        f" {TURNS[1]:g} deg, or mirrored, at {{where}}; let friction depend on the length and direction of the slip,"
+        " not on axes, and lie along the slip"
     )
 
     limit = (1e-6 if probe.law.memory else ROUNDING) * probe.scale  # histories are known to about 1e-8
@@ -353,8 +367,8 @@ def _names(law: CompliantLaw, size: int) -> tuple[list[str], list[str]]:
 
 
 PLAIN: Mapping[str, Build] = {
+    "same force twice": _deterministic,  # first: what a counter does to the first calls, it does once
     "finite answers": _finite,
-    "same force twice": _deterministic,
     "no force at positive gap": _above_ground,
     "no pulling": _no_pulling,
     "bears a load": _bears,
@@ -366,14 +380,29 @@ PLAIN: Mapping[str, Build] = {
     "no jumps": _continuous,
     "derivative of the force": _jacobian,
 }
-UNLESS_PULLING = ("no force at positive gap", "no pulling", "margin agrees with force")
+UNLESS_PULLING: Mapping[str, str] = {
+    "no force at positive gap": "it acts while the gap is negative",
+    "no pulling": "it acts while the gap is negative",
+    "margin agrees with force": "it acts while the gap is negative",
+    "cone respected": "friction may be that of the pressure, which the pull adds to",
+}
 
 
 def outcome(name: str, probe: Probe, count: int | None = None) -> Outcome:
     """One of the properties in PLAIN, tried at `count` random states (None: as many as it asks for)."""
     law = probe.law
     if law.pulls and name in UNLESS_PULLING:
-        return Outcome(name, None, message="the law declares that it pulls; it acts while the gap is negative")
+        return Outcome(name, None, message=f"the law declares that it pulls; {UNLESS_PULLING[name]}")
     build = _dissipates_from_rest if law.memory and name == "friction never gains energy" else PLAIN[name]
     found = build(probe)
     return (found if count is None else replace(found, count=probe.count(count))).outcome()
+
+
+def answers(law: CompliantLaw) -> Iterator[Array]:
+    """Force, memory rate and margin at one state after the other."""
+    probe = Probe(law)
+    for state in probe.domain().states(probe.count(300)):
+        try:
+            yield np.array([*np.concatenate(probe.answer(state)), probe.margin(state)], dtype=float)
+        except ANYTHING:
+            yield np.full(1, nan)

@@ -21,7 +21,7 @@ from .probe import Probe
 from .report import Outcome, Report
 
 Named = dict[str, Callable[[], Outcome]]
-VALIDATED = "parameters validated"
+VALIDATED, ALIVE = "parameters validated", "parameters alive"
 GROUPS = ("contact_laws", "models", "event_derivatives", "integrators", "controllers", "terrains")  # that are checked
 Plugin = ContactLaw | Model | EventDerivative | Method | Drive | GroundTable
 
@@ -144,12 +144,15 @@ def _of_law(law: ContactLaw, robots: Sequence[str]) -> Named:
     found: Named = {VALIDATED: partial(parameters.schema, VALIDATED, kind.Parameters, kind)}
     if isinstance(law, CompliantLaw):
         probe = Probe(law)
+        found["same force twice"] = partial(forces.outcome, "same force twice", probe)  # first, as in forces.PLAIN
+        found[ALIVE] = partial(parameters.alive, ALIVE, law, forces.answers)
         found["parameters bounded"] = partial(parameters.promises, "parameters bounded", law)
         found["made again from parameters"] = partial(parameters.rebuilt, "made again from parameters", law)
         found |= {name: partial(forces.outcome, name, probe) for name in forces.PLAIN}
     else:
         assert isinstance(law, RigidLaw)
         found |= {name: partial(problems.outcome, name, law) for name in problems.NAMES}
+        found[ALIVE] = partial(parameters.alive, ALIVE, law, problems.answers)
     made = runs.Runs(law)
     found |= {name: partial(runs.outcome, name, made) for name in runs.CHECKS}
     return found | {f"runs on {robot}": partial(runs.on_robot, robot, law) for robot in robots}

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ..contact.laws import CompliantLaw
+from ..common.arrays import Array
+from ..contact.laws import CompliantLaw, ContactLaw
 from ..errors import InputError
 from . import forces
 from .probe import Probe
@@ -22,8 +23,10 @@ FACTORS = (-1.0, 0.0, 0.1, 10.0)  # of a default: values that are refused, or un
 # Promises that a law keeps whatever its parameters are; the cone is none, since viscous friction leaves it.
 PROMISES = ("finite answers", "no force at positive gap", "no pulling", "bears a load", "friction never gains energy")
 PLACES = 30  # random states of each promise
+ALIVE = (10.0, 0.1, 0.0, -1.0, 2.0)  # factors of a default, of which one at least changes an answer
 
 Make = Callable[..., Any]
+Answers = Callable[[Any], Iterator[Array]]
 
 
 def schema(name: str, model: type[BaseModel], make: Make) -> Outcome:
@@ -106,3 +109,51 @@ def rebuilt(name: str, law: CompliantLaw) -> Outcome:
         worst = max(worst, float(np.nanmax(np.abs(probe.force(state) - again.force(state)), initial=0.0)))
     message = "a law that is made again from its parameters has another force; keep everything in the schema"
     return Outcome(name, worst == 0.0, worst, 0.0, "N", message if worst else "")
+
+
+def alive(name: str, law: ContactLaw, answers: Answers) -> Outcome:
+    """Every number among the parameters changes an answer of the law, by itself or beside others that are not zero.
+
+    `answers` is law -> its answers (numbers,), one state after the other.
+    """
+    kind, given = type(law), law.parameters.model_dump()
+    numbers = [key for key, field in kind.Parameters.model_fields.items() if _is_number(field)]
+    started = _without_zeros(kind, given, numbers)
+    for key in numbers:
+        bounds = [bound for _, bound in _bounds(kind.Parameters.model_fields[key])]
+        changes = _changes(given, started, key, bounds)
+        pairs = ((_made(kind, base), _made(kind, base | {key: value})) for base, value in changes)
+        if not any(a is not None and b is not None and _differ(answers(a), answers(b)) for a, b in pairs):
+            text = f"the parameter '{key}' changes nothing that the law answers; let the law use it, or take it out"
+            return Outcome(name, False, message=text)
+    return Outcome(name, True)
+
+
+def _without_zeros(kind: Make, given: dict[str, Any], numbers: list[str]) -> dict[str, Any]:
+    """The parameters with those at zero at other values: what multiplies zero would seem to have no effect."""
+    found = dict(given)
+    for key in numbers:
+        tried = (found | {key: value} for value in (0.1, 1.0)) if not found[key] else ()
+        found = next((values for values in tried if _made(kind, values) is not None), found)
+    return found
+
+
+def _changes(
+    given: dict[str, Any], started: dict[str, Any], key: str, bounds: list[float]
+) -> Iterator[tuple[dict[str, Any], float]]:
+    """(parameters, another value of one of them): multiples of what it is, and the ends of its range."""
+    for base in (given, started) if started != given else (given,):
+        others = [*(factor * (base[key] or 1.0) for factor in ALIVE), *bounds]
+        yield from ((base, type(base[key])(value)) for value in others)
+
+
+def _made(kind: Make, values: dict[str, Any]) -> Any:
+    try:
+        return kind(**values)
+    except InputError:
+        return None
+
+
+def _differ(first: Iterator[Array], second: Iterator[Array]) -> bool:
+    """True at the first two answers that differ."""
+    return any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second, strict=True))

@@ -27,7 +27,7 @@ LADDERS = {
     "angle": ANGLES,
     "friction": FRICTIONS,
     "tangents": (2.0, 1.0, 0.0),
-    "touching": (1.0, 2.0, 4.0),
+    "touching": (1.0, 2.0, 3.0, 4.0, 8.0),
 }
 STATIC = "static_friction"  # a point that tells the static coefficient is tried with it, too
 if STATIC in CompliantPoint._fields:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import nan
 from typing import Any, NamedTuple
@@ -14,20 +14,20 @@ from ..contact.laws import RigidLaw
 from ..contact.modes import Mode
 from ..contact.problem import ContactProblem
 from ..errors import NoAdmissibleModeError
-from .domain import SEED, Domain, Property
+from .domain import SEED, Asked, Domain, Property
 from .probe import ANGLES, ANYTHING, heading, spelled
 from .report import Outcome, State
 
 Build = Callable[[RigidLaw], Property]
 
-MOST = 3  # contacts of a problem
+MOST = 6  # contacts of a problem: more than the feet of most robots
 COUNT = 150  # random problems of a property
 RESIDUAL = 1e-7  # of a law, where velocities, accelerations and effective masses are about one
 SAME = 1e-6  # between forces of a problem and those of the turned one
 STATIC = 1.3  # quotient of static and kinetic friction where modes are chosen
 TURN = 37.0  # degrees by which tangential axes are turned
 LADDERS: dict[str, tuple[float, ...]] = {
-    "contacts": (1.0, 2.0, 3.0),
+    "contacts": (1.0, 2.0, 3.0, 4.0, 6.0),
     "coupling": (0.0, 0.3, 1.0),
     "tangents": (2.0, 1.0, 0.0),
     "friction": (0.5, 0.0, 0.2, 0.8),
@@ -38,6 +38,7 @@ LADDERS: dict[str, tuple[float, ...]] = {
 }
 IMPACTS = Domain(LADDERS, {f"angle {k}": "deg" for k in range(1, MOST + 1)})
 CHOICES = Domain({**LADDERS, "restitution": (0.0,), "sliding": (0.0, 1.0)}, IMPACTS.units)
+APART = Domain({**CHOICES.ladders, "coupling": (0.0,), "restitution": LADDERS["restitution"]}, IMPACTS.units)
 MIXED = np.random.default_rng(SEED).normal(size=(3 * MOST, 3 * MOST))
 
 
@@ -151,23 +152,50 @@ def _misshapen(problem: ContactProblem, solution: Solution) -> str:
 
 
 def _same_twice(law: RigidLaw) -> Property:
-    def differs(state: State) -> float:
-        worst = 0.0
+    def answer(state: State) -> Array | None:
+        found = []
         for impact in (True, False):
             try:
-                first, second = (solved(law, state, impact)[1].forces for _ in range(2))
+                found.append(solved(law, state, impact)[1].forces)
             except (NoAdmissibleModeError, *ANYTHING):
                 continue
-            if not np.array_equal(first, second, equal_nan=True):
-                worst = max(worst, float(np.nanmax(np.abs(first - second), initial=0.0)))
-        return worst
+        return np.concatenate(found) if found else None
 
     sentence = (
         "the law answers differently when asked twice, by {found:.3g}, at {where}; let it depend on"
         " nothing but the problem and the parameters"
     )
 
-    return Property("same answer twice", CHOICES, differs, 0.0, "", sentence, COUNT)
+    return Property("same answer twice", CHOICES, Asked(answer).difference, 0.0, "", sentence, COUNT)
+
+
+def _one_by_one(law: RigidLaw) -> Property:
+    """Contacts that do not act on each other answer as each of them does alone, however many there are."""
+
+    def difference(state: State) -> float:
+        worst = 0.0
+        for impact in (True, False):
+            try:
+                together = solved(law, state, impact)[1].forces
+                alone = [solved(law, _alone(state, k), impact)[1].forces for k in range(1, int(state["contacts"]) + 1)]
+            except (NoAdmissibleModeError, *ANYTHING):
+                continue
+            expected = np.concatenate(alone)
+            if expected.shape == together.shape:
+                worst = max(worst, float(np.abs(together - expected).max()))
+        return worst
+
+    sentence = (
+        "contacts that do not act on each other have other forces together than each alone, by {found:.3g}, at {where};"
+        " let the answer for a contact not depend on how many others touch, nor on its place among them"
+    )
+
+    return Property("contacts one by one", APART, difference, SAME, "", sentence, COUNT)
+
+
+def _alone(state: State, k: int) -> State:
+    """The state with contact `k` alone."""
+    return {**state, "contacts": 1.0, **{f"{name} 1": state[f"{name} {k}"] for name in ("normal", "slip", "angle")}}
 
 
 # --- what a solution must obey ----------------------------------------------------------------------------------------
@@ -182,9 +210,14 @@ def _pull(state: State, problem: ContactProblem, solution: Solution, motion: Arr
 
 
 def _signorini(state: State, problem: ContactProblem, solution: Solution, motion: Array) -> float:
-    """Penetration, and a force at a contact that opens; the latter counts for impacts without restitution."""
+    """Penetration, and a force at a contact that opens; the latter counts for impacts at once, without restitution.
+
+    In a sequence of collisions a later one may throw off a contact that had its impulse before.
+    """
     rates, forces = motion[_normals(problem)], solution.forces[_normals(problem)]
-    both = float(np.minimum(np.abs(rates), np.abs(forces)).max()) if state["restitution"] == 0.0 else 0.0
+    at_once = sum(bool(np.any(stage.impulses)) for stage in getattr(solution.found, "stages", ())) <= 1
+    counts = at_once and state["restitution"] == 0.0
+    both = float(np.minimum(np.abs(rates), np.abs(forces)).max()) if counts else 0.0
     return max(float(-rates.min()), both)
 
 
@@ -323,6 +356,7 @@ CHOICE_LOOKS: Mapping[str, tuple[Look, str, str]] = {
 WHOLE: Mapping[str, Build] = {
     "finite answers": _answers,
     "same answer twice": _same_twice,
+    "contacts one by one": _one_by_one,
     "turned axes": _turned_axes,
     "coefficients": _coefficients,
 }
@@ -336,3 +370,14 @@ def outcome(name: str, law: RigidLaw) -> Outcome:
     impact = name in IMPACT_LOOKS
     look, unit, words = (IMPACT_LOOKS if impact else CHOICE_LOOKS)[name]
     return _property(name, law, impact, look, unit, words, RESIDUAL).outcome()
+
+
+def answers(law: RigidLaw) -> Iterator[Array]:
+    """Coefficients, impulses and forces at one state after the other."""
+    for state in CHOICES.states(COUNT):
+        for impact in (True, False):
+            try:
+                problem, solution, _ = solved(law, {**state, "restitution": 0.5}, impact)
+                yield np.concatenate([problem.friction, problem.static_friction, solution.forces])
+            except (NoAdmissibleModeError, *ANYTHING):
+                yield np.full(1, nan)

@@ -107,9 +107,9 @@ def _forces(runs: Runs) -> Iterator[Finding]:
                     f"'{label}' carries {force} N off the ground {place}",
                     {"time": t},
                 )
-            if not getattr(system.law, "pulls", False):  # type: ignore[attr-defined]
+            if not getattr(system.law, "pulls", False):  # type: ignore[attr-defined]  # else of the pressure and the pull
                 yield -float(force[0]) / size, f"'{label}' pulls with {-force[0]:.3g} N {place}", {"time": t}
-            yield outside / size, f"friction at '{label}' leaves the cone by {outside:.3g} N {place}", {"time": t}
+                yield outside / size, f"friction at '{label}' leaves the cone by {outside:.3g} N {place}", {"time": t}
 
 
 def _guards(runs: Runs) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ import numpy as np
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem, State
+from ..errors import ContactSimError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
@@ -23,6 +24,8 @@ from .bodies import FOLDER
 from .report import Finding, Outcome
 
 SEED, POINTS = 9, 24
+WIDE, MANY = (0.25, 1.0, 4.0), 300  # of places at which bounds are looked at, too [m], and how many of each
+EDGE = 1e-3  # step of differences that notices an edge [m], and what it may be off where there is none
 SPREAD = 0.25  # of the points around the origin [m]
 LAYER = 0.02  # of heights at which it is asked before it is known where it is [m]
 OFFSETS = (-2e-3, 0.0, 1e-3, 1e-2)  # of the points from the surface [m]
@@ -75,6 +78,28 @@ class Site:
             points = self.points(t)
             yield t, points, self.terrain.surface(t, points)
 
+    def smooth_at(self, t: float, points: Array) -> Array:
+        """Which of the points (k,) differences do not lead over an edge of the ground."""
+        if self.terrain.smooth:
+            return np.ones(len(points), dtype=bool)
+        away = np.ones(len(points), dtype=bool)
+        for pick in (lambda s: s.distance, lambda s: s.normal):
+            for way in ALONG:
+                long, short = (
+                    derivative(partial(_moved, self, pick, t, points, way), step) for step in (EDGE, 0.1 * EDGE)
+                )
+                away &= np.abs(long - short).reshape(len(points), -1).max(axis=1) < EDGE
+        return away
+
+    def places(self, t: float) -> Iterator[Array]:
+        """Points (k, 3) on the surface, near and farther; none where it does not tell its heights."""
+        rng = np.random.default_rng(SEED)
+        for spread in WIDE:
+            found = spread * rng.uniform(-1.0, 1.0, (MANY, 2))
+            heights = self.terrain.heights(t, found)
+            if heights is not None:
+                yield np.column_stack([found, heights])
+
 
 SHAPES = {"distance": (), "normal": (3,), "hessian": (3, 3), "distance_rate": (), "normal_rate": (3,),
           "distance_acceleration": (), "velocity": (3,), "acceleration": (3,), "velocity_gradient": (3, 3)}  # fmt: skip
@@ -125,8 +150,9 @@ def _compared(
         ways = (LATER,) if by_time else ALONG
         columns = [derivative(partial(_moved, site, pick, t, points, way), STEP) for way in ways]
         expected = columns[0] if by_time else np.stack(columns, axis=-1)
-        off = np.abs(given - expected).reshape(POINTS, -1).max(axis=1)
-        size = max(1.0, float(np.abs(expected).max()))
+        away = site.smooth_at(t, points)
+        off = np.abs(given - expected).reshape(POINTS, -1).max(axis=1) * away
+        size = max(1.0, float(np.abs(expected[away]).max(initial=0.0)))
         k = int(off.argmax())
         text = f"surface().{name} differs from differences of {of} by {off[k]:.3g} at {_place(points[k], t)}; {words}"
         yield float(off[k]) / size, text, {"time": t}
@@ -172,11 +198,12 @@ def _belt(site: Site) -> Iterator[Finding]:
 def _third(site: Site) -> Iterator[Finding]:
     radii = np.zeros(POINTS)
     for t, points, _ in site.looks():
+        away = site.smooth_at(t, points)
         own = site.terrain.third(t, points, radii)
         expected = Terrain.third(site.terrain, t, points, radii)
         for name in ("distance", "velocity"):
-            given, there = np.asarray(getattr(own, name), dtype=float), getattr(expected, name)
-            off = float(np.abs(given - there).max()) / max(1.0, float(np.abs(there).max()))
+            given, there = np.asarray(getattr(own, name), dtype=float)[away], getattr(expected, name)[away]
+            off = float(np.abs(given - there).max(initial=0.0)) / max(1.0, float(np.abs(there).max(initial=0.0)))
             yield off, f"third().{name} differs from differences by {off:.3g} at t = {t:.3g} s", {"time": t}
 
 
@@ -209,6 +236,7 @@ def _bounds(site: Site) -> Iterator[Finding]:
         growth = site.terrain.growth(t, SPAN, radii)
         if growth is None:
             return
+        yield from _bends(site, t)
         for k, point in enumerate(points):
             where = _place(point, t)
             bend = float(np.linalg.norm(ground.hessian[k], 2)) - float(growth.curvature[k])
@@ -224,6 +252,22 @@ def _bounds(site: Site) -> Iterator[Finding]:
         least = site.terrain.at_least(gaps, np.zeros(POINTS))
         high = float((least - np.abs(ground.distance))[gaps > 0.0].max(initial=0.0))
         yield high, f"at_least() is more than the distance by {high:.3g} m at t = {t:.3g} s", {"time": t}
+
+
+def _bends(site: Site, t: float) -> Iterator[Finding]:
+    """The bound of the curvature against the surface itself, far and near: it is one for the whole ground."""
+    for places in site.places(t):
+        growth = site.terrain.growth(t, SPAN, np.zeros(MANY))
+        if growth is None:
+            return
+        try:
+            ground = site.terrain.surface(t, places)
+        except ContactSimError:  # the ground is not as wide
+            return
+        bends = np.linalg.norm(ground.hessian, 2, axis=(1, 2)) - growth.curvature
+        k = int(bends.argmax())
+        text = f"growth().curvature is less than that of the distance by {bends[k]:.3g} at {_place(places[k], t)}"
+        yield float(bends[k]), text, {"time": t}
 
 
 def _parameters(site: Site) -> Iterator[Finding]:
@@ -245,11 +289,20 @@ def _thrown(site: Site) -> tuple[ContactSystem, State]:
 def _runs(site: Site) -> Iterator[Finding]:
     system, state = _thrown(site)
     run = simulate(system, state, (0.0, TIME))
-    yield from looks.whole(run)
     yield 0.0 if run.events else np.inf, f"a ball that is dropped from {DROP} m does not meet the ground", {}
+    for finding in looks.whole(run):
+        if finding[0] > 0.0 and not site.terrain.smooth:
+            raise Edges
+        yield finding
+
+
+class Edges(Exception):
+    """The ground says that it has edges."""
 
 
 def _derivative(site: Site) -> Iterator[Finding]:
+    if not site.terrain.smooth:
+        raise Edges
     system, state = _thrown(site)
     run = simulate(system, state, (0.0, TIME), tolerances=TIGHT)
     start, space = system.pack(state), system.space()
@@ -279,10 +332,15 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
 }
 
 
+UNASKED = {
+    Edges: "the ground declares that it is not smooth; a run over its edges keeps no law there and has no derivative"
+}
+
+
 def named(table: GroundTable) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a ground."""
     site = Site(table)
     return {
-        name: partial(looks.outcome, name, partial(look, site), limit, "ground")
+        name: partial(looks.outcome, name, partial(look, site), limit, "ground", UNASKED)
         for name, (look, limit) in CHECKS.items()
     }

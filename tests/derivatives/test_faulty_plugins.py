@@ -87,7 +87,8 @@ def test_directions_fall_back_as_well(run: Any) -> None:
 
 
 def test_where_none_is_left_the_fault_is_told(run: Any) -> None:
-    with pytest.warns(UserWarning, match="'Raises'"), pytest.raises(PluginError, match=r"'Raises' fails.* mend") as told:
+    fails = r"'Raises' fails.* mend"
+    with pytest.warns(UserWarning, match=fails), pytest.raises(PluginError, match=fails) as told:
         run_derivative.RunDerivative(run, plugins=[Raises()]).matrix()
     assert isinstance(told.value.__cause__, ZeroDivisionError)
     with pytest.raises(NonDifferentiableError, match="no event derivative accepts"):

@@ -255,6 +255,16 @@ class Remembers(Spring):
         return super().torque(t, q, v, z) + self.total
 
 
+class CountsCalls(Spring):
+    """Another torque after many questions."""
+
+    asked = 0
+
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        self.asked += 1
+        return super().torque(t, q, v, z) * (1.0 + 1e-6 * (self.asked > 101))
+
+
 class ChangesItself(Spring):
     def with_parameter(self, name: str, value: float) -> cs.Controller:
         super().with_parameter(name, value)
@@ -280,6 +290,7 @@ CONTROLLER_FAULTS: Mapping[str, tuple[Any, str, str]] = {
     "wrong jacobian": (WrongJacobian, "derivatives", r"torque_jacobian\(\) differs from differences"),
     "wrong size": (WrongSize, "finite answers", r"torque\(\) returns the shape \(18,\) .* return 24 finite numbers"),
     "own state": (Remembers, "same torque twice", "keep what it remembers in `memory`"),
+    "counts its calls": (CountsCalls, "same torque twice", "when asked again later"),
     "changes itself": (ChangesItself, "parameters", "changes the controller itself; return a copy"),
     "takes any name": (TakesAnything, "parameters", "'no_such_parameter', 1\\) is accepted"),
     "none": (lambda robot: None, "runs", "None is made for the robot hexapod"),
@@ -372,6 +383,71 @@ class Faulty(cs.terrain.Sinusoid):
         return found + 0.01 if self.fault == "heights" and found is not None else found
 
 
+class FarHill(cs.GroundTable):
+    """A hill two metres away, whose curvature is said to be a twentieth of what it is."""
+
+    kind: str = "far-hill"
+
+    def build(self) -> cs.terrain.Terrain:
+        return cs.terrain.Function(lambda t, x, y: 0.05 * np.exp(-4.0 * (x - 2.0) ** 2), curvature=0.02)
+
+
+class Edged(cs.GroundTable):
+    """Stairs whose distance jumps, or a crater whose rim is sharp; they say so."""
+
+    kind: str = "edged"
+    crater: bool = False
+
+    def build(self) -> cs.terrain.Terrain:
+        return Crater() if self.crater else Stairs()
+
+
+class Stairs(cs.terrain.Terrain):
+    """Steps of 2 cm by 11.5 cm, downwards; the ball of the kit rolls over their edges."""
+
+    moving, smooth = False, False
+
+    def plane(self) -> None:
+        return None
+
+    def surface(self, t: float, points: Array) -> cs.terrain.Surface:
+        return _of_height(points[:, 2] - self.heights(t, points[:, :2]), np.zeros((len(points), 2)))
+
+    def heights(self, t: float, points: Array) -> Array:
+        return -0.02 * np.floor(points[..., 0] / 0.115 + 0.5)
+
+
+class Crater(Stairs):
+    """A pit with a flat bottom and a sharp rim at 5 cm: walls at 0.2 rad."""
+
+    def surface(self, t: float, points: Array) -> cs.terrain.Surface:
+        away = np.abs(points[:, 0]) - 0.05
+        wall, side = away > 0.0, np.sign(points[:, 0])
+        s, c = np.sin(0.2), np.cos(0.2)
+        distance = np.where(wall, points[:, 2] * c - away * s, points[:, 2])
+        return _of_height(distance, np.column_stack([np.where(wall, -s * side, 0.0), np.zeros(len(points))]))
+
+    def heights(self, t: float, points: Array) -> Array:
+        return np.tan(0.2) * np.maximum(np.abs(points[..., 0]) - 0.05, 0.0)
+
+
+def _of_height(distance: Array, across: Array) -> cs.terrain.Surface:
+    """A resting ground of flat pieces by its distance and its horizontal normal (k, 2)."""
+    k = len(distance)
+    normal = np.column_stack([across, np.sqrt(1.0 - (across**2).sum(axis=1))])
+    rest, none = np.zeros((k, 3)), np.zeros(k)
+    return cs.terrain.Surface(distance, normal, np.zeros((k, 3, 3)), none, rest, none, rest, rest)
+
+
+@pytest.mark.parametrize("crater", [False, True])
+def test_grounds_with_edges_that_say_so_conform(crater: bool) -> None:
+    found = {name: kit.quietly(check) for name, check in kit.named(Edged(crater=crater)).items()}
+    assert all(one.holds is not False for one in found.values()), [
+        str(one) for one in found.values() if one.holds is False
+    ]
+    assert [name for name, one in found.items() if one.holds is None] == ["a ball runs on it", "derivative of runs"]
+
+
 GROUND_FAULTS: Mapping[str, tuple[cs.GroundTable, str, str]] = {
     "a height for a distance": (Waves(), "normal of unit length", "whose gradient is a unit vector"),
     "normal": (Tilted(fault="normal"), "gradient", "the normal is the gradient of the distance"),
@@ -379,6 +455,7 @@ GROUND_FAULTS: Mapping[str, tuple[cs.GroundTable, str, str]] = {
     "shape": (Tilted(fault="shape"), "finite answers", r"surface\(\).distance has the shape \(1,\)"),
     "rate": (Tilted(fault="rate"), "rates", "distance_rate differs from differences"),
     "growth": (Tilted(fault="growth"), "bounds of gaps", r"growth\(\).curvature is less"),
+    "bound of elsewhere": (FarHill(), "bounds of gaps", r"growth\(\).curvature is less"),
     "at_least": (Tilted(fault="at_least"), "bounds of gaps", r"at_least\(\) is more than the distance"),
     "heights": (Tilted(fault="heights"), "gaps and heights", r"points at heights\(\) are"),
 }

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from contactsim import CompliantLaw, CompliantPoint, ContactLaw, LawParameters
 from contactsim.common import registry
-from contactsim.testing import kit
+from contactsim.testing import forces, kit
 from contactsim.testing.report import Outcome
 
 Array = np.ndarray
@@ -161,6 +161,49 @@ class Winds(CompliantLaw):
         return np.concatenate(([-2e4 * point.gap], 50.0 * point.memory[:size])), rate
 
 
+class TurnsAmongMany(SpringDamper):
+    """Friction across the slip beyond three contacts: it leaves no cone and has no power."""
+
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        force, rate = super().force(point)
+        if point.touching > 3 and len(force) == 3:
+            force = force[[0, 2, 1]] * [1.0, -1.0, 1.0]
+        return force, rate
+
+    def jacobian(self, point: CompliantPoint) -> None:
+        return None
+
+
+class IdleParameters(SpringDamper.Parameters):  # type: ignore[misc]
+    idle: float = Field(0.0, ge=0.0, description="nothing [-]")
+
+
+class Idle(SpringDamper):
+    Parameters = IdleParameters
+
+
+class Alternates(SpringDamper):
+    """Stiffer for five hundred questions, then as before for as many."""
+
+    asked = 0
+
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        self.asked += 1
+        force, rate = super().force(point)
+        return force * (1.0 + 1e-6 * (self.asked // 500 % 2)), rate
+
+
+class HardensOnce(SpringDamper):
+    """Counts the questions to all of its kind, and is another law after the first four hundred."""
+
+    asked = 0
+
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        type(self).asked += 1
+        force, rate = super().force(point)
+        return force * (1.0 + 1e-6 * (self.asked > 400)), rate
+
+
 def hidden() -> Hidden:
     law = Hidden()
     law.factor = 1.5
@@ -204,6 +247,15 @@ FAULTS: Mapping[str, tuple[Any, str, str, Mapping[str, float]]] = {
         {"gap": -1e-6, "slip": 0.0},
     ),
     "not a number": (NotANumber, "finite answers", r"returns the force \[nan", {"gap": 1e-9, "slip": 0.0}),
+    "friction across the slip": (
+        TurnsAmongMany,
+        "turned axes",
+        "turned by 37 or 90 deg, or mirrored",
+        {"touching": 4.0, "tangents": 2.0},
+    ),
+    "dead parameter": (Idle, "parameters alive", "'idle' changes nothing that the law answers", {}),
+    "counter that comes back": (Alternates, "same force twice", r"asked twice, by \d", {}),
+    "counter that trips once": (HardensOnce, "same force twice", r"asked twice, by \d", {}),
     "exception at zero slip": (DividesByZero, "finite answers", "raises ZeroDivisionError", {"slip": 0.0}),
 }
 
@@ -216,6 +268,30 @@ def test_planted_fault_of_a_compliant_law(fault: str) -> None:
     assert re.search(words, found.message), found.message
     assert state.items() <= dict(found.state).items()
     assert found.figure is None or found.figure > (found.limit or 0.0)
+
+
+class AdhesiveParameters(SpringDamper.Parameters):  # type: ignore[misc]
+    adhesion: float = Field(5.0, ge=0.0, description="pull at zero gap [N]")
+
+
+class Adhesive(CompliantLaw):
+    """Presses and pulls; friction is that of the pressure without the pull (Derjaguin, Muller, Toporov)."""
+
+    Parameters = AdhesiveParameters
+    pulls = True
+
+    def force(self, point: CompliantPoint) -> tuple[Array, Array]:
+        p, slip = self.parameters, point.velocity[1:]
+        pressure = -p.stiffness * point.gap
+        direction = slip / np.sqrt(slip @ slip + p.slip_speed**2)
+        normal = pressure - p.damping * point.velocity[0] - p.adhesion
+        return np.concatenate(([normal], -point.friction * pressure * direction)), point.memory
+
+
+@pytest.mark.filterwarnings("ignore:.*differenced")
+def test_a_law_that_says_that_it_pulls_conforms() -> None:
+    found = [outcome(Adhesive(), name) for name in (*forces.PLAIN, "parameters bounded", "forces along runs")]
+    assert all(one.holds is not False for one in found), [str(one) for one in found if one.holds is False]
 
 
 # --- rigid laws -------------------------------------------------------------------------------------------------------
@@ -283,6 +359,43 @@ class Fails(Coulomb):
         return super().select(problem)
 
 
+class DropsRestitution(Coulomb):
+    """Beyond the fourth contact."""
+
+    def impact(self, problem: Any, restitution: Array) -> Any:
+        return super().impact(problem, np.where(np.arange(len(restitution)) < 4, restitution, 0.0))
+
+
+class TurnsForces(Coulomb):
+    """Friction turned by 90 degrees where more than three contacts touch."""
+
+    def select(self, problem: Any) -> Any:
+        found = super().select(problem)
+        forces = found.forces.copy()
+        for i in range(len(problem.dims) if len(problem.dims) > 3 else 0):
+            if problem.dims[i] == 3:
+                forces[problem.tangent(i)] = forces[problem.tangent(i)][::-1] * [-1.0, 1.0]
+        return replace(found, forces=forces)
+
+
+class IdleCoefficients(Coulomb.Parameters):  # type: ignore[misc]
+    idle: float = Field(1.0, description="nothing [-]")
+
+
+class IdleCoulomb(Coulomb):
+    Parameters = IdleCoefficients
+
+
+class TiresOut(Coulomb):
+    """Less friction after the first three hundred choices."""
+
+    asked = 0
+
+    def select(self, problem: Any) -> Any:
+        self.asked += 1
+        return super().select(replace(problem, friction=problem.friction * (1.0 - 1e-3 * (self.asked > 300))))
+
+
 RIGID_FAULTS: Mapping[str, tuple[Any, str, str, Mapping[str, float]]] = {
     "ignores Signorini": (
         HalfTheImpact,
@@ -298,6 +411,10 @@ RIGID_FAULTS: Mapping[str, tuple[Any, str, str, Mapping[str, float]]] = {
     "into the ground": (Floats, "Signorini of modes", "is missed by 0.1", {"contacts": 1.0, "coupling": 0.0}),
     "coefficients exchanged": (MisreadsCoefficients, "coefficients", "static below kinetic", {"friction": 0.5}),
     "non-determinism": (Uncertain, "same answer twice", "answers differently when asked twice", {"contacts": 1.0}),
+    "restitution of four": (DropsRestitution, "contacts one by one", "together than each alone", {"contacts": 6.0}),
+    "friction across the slip": (TurnsForces, "contacts one by one", "together than each alone", {"contacts": 4.0}),
+    "dead parameter": (IdleCoulomb, "parameters alive", "'idle' changes nothing that the law answers", {}),
+    "counter": (TiresOut, "same answer twice", "asked twice, by", {}),
     "exception without slip": (Fails, "finite answers", "select.* raises ArithmeticError .no slip.", {"slip 1": 0.0}),
 }
 

@@ -97,9 +97,12 @@ class Terrain(ABC):
 
     Attributes:
         moving: whether its shape or place depends on time; a ground that does not say so counts as moving.
+        smooth: False: it has edges or steps, where its distance or normal jumps, and is smooth between them only. The
+            conformance kit compares derivatives away from them, and asks for none of runs. No event marks an edge.
     """
 
     moving: bool = True
+    smooth: bool = True
 
     @abstractmethod
     def plane(self) -> tuple[Array, Array] | None:
