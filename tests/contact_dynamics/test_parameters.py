@@ -272,7 +272,7 @@ def test_mistakes_in_scenes(setting: str, words: list[str]) -> None:
         ("body.toe.mass", 1.0, ["toe", "carriage, block, thigh, shank"]),
         ("body.foot.mass", 1.0, ["foot", "'shank'"]),
         ("body.block.mass", 0.0, ["body.block.mass", "positive"]),
-        ("body.block.mass", math.nan, ["body.block.mass", "positive"]),
+        ("body.block.mass", math.nan, ["body.block.mass", "finite"]),
         ("body.block.volume", 1.0, ["volume", "body.NAME.mass", "carriage, block"]),
         ("body.mass", 1.0, ["body.NAME.mass"]),
         ("controller.ki", 1.0, ["ki", "PD", "kp.knee"]),

@@ -260,5 +260,5 @@ def test_every_control_can_be_turned_to_both_of_its_ends(name: str) -> None:
 def test_what_cannot_be_shown_is_said() -> None:
     with pytest.raises(InputError, match="a str cannot be shown"):
         cs.view("hexapod")
-    with pytest.raises(InputError, match="speed is 0"):
+    with pytest.raises(InputError, match="speed of Playback is 0"):
         Session(biped(), speed=0.0)
