@@ -80,12 +80,10 @@ def find_periodic_orbit(
             best point; or what was found does not repeat itself: the symmetry is none, or the system has a clock.
         NonDifferentiableError: an event of a run on the way has no single derivative.
     """
-    period = _positive("period_guess", period_guess)
-    _positive("accuracy", accuracy)
-    _demand_kinds(system, section, symmetry, max_iterations)
+    _demand_kinds(system, section, symmetry)
     tolerances = tolerances or Tolerances(rtol=1e-11, atol=1e-12)
     shooting = Shooting(completed(system), symmetry, section, fixed_period, tolerances, integrator)
-    return _search(shooting, shooting.first(x_guess, float(t0), period), accuracy, max_iterations)
+    return _search(shooting, shooting.first(x_guess, float(t0), float(period_guess)), accuracy, max_iterations)
 
 
 def _search(shooting: Shooting, shot: Shot, accuracy: float, max_iterations: int) -> PeriodicOrbit:
@@ -171,7 +169,7 @@ def _damped(shooting: Shooting, shot: Shot, last: bool) -> Shot | None:
     return None
 
 
-def _demand_kinds(system: Any, section: Any, symmetry: Any, max_iterations: Any) -> None:
+def _demand_kinds(system: Any, section: Any, symmetry: Any) -> None:
     """Raise InputError where an argument of `find_periodic_orbit` is of the wrong kind."""
     if not isinstance(system, Dynamics):
         raise InputError(f"the system is a {type(system).__name__}; give a ContactSystem or another HybridSystem")
@@ -180,15 +178,3 @@ def _demand_kinds(system: Any, section: Any, symmetry: Any, max_iterations: Any)
         raise InputError(f"section is {section!r}; give a function of the state, or (normal, offset)")
     if symmetry is not None and not callable(symmetry):
         raise InputError(f"symmetry is a {type(symmetry).__name__}; give a function of the state")
-    if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
-        raise InputError(f"max_iterations is {max_iterations!r}; give a whole number, one or more")
-
-
-def _positive(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; give a positive number") from None
-    if not (np.isfinite(number) and number > 0.0):
-        raise InputError(f"{name} is {value}; give a positive number")
-    return number

@@ -159,7 +159,7 @@ class Resolution:
         """
         then, touch, at_rest = self._struck(x, event)
         for _ in range(JAMS_AT_MOST):
-            then, touch, at_rest = self._after_jam(then, event, touch, at_rest, why)
+            then, touch, at_rest = self._after_jam(then, event, touch, why)
             try:
                 return self._settled(then, event, touch, self._staying(event, touch), at_rest)
             except NoAdmissibleModeError as error:
@@ -167,7 +167,7 @@ class Resolution:
         raise last
 
     def _after_jam(
-        self, before: PostEvent, event: ContactEvent, touch: ContactTerms, at_rest: set[int], why: str
+        self, before: PostEvent, event: ContactEvent, touch: ContactTerms, why: str
     ) -> tuple[PostEvent, ContactTerms, set[int]]:
         """State behind one more impact without collision, the equations there, and the contacts at rest."""
         found, problem = impact_without_collision(self._world, before.x, event, touch)

@@ -18,14 +18,7 @@ from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
-from .rigid_arc import (
-    Accelerations,
-    References,
-    RigidArc,
-    accelerations,
-    contact_problem,
-    sliding,
-)
+from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_guards import OF_FORCES, SIDE, guards_of
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
 from .zero import (
@@ -201,8 +194,8 @@ class RigidFlow(ContactFlow):
         if not self._free:
             return math.inf
         longest = math.inf
-        terms, slow = self._terms(t, x), self.arc.world.tolerances.slip_speed
-        change = terms.rows @ self.motion(t, x).acceleration + terms.bias
+        slow = self.arc.world.tolerances.slip_speed
+        terms, change = self._contact_motion(t, x)
         for i in self._free:
             z, along = terms.rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
             speed = float(np.linalg.norm(z))
@@ -239,7 +232,8 @@ class RigidFlow(ContactFlow):
         """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'."""
         if not self._free:
             return 0.0
-        terms, begun = self._terms(t, x), BEGUN * self.arc.world.tolerances.slip_speed
+        begun = BEGUN * self.arc.world.tolerances.slip_speed
+        terms = self._terms(t, x)
         rates = {i: terms.rates[self.arc.tangent[i]] for i in self._free}
         slow = {i: z for i, z in rates.items() if 0.0 < np.linalg.norm(z) < begun}
         if not slow:
@@ -328,8 +322,7 @@ class RigidFlow(ContactFlow):
         left = self._sense * self._regularity(t, x) - JAMMED
         if left > NEAR_JAM or not self._free:
             return left
-        terms, motion = self._terms(t, x), self.motion(t, x)
-        change = terms.rows @ motion.acceleration + terms.bias
+        terms, change = self._contact_motion(t, x)
         parts = [self.arc.tangent[i] for i in self._free]
         turns = [_size(change[part]) / max(_size(terms.rates[part]), NO_SPEED) for part in parts]
         return left - self.arc.world.tolerances.event_time * max(turns)
@@ -338,6 +331,12 @@ class RigidFlow(ContactFlow):
         """What friction leaves of the determinant of the closed contacts; one where it cannot be known."""
         regularity = self.motion(t, x).regularity
         return 1.0 if regularity is None else regularity()
+
+    def _contact_motion(self, t: float, x: Array) -> tuple[Terms, Array]:
+        """Equations of motion with the rows of the closed contacts, and the accelerations (m,) along these."""
+        acceleration = self.motion(t, x).acceleration
+        terms = self._terms(t, x)
+        return terms, terms.rows @ acceleration + terms.bias
 
     def _terms(self, t: float, x: Array) -> Terms:
         return self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from .flow import Finding, Flow
 from .manifold import Euclidean, Manifold
 from .system import Dynamics, HybridSystem, Transition, completed, one_by_one
 from .zero import ON_SURFACE
-
-if TYPE_CHECKING:
-    pass
 
 UNCHANGED = (  # abilities of a system that are the same where it slides
     *("preferred_integrator", "preferred_tolerances", "tolerances", "nv", "pushes"),

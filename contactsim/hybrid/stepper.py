@@ -220,9 +220,10 @@ class Stepper:
         Raises:
             StepSizeError: the step would be too short to move the time.
         """
+        quarter = 0.25 * (segment.t1 - segment.t0)
         if self.natural_step == self.step_size:
-            self.natural_step = 0.25 * (segment.t1 - segment.t0)
-        self.step_size = 0.25 * (segment.t1 - segment.t0)
+            self.natural_step = quarter
+        self.step_size = quarter
         if self.step_size <= self.tolerances.min_step * max(1.0, abs(segment.t0)):
             raise StepSizeError(f"no step ends at the event at t = {segment.t0:.12g} s; the motion is singular there")
         self._restart(segment.t0, segment(segment.t0), math.inf)
