@@ -17,10 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
-from random_scenes import Scene, loaded
+from random_scenes import Scene, loaded, pd
 
 import contactsim as cs
-from contactsim.multibody.catalogue import robot_entries
 
 Array = np.ndarray
 COUNT = 300
@@ -132,11 +131,8 @@ def legged(rng: np.random.Generator) -> tuple[cs.ContactSystem, cs.State, str]:
     """A robot with soft or stiff motors that drops on its feet."""
     name = str(rng.choice(LEGGED))
     robot = loaded(name)
-    entry, share = robot_entries()[name], float(10.0 ** rng.uniform(-0.7, 0.7))
-    controller = None
-    if entry.demo is not None:
-        gains = entry.demo(robot.model)
-        controller = cs.PD(robot, robot.nominal, kp=np.multiply(gains.kp, share), kd=np.multiply(gains.kd, share**0.5))
+    share = float(10.0 ** rng.uniform(-0.7, 0.7))
+    controller = pd(name, robot, share)
     planar = robot.model.joints[1].nv == 3
     on, kind = ground(rng, gentle=planar)
     system = cs.ContactSystem(robot, terrain=on, controller=controller)

@@ -68,13 +68,14 @@ def with_surface(robot: cs.Robot, rng: np.random.Generator) -> tuple[cs.Robot, s
     return robot.with_contacts(contacts), f"mu {kinetic:.2f}/{static:.2f}, e {restitution:.2f}"
 
 
-def pd(name: str, robot: cs.Robot) -> cs.PD | None:
-    """The gains of the robot's own demonstration, about where it stands; None where it has none."""
+def pd(name: str, robot: cs.Robot, share: float = 1.0) -> cs.PD | None:
+    """A share of the gains of the robot's own demonstration, about where it stands; None where it has none."""
     entry = robot_entries()[name]
     if entry.demo is None:
         return None
     demo = entry.demo(robot.model)
-    return cs.PD(robot, loaded(name).nominal, kp=demo.kp, kd=demo.kd)
+    kp, kd = np.multiply(demo.kp, share), np.multiply(demo.kd, share**0.5)
+    return cs.PD(robot, loaded(name).nominal, kp=kp, kd=kd)
 
 
 def thrown(

@@ -7,6 +7,7 @@ parameters p, which no event changes; then guards and resets are differentiated 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,6 +123,14 @@ class Node:
         self.clock, self._reaches = clock, reaches or {}
         self._gradients: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
+
+    def met(
+        self, fired: frozenset[Hashable], behind: HybridSystem, clock: bool, reaches: Mapping[Hashable, float]
+    ) -> Node:
+        """The node of an event that the run met here, with what is known of the guards; as the arguments of a node."""
+        node = copy.copy(self)
+        node._fired, node._behind, node.clock, node._reaches = fired, behind, clock, reaches
+        return node
 
     @cached_property
     def flow(self) -> Flow:

@@ -441,7 +441,7 @@ def _event_data(
             reaches[name] = 2.0 * abs(value)
         else:
             reaches[name] = LATER
-    root = Node(system, t, x, mode, tolerances, parameters, behind, clock | met, bool(clock), reaches)
+    root = at_start.met(clock | met, behind, bool(clock), reaches)
     groups = system.separable(t, x, mode, frozenset(met)) if met else ()
     after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
     return EventData(root, groups + ((clock,) if clock or not groups else ()), after)

@@ -136,19 +136,22 @@ def test_what_was_there_stays_where_the_disk_is_full(here: Path, monkeypatch: py
     assert [path.name for path in here.iterdir()] == ["run.nc"]
 
 
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of temporary files."""
+    folder = tmp_path_factory.mktemp("other")
+    monkeypatch.setattr(keeping.tempfile, "tempdir", str(folder))
+    return folder
+
+
 def test_a_run_is_kept_elsewhere_where_the_disk_is_full(
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path_factory: pytest.TempPathFactory,
+    here: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With all of its files; a checkpoint that cannot be written is told once and does not stop the run."""
-    other = tmp_path_factory.mktemp("other")
-    monkeypatch.setattr(keeping.tempfile, "tempdir", str(other))
     full_disk(monkeypatch, here)
     code = cli.execute(["run", "slip", "--time", "0.5", "--out", "o", "--checkpoint", "1e-3"])
     out, err = capsys.readouterr()
-    (kept,) = other.iterdir()
+    (kept,) = elsewhere.iterdir()
     assert code == 2 and "finished" in out
     assert err.count("note: no checkpoint") == 1 and "No space left on device" in err
     assert f"the run is kept in {kept}" in err
@@ -157,21 +160,16 @@ def test_a_run_is_kept_elsewhere_where_the_disk_is_full(
 
 
 def test_a_run_without_room_anywhere_is_told(
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path_factory: pytest.TempPathFactory,
+    here: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its events are printed all the same."""
-    other = tmp_path_factory.mktemp("other")
-    monkeypatch.setattr(keeping.tempfile, "tempdir", str(other))
-    full_disk(monkeypatch, here, other)
+    full_disk(monkeypatch, here, elsewhere)
     code = cli.execute(["run", "slip", "--time", "0.5", "--out", "o"])
     out, err = capsys.readouterr()
     assert code == 2 and "3 events" in out
     (told,) = [line for line in err.splitlines() if line.startswith("contactsim: ")]
-    assert "cannot write o/run.nc (No space left on device)" in told and f"nor is there room in {other}" in told
-    assert not list(other.iterdir())
+    assert "cannot write o/run.nc (No space left on device)" in told and f"nor is there room in {elsewhere}" in told
+    assert not list(elsewhere.iterdir())
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
