@@ -35,6 +35,7 @@ FLOORS = (
     "contact_dynamics",
     "derivatives",
     "analysis",
+    "control",
     "viewing",
     "io",
     "testing",

@@ -1,0 +1,1 @@
+"""Derivatives of runs at work: optimised inputs, receding horizons, filters, fits to what was measured."""
