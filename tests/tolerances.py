@@ -43,6 +43,12 @@ MJCF_FORCE = 1e-9  # forces of actuators and springs, relative to max(1, |larges
 # --- order of the integrators: slope of log(error) over log(steps) must be at least this steep ----------------------
 ORDER = {"DOP853": 6.0, "RK45": 3.7}
 
+# --- closest points of features, which are 0.2 m to 1.5 m large and apart -------------------------------------------
+CLOSEST_POINT = 1e-12  # m, and of unit normals: equations of the closest points
+CLOSEST_MINIMUM = 1e-8  # m, distance against minimisation, which ends where its differences are rounding
+CLOSEST_RATE = 1e-8  # relative to the rate, against differences of fourth order
+CLOSEST_SECOND = 1e-7  # relative, derivatives of rates against the same
+
 # --- files ----------------------------------------------------------------------------------------------------------
 STORED = 1e-12  # a stored run against the run itself, at any time: polynomials are kept, so rounding only
 DERIVATIVE = 1e-9  # relative, the matrix of a stored run against that of the run itself

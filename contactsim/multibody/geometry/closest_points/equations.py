@@ -1,0 +1,156 @@
+"""The equations of the closest points of two features, and how their solution moves.
+
+With n the unit normal from body B to body A, the surface points are
+
+    x_A = o_A + R_A (p_A(-R_A^T n) + s_A D_A) - r_A n,    x_B = o_B + R_B (p_B(R_B^T n) + s_B D_B) + r_B n,
+
+and y = (n, g, s_A, s_B) solves F = 0: x_A - x_B = g n, (n . n - 1) / 2 = 0, n . d = 0 for each slide d. The gap g is
+the signed distance, stationary in n: n . (x_A - x_B) is the largest over all normals while the bodies are apart.
+Its derivative by y is, but for signs, the saddle matrix
+
+    [ K  N ]    K = S_A + S_B + (r_A + r_B + g) 1,
+    [ N^T 0 ]    N = (n, d, ...),
+
+regular where the features do not run along each other: N has full rank (no parallel edges), and K, the radii of
+relative curvature, is not singular across N (no disc flat on a plane, no equal centres). Rates are those of implicit
+functions, F_y y' = -F_t, with the bodies' twists V = (l, w) at the world's origin; second derivatives are a complex
+step through the rates. Source: U. Dini, implicit functions; for distances D. Montana, The kinematics of contact and
+grasp, 1988.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ....common.arrays import Array
+from .features import Feature
+
+
+class Pose(NamedTuple):
+    """Axes R (..., 3, 3) and origin o (..., 3) of a body in the world."""
+
+    R: Array
+    o: Array
+
+
+class Nearest(NamedTuple):
+    """Closest points of two features.
+
+    Attributes:
+        y: n (..., 3), gap (..., 1) [m], then the slides of A and those of B [m], one after the other.
+        x_a, x_b: the points (..., 3) on the surfaces [m].
+    """
+
+    y: Array
+    x_a: Array
+    x_b: Array
+
+    @property
+    def normal(self) -> Array:
+        """From B to A (..., 3)."""
+        return self.y[..., :3]
+
+    @property
+    def gap(self) -> Array:
+        """Signed distance (...) [m]."""
+        return self.y[..., 3]
+
+    def slides(self, count_a: int) -> tuple[Array, Array]:
+        """Those of A, of which there are `count_a`, and those of B [m]."""
+        return self.y[..., 4 : 4 + count_a], self.y[..., 4 + count_a :]
+
+
+class Side(NamedTuple):
+    """One body at a normal, in world axes: core p (..., 3), bend S (..., 3, 3), slides D (..., k, 3)."""
+
+    p: Array
+    S: Array
+    D: Array
+
+
+def side(feature: Feature, pose: Pose, m: Array) -> Side:
+    """A feature at the outward normal m (..., 3), world axes, its slides at zero."""
+    R, o = pose
+    local = turn_back(R, m)
+    slides = feature.slides @ np.swapaxes(R, -1, -2)
+    return Side(
+        o + turn(R, feature.core(local)),
+        R @ feature.bend(local) @ np.swapaxes(R, -1, -2),
+        np.broadcast_to(slides, (*m.shape[:-1], *slides.shape[-2:])),
+    )
+
+
+def residual(a: Feature, b: Feature, sides: tuple[Side, Side], y: Array) -> tuple[Array, Array]:
+    """F (..., 4 + k) and its derivative (..., 4 + k, 4 + k) by y."""
+    one, two = sides
+    n, g, count = y[..., :3], y[..., 3:4], y.shape[-1]
+    radii = a.offset + b.offset
+    # The columns of the slides carry the signs of their bodies: x_A + s_A D_A - x_B - s_B D_B.
+    slides = np.concatenate([one.D, -two.D], axis=-2)
+    apart = one.p - two.p + turn_back(slides, y[..., 4:]) - (g + radii) * n
+    off = 0.5 * ((n * n).sum(axis=-1, keepdims=True) - 1.0)
+    F = np.concatenate([apart, off, turn(slides, n)], axis=-1)
+    J = np.zeros((*y.shape[:-1], count, count), dtype=np.result_type(y, one.S, slides))
+    J[..., :3, :3] = -one.S - two.S - (g + radii)[..., None] * np.eye(3)
+    J[..., :3, 3], J[..., 3, :3] = -n, n
+    J[..., :3, 4:], J[..., 4:, :3] = np.swapaxes(slides, -1, -2), slides
+    return F, J
+
+
+def settled(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> tuple[Nearest, tuple[Side, Side], Array]:
+    """The solution near y by one step of Newton's method, exact to first order in what y is off; sides and F_y there.
+
+    From a converged y at poses that carry a complex step it is the solution there.
+    """
+    n = y[..., :3]
+    F, J = residual(a, b, (side(a, poses[0], -n), side(b, poses[1], n)), y)
+    y = y - np.linalg.solve(J, F[..., None])[..., 0]
+    n = y[..., :3]
+    sides = side(a, poses[0], -n), side(b, poses[1], n)
+    count = sides[0].D.shape[-2]
+    x_a = sides[0].p + turn_back(sides[0].D, y[..., 4 : 4 + count]) - a.offset * n
+    x_b = sides[1].p + turn_back(sides[1].D, y[..., 4 + count :]) + b.offset * n
+    return Nearest(y, x_a, x_b), sides, residual(a, b, sides, y)[1]
+
+
+class Drift(NamedTuple):
+    """Rates of a normal n' (..., 3) [1/s] and of the point x_A' (..., 3) on the surface of A [m/s]."""
+
+    normal: Array
+    x_a: Array
+
+
+def drift(
+    a: Feature, b: Feature, found: tuple[Nearest, tuple[Side, Side], Array], twists: tuple[Array, Array]
+) -> Drift:
+    """How the closest points move with the bodies' twists V (..., 6), linear first, at the world's origin."""
+    nearest, (one, two), J = found
+    n, (l_a, w_a), (l_b, w_b) = nearest.normal, *(np.split(V, 2, axis=-1) for V in twists)
+    core_a, core_b = nearest.x_a + a.offset * n, nearest.x_b - b.offset * n
+    # At held y: the cores are carried along, and each body sees the normal turn by -w x n.
+    moved_a = l_a + cross(w_a, core_a) + turn(one.S, cross(w_a, n))
+    moved_b = l_b + cross(w_b, core_b) - turn(two.S, cross(w_b, n))
+    turned = np.concatenate([turn(one.D, cross(n, w_a)), -turn(two.D, cross(n, w_b))], axis=-1)
+    held = np.zeros((*n.shape[:-1], 1), dtype=n.dtype)
+    y_rate = -np.linalg.solve(J, np.concatenate([moved_a - moved_b, held, turned], axis=-1)[..., None])[..., 0]
+    n_rate, count = y_rate[..., :3], one.D.shape[-2]
+    x_rate = moved_a - turn(one.S, n_rate) + turn_back(one.D, y_rate[..., 4 : 4 + count]) - a.offset * n_rate
+    return Drift(n_rate, x_rate)
+
+
+def turn(matrix: Array, vector: Array) -> Array:
+    """A v (...,)."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def turn_back(matrix: Array, vector: Array) -> Array:
+    """A^T v (...,)."""
+    return (vector[..., None, :] @ matrix)[..., 0, :]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a x b along the last axis, analytic."""
+    x, y = a[..., [1, 2, 0]], b[..., [2, 0, 1]]
+    return x * y - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]

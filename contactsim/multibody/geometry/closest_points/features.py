@@ -1,0 +1,177 @@
+"""Smooth pieces of the surfaces of convex bodies, each by the point that is farthest along its normal.
+
+A feature in axes of its body is a set {p(m) + s_1 d_1 + ... + r m} of surface points with outward unit normal m:
+
+    point    p = c                              sphere, end of a capsule, vertex (r = 0)
+    line     p = c, slides along d, m . d = 0   side of a cylinder or capsule, edge (r = 0)
+    plane    p = c, slides along d_1, d_2       face; m is its normal, or the opposite one
+    circle   p = c + R m_t / |m_t|              rim of a cylinder, m_t the part of m across its axis
+    ellipsoid p = c + D^2 m / |D m|             with D = diag(radii) in its axes
+
+p(m) is the gradient of the support function h(m) = max m . p, of which S(m) is the second derivative: symmetric, with
+S m = 0. Everything is analytic in m, so that complex steps through it give derivatives to rounding.
+Source: R. Schneider, Convex Bodies: The Brunn-Minkowski Theory, section 1.7 (support functions).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....common.arrays import Array
+
+NO_SLIDES = np.zeros((0, 3))
+
+
+class Feature(ABC):
+    """A smooth piece of a surface.
+
+    Attributes:
+        centre: c (3,) [m].
+        offset: r, by which the surface lies outside of the core along m [m].
+        slides: unit vectors d (k, 3), perpendicular to each other, along which the nearest point moves freely.
+    """
+
+    centre: Array
+    offset: float
+
+    @property
+    def slides(self) -> Array:
+        """None, but of lines and planes."""
+        return NO_SLIDES
+
+    @abstractmethod
+    def core(self, m: Array) -> Array:
+        """p (..., 3) at normals m (..., 3) of any length."""
+
+    @abstractmethod
+    def bend(self, m: Array) -> Array:
+        """S = dp/dm (..., 3, 3) at unit m (..., 3) [m]."""
+
+
+class _Flat(Feature):
+    """A core that does not turn with its normal."""
+
+    def core(self, m: Array) -> Array:
+        """c."""
+        return np.broadcast_to(self.centre, m.shape)
+
+    def bend(self, m: Array) -> Array:
+        """Zero."""
+        return np.zeros((*m.shape, 3), dtype=m.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Point(_Flat):
+    """A sphere around a point, or a vertex."""
+
+    centre: Array
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Line(_Flat):
+    """A straight line, or the cylinder around it.
+
+    Attributes:
+        axis: d (3,), unit.
+    """
+
+    centre: Array
+    axis: Array
+    offset: float = 0.0
+
+    @cached_property
+    def slides(self) -> Array:  # type: ignore[override]
+        """Its axis."""
+        return self.axis[None]
+
+
+@dataclass(frozen=True, eq=False)
+class Plane(_Flat):
+    """A plane.
+
+    Attributes:
+        normal: (3,) outward, unit.
+    """
+
+    centre: Array
+    normal: Array
+    offset: float = 0.0
+
+    @cached_property
+    def slides(self) -> Array:  # type: ignore[override]
+        """Two directions in it."""
+        first = np.cross(self.normal, np.eye(3)[np.argmin(np.abs(self.normal))])
+        first = first / np.linalg.norm(first)
+        return np.array([first, np.cross(self.normal, first)])
+
+
+@dataclass(frozen=True, eq=False)
+class Circle(Feature):
+    """The rim of a disc.
+
+    Attributes:
+        axis: of the disc (3,), unit.
+        radius: R of the circle [m].
+    """
+
+    centre: Array
+    axis: Array
+    radius: float
+    offset: float = 0.0
+
+    @cached_property
+    def _across(self) -> Array:
+        return np.eye(3) - np.outer(self.axis, self.axis)
+
+    def core(self, m: Array) -> Array:
+        """c + R m_t / |m_t|."""
+        across = m @ self._across
+        return self.centre + self.radius * across / _length(across)
+
+    def bend(self, m: Array) -> Array:
+        """R (1 - a a^T - e e^T) / |m_t| with e = m_t / |m_t|."""
+        across = m @ self._across
+        length = _length(across)
+        e = across / length
+        return (self.radius / length)[..., None] * (self._across - e[..., :, None] * e[..., None, :])
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(Feature):
+    """An ellipsoid.
+
+    Attributes:
+        axes: its axes (3, 3), column by column.
+        radii: (3,) [m].
+    """
+
+    centre: Array
+    axes: Array
+    radii: Array
+    offset: float = 0.0
+
+    @cached_property
+    def _square(self) -> Array:
+        return (self.axes * self.radii**2) @ self.axes.T
+
+    def core(self, m: Array) -> Array:
+        """c + D^2 m / |D m|."""
+        square = m @ self._square
+        return self.centre + square / np.sqrt((m * square).sum(axis=-1, keepdims=True))
+
+    def bend(self, m: Array) -> Array:
+        """(D^2 - p p^T) / |D m| with p = D^2 m / |D m|."""
+        square = m @ self._square
+        length = np.sqrt((m * square).sum(axis=-1, keepdims=True))
+        p = square / length
+        return (self._square - p[..., :, None] * p[..., None, :]) / length[..., None]
+
+
+def _length(vector: Array) -> Array:
+    """|v| (..., 1), analytic."""
+    return np.sqrt((vector * vector).sum(axis=-1, keepdims=True))
