@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
 from ..common.doors import NOT_NEGATIVE, door, optional
 from ..errors import InputError
-from ..hybrid.manifold import Euclidean
 from ..hybrid.trajectory import Arc
 from ..multibody.controllers import Controller
 from .riccati import Policy, Riccati
@@ -27,13 +24,12 @@ REACH = 0.25  # how far an arc is continued past its events, relative to its len
 
 @dataclass(frozen=True)
 class Branch:
-    """An arc of the reference, continued past its events by its own flow.
+    """An arc of the reference, continued past its events by its own flow where the state jumps there.
 
     Attributes:
         t0, t1: times of its events [s].
-        first, last: times until which it is continued; those of its events where the state does not jump there [s].
-        before, after: t -> state (size,) beyond its ends.
-        arc: the arc.
+        first, last: times until which it is continued [s].
+        arc: the arc, so extended.
         policy: its gains; beyond its ends those at the ends.
     """
 
@@ -41,16 +37,8 @@ class Branch:
     t1: float
     first: float
     last: float
-    before: Callable[[float], Array]
-    after: Callable[[float], Array]
     arc: Arc
     policy: Policy
-
-    def state(self, t: float) -> Array:
-        """Reference state (size,)."""
-        if t < self.t0:
-            return self.before(t)
-        return self.after(t) if t > self.t1 else self.arc(t)
 
     def gain(self, t: float) -> Array:
         """K (nu, n)."""
@@ -102,7 +90,7 @@ class Tracking(Controller):
         t = min(max(t, self._t0), self._t1)
         x = np.concatenate([q, v])
         branch = self._followed(t, x)
-        x_ref = branch.state(t)
+        x_ref = branch.arc(t)
         applied = branch.arc.system.applied_force(t, x_ref)  # type: ignore[attr-defined]
         torque = np.zeros(len(v)) if applied is None else np.array(applied, dtype=float)
         torque[self._system.actuated] -= branch.gain(t) @ self._space.difference(x_ref, x)
@@ -113,28 +101,10 @@ class Tracking(Controller):
         holding = [branch for branch in self._branches if branch.first <= t <= branch.last]
         if len(holding) == 1:
             return holding[0]
-        return min(holding, key=lambda branch: float(np.linalg.norm(self._space.difference(branch.state(t), x))))
+        return min(holding, key=lambda branch: float(np.linalg.norm(self._space.difference(branch.arc(t), x))))
 
 
 def _branch(arc: Arc, policy: Policy, reach: float | None, jumps_in: bool, jumps_out: bool) -> Branch:
     reach = REACH * (arc.t1 - arc.t0) if reach is None else reach
-    first = arc.t0 - reach if jumps_in else arc.t0
-    last = arc.t1 + reach if jumps_out else arc.t1
-    return Branch(
-        arc.t0, arc.t1, first, last, _continued(arc, arc.t0, first), _continued(arc, arc.t1, last), arc, policy
-    )
-
-
-def _continued(arc: Arc, t: float, end: float) -> Callable[[float], Array]:
-    """t -> state on the flow of an arc past its end at `t`, in a chart around the state there."""
-    x = arc(t)
-    if end == t:
-        return lambda _: x
-    space = arc.system.space(arc.mode) or Euclidean(len(x))
-    flow = arc.system.flow(arc.mode).rebased(t, x)
-
-    def rate(at: float, dx: Array) -> Array:
-        return np.array(space.chart_rate(dx, flow.field(at, space.integrate(x, dx))))
-
-    solution = solve_ivp(rate, (t, end), np.zeros(space.dim), method="DOP853", dense_output=True, rtol=1e-9, atol=1e-11)
-    return lambda at: space.integrate(x, solution.sol(at))
+    before, after = reach if jumps_in else 0.0, reach if jumps_out else 0.0
+    return Branch(arc.t0, arc.t1, arc.t0 - before, arc.t1 + after, arc.extended(before, after), policy)

@@ -22,6 +22,7 @@ from ..hybrid.system import Transition
 from ..multibody.mechanism import Terms
 from ..multibody.zero import ULPS
 from .contact_flow import ContactFlow
+from .restarts import as_mode
 from .world import World
 
 # A law without derivative is differenced, in steps relative to the values but at least to these: m, m/s, memory.
@@ -395,6 +396,10 @@ class CompliantContacts:
             released if state.closed and margins[i] < 0.0 else state for i, state in enumerate(inside.contacts)
         )
         return Transition(x, SystemMode(states))
+
+    def restart(self, t: float, x: Array, mode: SystemMode | Mapping[str, Mode]) -> Transition:
+        """The start in a given mode."""
+        return Transition(x, as_mode(self._world, t, x, mode))
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """The same as `transition`, which looks at nothing but what fired."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import FLAG, custom, door, instance, optional, real_array
+from ..common.doors import FLAG, REAL, custom, door, instance, optional, real_array
 from ..common.user_calls import demand_picklable
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..contact.modes import Mode, SystemMode
@@ -26,6 +26,7 @@ from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
 from .energy_audit import audit
+from .restarts import as_mode, demand_mode, projected
 from .states import State, StateSpace
 from .transitions import RigidContacts
 from .variants import Variants, as_law, as_vector
@@ -149,6 +150,35 @@ class Facade(Variants):
             x = world.moved(x, *world.mechanism.close(world.q(x), world.v(x)))
         return State(world.q(x), world.v(x))
 
+    def gaps(self, state: Any, t: float = 0.0) -> dict[str, float]:
+        """{name: distance from what it may touch} of all contacts [m] and joint limits [rad, m] at a time [s].
+
+        Raises:
+            InputError: the state is not one of this system.
+        """
+        world = self.world
+        found = world.mechanism.gaps(REAL.check("t", t), world.q(self.pack(state)))
+        return dict(zip(world.mechanism.all_names, map(float, found), strict=True))
+
+    def project(self, state: Any, mode: Any, t: float = 0.0) -> State:
+        """The nearest state, in the metric of the mass matrix, in which contacts touch and rest as a mode says.
+
+        Gaps of closed contacts become zero, and their normal velocities; those that stick have no velocity at all.
+        Under a compliant law, and for open contacts, there is nothing to change but loops that are not closed.
+
+        Args:
+            state: a State, or a (q, v) pair.
+            mode: {contact: Mode}, where those not named are open, or `arc.mode` of a run.
+            t: time [s], where the ground moves.
+
+        Raises:
+            InputError: there is no such state close by, or the mode is not one of this system.
+        """
+        world, t = self.world, REAL.check("t", t)
+        x = self.pack(state)
+        given = demand_mode(world, mode)
+        return self.state(projected(world, t, x, as_mode(world, t, x, given)))
+
     def admissible(self, state: Any) -> Array:
         """Basis (dim, k) of the variations of a state that keep its loops closed: all, where there are none."""
         x, world = self.pack(state), self.world
@@ -270,13 +300,36 @@ class ContactSystem(Facade):
         Raises:
             InputError: the state is not finite, not on its manifold, or inside the ground, or leaves a loop open.
         """
+        return self._contacts.start(t, self._begun(t, x))
+
+    def restart(self, t: float, x: Array, mode: Any) -> Transition:
+        """Start in a given mode, as in the middle of another run: what touches there stays in touch.
+
+        Args:
+            t: time of the start [s].
+            x: plain state.
+            mode: that of another run at this state (`arc.mode`), which is gone on with as it is; or {contact: Mode}, of
+                which those that are not named are open and joint limits as they are found. By name, contacts touch and
+                move as they are said to, and the law decides which of them its forces hold.
+
+        Raises:
+            InputError: the state is not one of that mode (see `project`), or no valid one at all.
+        """
+        mode = demand_mode(self.world, mode)
+        return self._contacts.restart(t, self._begun(t, x), mode)
+
+    def _begun(self, t: float, x: Array) -> Array:
+        """The state in which a run starts.
+
+        Raises:
+            InputError: it is not finite, not on its manifold, or leaves a loop open.
+        """
         world = self.world
         if isinstance(world.mechanism, ClosedMechanism):
             world.mechanism.begin(world.q(x), world.v(x))
         x = self.prepared(t, x)
         self.validate(x)
-        x = world.space.integrate(x, np.zeros(world.space.dim))  # normalises to rounding
-        return self._contacts.start(t, x)
+        return world.space.integrate(x, np.zeros(world.space.dim))  # normalises to rounding
 
     def prepared(self, t: float, x: Array) -> Array:
         """The state with its loops closed, and the controller's first sample, where that is to be taken.

@@ -77,6 +77,13 @@ class Resolution:
                 raise
         return self._unjammed(x, event, NO_MODE)
 
+    def going_on(self, t: float, x: Array, mode: SystemMode) -> SystemMode:
+        """The mode in which the law goes on where the closed contacts of `mode` touch, and stick or slip as it says."""
+        at_rest = {i for i in mode.closed if mode.contacts[i].mode is Mode.STICK}
+        event = ContactEvent(t, mode, mode.closed, {})
+        touch = closed_terms(self._world, t, x, mode.closed)
+        return self._choice.among(event, x, touch, mode.closed, at_rest, jumped=True).mode
+
     def _outcome(self, x: Array, event: ContactEvent) -> PostEvent:
         """State and modes after an event."""
         then, touch, at_rest = self._struck(x, event)

@@ -20,6 +20,7 @@ from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .contact_rows import ContactEvent, Impact, closed_forces, closed_terms, laid_out
 from .outcome_sensitivity import OutcomeSensitivity
 from .resolution import PostEvent, Resolution
+from .restarts import as_mode, demand_near, projected
 from .rigid_arc import prepare
 from .rigid_flow import RigidFlow
 from .rigid_guards import SIDE
@@ -64,6 +65,23 @@ class RigidContacts:
         event = ContactEvent(t, before, touching, {})
         transition = self._record(x, event, self._resolution.resolve(x, event))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
+
+    def restart(self, t: float, x: Array, mode: SystemMode | Mapping[str, Mode]) -> Transition:
+        """The start in a given mode: as it is, or for modes by name as the law goes on with what touches and moves so.
+
+        Raises:
+            InputError: the state is not one of that mode, or an open contact lies inside the ground.
+        """
+        known = as_mode(self._world, t, x, mode)
+        demand_near(self._world, t, x, known)
+        x = projected(self._world, t, x, known)
+        gaps = self._world.mechanism.gaps(t, self._world.q(x))
+        for i, state in enumerate(known.contacts):
+            if not state.closed and state.enabled and gaps[i] < -self._world.tolerances.start_depth:
+                raise InputError(_too_deep(self._world.mechanism.all_names[i], -gaps[i]))
+        if isinstance(mode, SystemMode):
+            return Transition(x, mode)
+        return Transition(x, self._resolution.going_on(t, x, known))
 
     def transition(
         self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable], alone: bool = False

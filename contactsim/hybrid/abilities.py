@@ -69,6 +69,18 @@ class States:
         return None
 
 
+class Restarts:
+    """The start of a run in the middle of another one."""
+
+    def restart(self, t: float, x: Array, mode: Any) -> Transition:
+        """The start at (t, x) in a mode that the user gives; here it is taken as it is.
+
+        Raises:
+            InputError: the state is not one of that mode.
+        """
+        return Transition(x, mode)
+
+
 class Spaces:
     """The spaces that its states live in.
 
@@ -225,7 +237,7 @@ class Law:
         return state
 
 
-ABILITIES = (Preferences, States, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law)
+ABILITIES = (Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law)
 
 
 def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:

@@ -45,7 +45,7 @@ class Simulation:
     """A run that is advanced step by step; `simulate` is a loop over it.
 
     Args:
-        system, state, integrator, tolerances, record_period, max_events, accumulation: as of `simulate`.
+        system, state, integrator, tolerances, record_period, max_events, accumulation, mode: as of `simulate`.
         t0: time of the start [s].
 
     Attributes:
@@ -80,13 +80,14 @@ class Simulation:
         record_period: float | None = None,
         max_events: int = 100_000,
         accumulation: Accumulation = "pass",
+        mode: Any = None,
     ) -> None:
         system = completed(system)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
         integrator = integrator or system.preferred_integrator or AUTOMATIC
         method(integrator, tolerances)
         self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
-        self._begin(system, t0, system.pack(state))
+        self._begin(system, t0, system.pack(state), mode)
 
     @classmethod
     def resume(cls, trajectory: Trajectory) -> Simulation:
@@ -468,10 +469,10 @@ class Simulation:
         self._events.append(event)
         self._segments = []
 
-    def _begin(self, system: HybridSystem, t: float, x: Array) -> None:
+    def _begin(self, system: HybridSystem, t: float, x: Array, mode: Any) -> None:
         self.system, self.t, self._x = system, t, x
         self.t0 = t
-        start = system.start(t, x)
+        start = system.start(t, x) if mode is None else system.restart(t, x, mode)
         self._mode = start.mode
         if start.changes:
             self._close_arc(Event(t, frozenset(), start.mode, x, start, system))
@@ -549,6 +550,7 @@ def simulate(
     max_events: int = 100_000,
     accumulation: Accumulation = "pass",
     progress: bool | Progress = False,
+    mode: Any = None,
 ) -> Trajectory:
     """Run `system` from `state` over the time `span` (t0, t1) [s].
 
@@ -564,6 +566,9 @@ def simulate(
         max_events: the run stops at this many events.
         accumulation: where infinitely many bounces come to their end (Zeno), "pass" goes on in contact, "stop" stops.
         progress: True shows a bar; a callable is given the time after each step.
+        mode: in which to start in the middle of a motion: that of another run there (`run.arc_at(t).mode`), which is
+            gone on with as it was, or {contact: Mode} of a ContactSystem (`run.mode_at(t)`). None: sorted out anew, by
+            which a contact opens that leaves by a rounding.
 
     Returns:
         The trajectory. A run that has to stop early returns what it has computed, with its status and message.
@@ -581,6 +586,7 @@ def simulate(
         record_period=record_period,
         max_events=max_events,
         accumulation=accumulation,
+        mode=mode,
     )
     if progress is True:
         from ..common.progress import bar

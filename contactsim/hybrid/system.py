@@ -19,6 +19,7 @@ from .abilities import (
     Preferences,
     Push,
     Pushes,
+    Restarts,
     Spaces,
     States,
     Words,
@@ -60,7 +61,9 @@ class Dynamics(Protocol):
         """Mode in which a run starts at (t, x); raises InputError where the state is not a valid one."""
 
 
-class HybridSystem(Preferences, States, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law, Dynamics):
+class HybridSystem(
+    Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law, Dynamics
+):
     """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more.
 
     The three methods of `Dynamics` say what it is; everything else is one of the `abilities`, whose defaults stand for

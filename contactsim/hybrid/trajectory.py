@@ -13,9 +13,11 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.doors import FLAG, PATH, REAL, custom, door, one_of
+from ..common.doors import FLAG, NOT_NEGATIVE, PATH, REAL, custom, door, one_of
 from ..common.representation import brief, counted, several, span
 from ..errors import CheckError, InputError
+from .extended_arcs import continued
+from .manifold import Euclidean
 from .outcomes import Status
 from .segments import Segment
 from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
@@ -156,6 +158,31 @@ class Arc:
         """Plain state at `t`, by the interpolant of the step that contains it."""
         starts = [segment.t0 for segment in self.segments]
         return self.segments[max(bisect_right(starts, t) - 1, 0)](t)
+
+    @door(before=NOT_NEGATIVE, after=NOT_NEGATIVE)
+    def extended(self, before: float = 0.0, after: float = 0.0) -> Arc:
+        """The arc with its motion continued past its ends, as if the events there were not met.
+
+        Its mode and its field hold on: what touches stays in touch whatever its force, and what is open goes on through
+        the ground; what a sampled controller holds is held. Such an arc is what to compare a run with that meets the
+        event at its end later, or that at its begin earlier, than this one does (reference spreading: Rijnen, Saccon
+        and Nijmeijer 2015).
+
+        Args:
+            before: how far it is continued before its start [s].
+            after: how far past its end [s].
+
+        Raises:
+            SimulationError: the motion does not go on so far.
+        """
+        segments, flow = list(self.segments), self.system.flow(self.mode)
+        x0, x1 = self(self.t0), self(self.t1)
+        space = self.system.space(self.mode) or Euclidean(len(x0))
+        if before:
+            segments.insert(0, continued(flow, space, self.t0, x0, self.t0 - before))
+        if after:
+            segments.append(continued(flow, space, self.t1, x1, self.t1 + after))
+        return Arc(self.mode, tuple(segments), None, self.system)
 
     def sample(self, period: float | None, origin: float) -> Iterator[tuple[float, Array]]:
         """Both ends of the arc and, between them, the ends of its steps or the multiples of `period` from `origin`."""
