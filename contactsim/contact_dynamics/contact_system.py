@@ -22,6 +22,7 @@ from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.controllers import as_controller, held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
+from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
@@ -398,6 +399,19 @@ class ContactSystem(Facade):
             name: mechanism.world_force(t, world.q(x), i, along_rows.get(i, zero[: mechanism.dims[i]]))
             for i, name in enumerate(world.mechanism.names)
         }
+
+    def coordinate_names(self) -> tuple[list[str], list[str]] | None:
+        """Names of the coordinates of a Robot, by its joints; None for a Mechanism, whose have none."""
+        robot = self.world.robot
+        return coordinate_names(robot.model) if isinstance(robot, RobotModel) else None
+
+    def frame_poses(self, x: Array, frames: Sequence[str]) -> dict[str, Array]:
+        """{frame: (4, 4), from its axes to those of the world} at a state [m].
+
+        Raises:
+            InputError: there is no such frame, or a Mechanism has none.
+        """
+        return self.world.frames.poses(self.world.q(x), frames)
 
     def energy(self, x: Array, mode: Any = None) -> float:
         """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""

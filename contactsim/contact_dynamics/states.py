@@ -13,7 +13,7 @@ from ..hybrid.manifold import Manifold
 
 @dataclass(frozen=True)
 class State:
-    """State of a ContactSystem.
+    """State of a ContactSystem; of several instants at once where a trajectory is asked for them, each part (T, n).
 
     Attributes:
         q: configuration (nq,).
@@ -28,7 +28,7 @@ class State:
     def __post_init__(self) -> None:
         for name in ("q", "v", "z"):
             value = ANY_NUMBERS.check(f"State.{name}", getattr(self, name))
-            object.__setattr__(self, name, np.atleast_1d(value) if value.size else np.empty(0))
+            object.__setattr__(self, name, np.atleast_1d(value) if value.size or value.ndim == 2 else np.empty(0))
 
 
 class StateSpace(Manifold):

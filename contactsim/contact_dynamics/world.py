@@ -18,8 +18,10 @@ from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
 from ..multibody.controllers import Controller, Held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
+from ..multibody.kinematics.frame_motion import FrameKinematics
 from ..multibody.loops import Loop
 from ..multibody.mechanism import ContactMechanism
+from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .states import StateSpace
@@ -94,6 +96,17 @@ class Parts:
     def tangent_size(self) -> int:
         """Numbers of a tangent vector (dq, dv, dz)."""
         return 2 * self.nv + self.memory
+
+    @cached_property
+    def frames(self) -> FrameKinematics:
+        """Where the frames of the robot are.
+
+        Raises:
+            InputError: a Mechanism has none.
+        """
+        if not isinstance(self.robot, RobotModel):
+            raise InputError(f"a {type(self.robot).__name__} has no frames; only a Robot has")
+        return FrameKinematics(self.robot)
 
     @cached_property
     def space(self) -> StateSpace:

@@ -193,6 +193,22 @@ class Audit:
         return NOTHING, NOTHING
 
 
+class Frames:
+    """Names of its coordinates, and frames of its bodies, for tables of a run."""
+
+    def coordinate_names(self) -> tuple[list[str], list[str]] | None:
+        """Names of the numbers of a configuration (nq,) and of a velocity (nv,); None: they have none."""
+        return None
+
+    def frame_poses(self, x: Array, frames: Sequence[str]) -> dict[str, Array]:
+        """{frame: (4, 4), from its axes to those of the world} at a state [m].
+
+        Raises:
+            InputError: it has no bodies, or no such frame.
+        """
+        raise InputError(f"a {type(self).__name__} has no frames; only a Robot's ContactSystem has")
+
+
 class Pushes:
     """Forces that somebody lays on a frame for a while.
 
@@ -237,7 +253,7 @@ class Law:
         return state
 
 
-ABILITIES = (Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law)
+ABILITIES = (Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Frames, Audit, Pushes, Law)
 
 
 def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:

@@ -13,6 +13,7 @@ from .abilities import (
     ABILITIES,
     Audit,
     Forces,
+    Frames,
     Law,
     Neighbours,
     Parameters,
@@ -62,7 +63,7 @@ class Dynamics(Protocol):
 
 
 class HybridSystem(
-    Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Audit, Pushes, Law, Dynamics
+    Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Frames, Audit, Pushes, Law, Dynamics
 ):
     """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more.
 

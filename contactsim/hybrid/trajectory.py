@@ -4,32 +4,41 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.doors import FLAG, NOT_NEGATIVE, PATH, REAL, custom, door, one_of
-from ..common.representation import brief, counted, several, span
+from ..common.doors import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, custom, door, numbers, one_of, several
+from ..common.representation import brief, counted, span
+from ..common.representation import several as first_of
 from ..errors import CheckError, InputError
 from .extended_arcs import continued
 from .manifold import Euclidean
 from .outcomes import Status
+from .samples import Samples, samples
 from .segments import Segment
 from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
+from .tables import dataframe, dataset
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
     from matplotlib.figure import Figure
 
 Known = TypeVar("Known")
 
 FINEST = 1e-12  # rtol below which rounding decides
 SIDE = custom("'+' for the right limit or '-' for the left one", one_of("+", "-").take)
+SIDES = custom("'+' for right limits, '-' for left ones, or 'both'", one_of("+", "-", "both").take)
+TIMES = numbers(None, words="an array of finite times (T,) in seconds")
 DEFAULT_FORMAT = "nc"  # netCDF-4, also of files with another suffix or none
 
 
@@ -118,7 +127,7 @@ class Event:
     def __repr__(self) -> str:
         changes = [f"{name}: {_word(before)} -> {_word(after)}" for name, (before, after) in self.transitions.items()]
         words = changes or [f"{name} fired" for name in sorted(map(str, self.fired))]
-        return f"Event({self.time:.9g} s, {several(words or ['nothing that is seen'])})"
+        return f"Event({self.time:.9g} s, {first_of(words or ['nothing that is seen'])})"
 
     @property
     def visible(self) -> bool:
@@ -152,7 +161,7 @@ class Arc:
         where, steps = span(self.t0, self.t1), counted(len(self.segments), "step")
         named = self.system.named_modes(self.mode)
         words = [f"{name}: {_word(mode)}" for name, mode in named.items()] if isinstance(named, Mapping) else None
-        return f"Arc({where}, {steps}, {several(words) if words else f'in {_word(named)}'})"
+        return f"Arc({where}, {steps}, {first_of(words) if words else f'in {_word(named)}'})"
 
     def __call__(self, t: float) -> Array:
         """Plain state at `t`, by the interpolant of the step that contains it."""
@@ -252,36 +261,39 @@ class Trajectory:
     def __post_init__(self) -> None:
         if not self.arcs:
             raise InputError("a trajectory needs at least one arc; the run ended before its first step")
-        samples = [sample for arc in self.arcs for sample in arc.sample(self.record_period, self.arcs[0].t0)]
-        object.__setattr__(self, "_t", np.array([t for t, _ in samples]))
-        object.__setattr__(self, "_x", [x for _, x in samples])
 
     def __repr__(self) -> str:
         where = span(self.arcs[0].t0, self.arcs[-1].t1)
         events, work = counted(len(self.events), "event"), counted(self.evaluations, "evaluation")
         return f"Trajectory({type(self.system).__name__}, {where}, {events}, {self.status.name}, {work})"
 
+    @cached_property
+    def recorded(self) -> Samples:
+        """Samples of the run: at the ends of its steps, or spaced by `record_period`, with both sides of each jump."""
+        origin = self.arcs[0].t0
+        found = [(t, arc, x) for arc in self.arcs for t, x in arc.sample(self.record_period, origin)]
+        times, arcs, rows = zip(*found, strict=True)
+        return Samples(np.array(times), arcs, rows)
+
     @property
     def t(self) -> Array:
         """Sample times (N,); both sides of a jump share a time."""
-        return self._t  # type: ignore[attr-defined]
+        return self.recorded.t
 
     @property
     def x(self) -> Array:
         """Sampled plain states (N, size); padded with NaN where the dimension differs between modes."""
-        states: list[Array] = self._x  # type: ignore[attr-defined]
-        width = max(len(x) for x in states)
-        return np.array([np.pad(x, (0, width - len(x)), constant_values=np.nan) for x in states])
+        return self.recorded.x
 
     @property
     def q(self) -> Array:
         """Sampled configurations (N, nq)."""
-        return np.array([self.system.state(x).q for x in self._x])  # type: ignore[attr-defined]
+        return self.recorded.q
 
     @property
     def v(self) -> Array:
         """Sampled velocities (N, nv)."""
-        return np.array([self.system.state(x).v for x in self._x])  # type: ignore[attr-defined]
+        return self.recorded.v
 
     @property
     def events(self) -> list[Event]:
@@ -299,7 +311,7 @@ class Trajectory:
         last = self.arcs[-1]
         return last.event.x_post if last.event else last(last.t1)
 
-    @door(t=custom("one finite number, and for several times [traj(t) for t in times]", REAL.take), side=SIDE)
+    @door(t=custom("one finite number; for several times there is traj.sample(times)", REAL.take), side=SIDE)
     def arc_at(self, t: float, side: str = "+") -> Arc:
         """The arc that holds `t`; at an event the one after it, or before it with ``side="-"``.
 
@@ -314,9 +326,49 @@ class Trajectory:
             k -= 1
         return self.arcs[k]
 
-    def __call__(self, t: float, side: str = "+") -> Any:
-        """State at `t`: right limit at an event, left limit with ``side="-"``."""
-        return self.system.state(self.arc_at(t, side)(t))
+    def __call__(self, t: float | ArrayLike, side: str = "+") -> Any:
+        """State at `t`: right limit at an event, left limit with ``side="-"``; at times (T,) its parts are (T, n)."""
+        if isinstance(t, (list, tuple, np.ndarray)) and np.ndim(t):
+            return self.sample(t, side).state
+        return self.system.state(self.arc_at(t, side)(t))  # type: ignore[arg-type]
+
+    @door(times=TIMES, side=SIDES, frames=several(NAME, "a list of names of frames"))
+    def sample(self, times: ArrayLike, side: str = "+", frames: Sequence[str] = ()) -> Samples:
+        """The run at times (T,) [s] as arrays: states, modes, forces, and poses of `frames` by their names.
+
+        Args:
+            times: any times of the run, in any order.
+            side: at a jump "+" for the right limit, "-" for the left one, "both" for both, one after the other: a time
+                of a jump is then there twice.
+            frames: names of frames of a Robot.
+
+        Raises:
+            InputError: a time lies outside the run, or there is no such frame.
+        """
+        return samples(self.arcs, times, side, frames)  # type: ignore[arg-type]
+
+    def to_xarray(self, times: ArrayLike | None = None, side: str = "+", frames: Sequence[str] = ()) -> xarray.Dataset:
+        """The run as an xarray.Dataset along `time`; see `hybrid.tables.dataset`.
+
+        Args:
+            times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
+        """
+        return dataset(self._samples(times, side, frames))
+
+    def to_dataframe(
+        self, times: ArrayLike | None = None, side: str = "+", frames: Sequence[str] = ()
+    ) -> pandas.DataFrame:
+        """The run as a pandas.DataFrame with the time as its index; see `hybrid.tables.dataframe`.
+
+        Args:
+            times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
+        """
+        return dataframe(self._samples(times, side, frames))
+
+    def _samples(self, times: ArrayLike | None, side: str, frames: Sequence[str]) -> Samples:
+        if times is not None:
+            return self.sample(times, side, frames)
+        return replace(self.recorded, frame_names=several(NAME, "a list of names of frames").check("frames", frames))
 
     def mode_at(self, t: float, side: str = "+") -> Any:
         """Mode at `t`; for contacts {name: Mode}."""

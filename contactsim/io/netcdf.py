@@ -31,6 +31,7 @@ from ..errors import ContactSimError, InputError
 from ..hybrid.charts import Model, load_model
 from ..hybrid.outcomes import Status
 from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
+from ..hybrid.tables import STATE, about_forces, force_rows, mode_rows
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
 from . import dense_output as dense
@@ -333,21 +334,17 @@ def _variants(header: Mapping[str, Any], system: HybridSystem) -> list[HybridSys
 
 
 def _samples(trajectory: Trajectory) -> dict[str, Any]:
-    origin, period = trajectory.arcs[0].t0, trajectory.record_period
-    owners = [k for k, arc in enumerate(trajectory.arcs) for _ in arc.sample(period, origin)]
-    group: dict[str, Any] = {"time": ("sample", trajectory.t, {"units": "s"})}
-    named = trajectory.system.named_modes
-    if not isinstance(named(trajectory.arcs[0].mode), Mapping):
-        modes = [str(arc.mode) for arc in trajectory.arcs]
-        return group | {"x": (("sample", "state"), trajectory.x), "mode": ("sample", texts(modes[k] for k in owners))}
-    rows = [[mode.value for mode in named(arc.mode).values()] for arc in trajectory.arcs]
-    contacts = list(named(trajectory.arcs[0].mode))
-    states = [trajectory.system.state(x) for x in trajectory.x]
-    for name, about in (("q", "configuration"), ("v", "velocity"), ("z", "memory of controller and contact law")):
-        values = np.array([getattr(state, name) for state in states])
-        group[name] = (("sample", f"{name}_index"), values, {"long_name": about})
-    group["mode"] = (("sample", "contact"), texts(rows[k] for k in owners).reshape(len(owners), len(contacts)))
-    group["contact"] = ("contact", texts(contacts))
+    samples = trajectory.recorded
+    group: dict[str, Any] = {"time": ("sample", samples.t, {"units": "s"})}
+    if not isinstance(samples.modes, Mapping):
+        return group | {"x": (("sample", "state"), samples.x), "mode": ("sample", mode_rows(samples))}
+    for name, about in STATE.items():
+        group[name] = (("sample", f"{name}_index"), getattr(samples, name), {"long_name": about})
+    axes, forces, note = force_rows(samples)
+    group["force"] = (("sample", "contact", "axis"), forces, about_forces(note))
+    group["mode"] = (("sample", "contact"), mode_rows(samples))
+    group["contact"] = ("contact", texts(samples.modes))
+    group["axis"] = ("axis", texts(axes))
     return group
 
 

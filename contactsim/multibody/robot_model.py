@@ -170,7 +170,7 @@ class RobotModel:
         """
         data, index = pin.Data(self.model), self.frame_id(frame)
         pin.forwardKinematics(self.model, data, self._configuration(q))
-        return np.array(pin.updateFramePlacement(self.model, data, index).act(point))
+        return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
 
     def _configuration(self, q: Any) -> Array:
         return np.asarray(numbers(self.nq).check(f"the configuration of robot '{self.name}'", q))
