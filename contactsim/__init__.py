@@ -67,12 +67,6 @@ _HOMES = {
     "Spread": "analysis.spread",
     "ball": "analysis.spread",
     "Tracking": "analysis.tracking",
-    "Cost": "control.costs",
-    "Expansion": "control.costs",
-    "QuadraticCost": "control.costs",
-    "Inputs": "control.inputs",
-    "Plan": "control.plan",
-    "ilqr": "control.ilqr",
     "Actuators": "multibody.actuators",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
@@ -111,10 +105,6 @@ if TYPE_CHECKING:
     from .contact.problem import ContactProblem, ContactSolution
     from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
-    from .control.costs import Cost, Expansion, QuadraticCost
-    from .control.ilqr import ilqr
-    from .control.inputs import Inputs
-    from .control.plan import Plan
     from .derivatives.contract import EventDerivative
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (

@@ -57,8 +57,9 @@ class ImpactStage:
 
     def ends_at_rest(self, i: int) -> bool:
         """True where contact `i` ends without normal velocity, by this stage's equations."""
-        closed = self.solution.modes[i] is not Mode.OPEN and i not in self.solution.lifted
-        return closed and self.rebound[i] == 0.0
+        host = self.solution.problem.host(i)
+        closed = self.solution.modes[i] is not Mode.OPEN and host not in self.solution.lifted
+        return closed and self.rebound[host] == 0.0
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
         solution = solve(replace(problem, static_friction=problem.friction, rebound=rebound))
     except NoAdmissibleModeError as error:
         raise _with_remedy(problem, e, error) if rebound else error from None
-    return ImpactStage(solution, problem.free, solution.motion, e, np.zeros(len(problem.dims)))
+    return ImpactStage(solution, problem.free, solution.motion, e, np.zeros(problem.count))
 
 
 def _with_remedy(problem: ContactProblem, restitution: Array, error: NoAdmissibleModeError) -> NoAdmissibleModeError:
@@ -147,7 +148,7 @@ def _with_remedy(problem: ContactProblem, restitution: Array, error: NoAdmissibl
 
 def compression(problem: ContactProblem) -> ImpactStage:
     """The stage that ends where no contact approaches any more: Newton's law without restitution."""
-    return newton(problem, np.zeros(len(problem.dims)))
+    return newton(problem, np.zeros(problem.count))
 
 
 def expansion(problem: ContactProblem, compressed: ImpactStage, share: Array) -> ImpactStage:
@@ -180,5 +181,5 @@ def _under_way(
 ) -> tuple[tuple[Mode, ...], tuple[Direction, ...], frozenset[int]]:
     """Modes to try first in an expansion: those of the compression, where impulses are given while contacts part."""
     lifted = frozenset(np.flatnonzero(given > 0.0).tolist())
-    modes = tuple(mode if i in lifted else Mode.OPEN for i, mode in enumerate(compressed.modes))
+    modes = tuple(mode if problem.host(i) in lifted else Mode.OPEN for i, mode in enumerate(compressed.modes))
     return modes, compressed.directions, lifted

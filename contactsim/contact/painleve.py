@@ -61,11 +61,11 @@ class Paradox:
 def indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Paradox, ...]:
     """Sliding contacts for which leaving and sliding on are both admissible, one contact at a time."""
     found = []
-    for i, mode in enumerate(modes):
+    for i, mode in enumerate(modes[: problem.count]):
         if problem.sliding[i] is None:
             continue
         other = Mode.SLIP if mode is Mode.OPEN else Mode.OPEN
-        turned = solve_modes(problem, (*modes[:i], other, *modes[i + 1 :]))
+        turned = solve_modes(problem, problem.with_hosts((*modes[:i], other, *modes[i + 1 :])))
         if violations(turned):
             continue
         chosen = solve_modes(problem, modes)

@@ -1,6 +1,8 @@
 """Data of the contact problem, and of its solution, on plain arrays.
 
-Rows come contact by contact, each with its normal row first and then d_t = 0, 1 or 2 tangential rows. With the Delassus
+Rows come contact by contact, each with its normal row first and then d_t = 0, 1 or 2 tangential rows. Behind them come
+resistances, whose rows are tangential ones alone: the friction of a spin, pressed by the normal force of its host (a
+contact's torsional friction of 1 row, its rolling friction of 1 or 2, with coefficients in metres). With the Delassus
 matrix G and the free motion w0, forces (or impulses) lam and accelerations (or velocities) w obey
 
     w = G lam + w0
@@ -8,8 +10,9 @@ matrix G and the free motion w0, forces (or impulses) lam and accelerations (or 
     STICK: w_t = 0 and |lam_t| <= mu_s lam_n
     SLIP:  lam_t = -mu_k lam_n s, with s given where the contact slides already, else w_t = kappa s, kappa >= 0
 
-(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). Rebounds r and given normal
-forces l are zero but in the stages of an impact: r is Newton's, l what Poisson's expansion gives back.
+(Signorini's and Coulomb's laws, Leine and Nijmeijer 2004; the circular cone, no pyramid). For a resistance lam_n is
+that of its host: it has a disc |lam_t| <= mu lam_n and a state of its own, and is open where its host is. Rebounds r
+and given normal forces l are zero but in the stages of an impact: r is Newton's, l what Poisson's expansion gives back.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ class ContactProblem:
     Attributes:
         delassus: G (m, m), J M^-1 J^T.
         free: w0 (m,), motion of the contacts without contact forces.
-        dims: rows of each contact, 1 + d_t.
-        friction: kinetic coefficients (n,).
+        dims: rows of each contact, 1 + d_t, then of each resistance, d_t.
+        friction: kinetic coefficients (n,), of resistances in metres.
         static_friction: static coefficients (n,), at least the kinetic ones.
         sliding: unit slip direction (d_t,) of each contact that slides, None where its slip velocity is zero.
         guess: modes to try first; where several modes are admissible, those nearest to the guess are found.
@@ -49,6 +52,8 @@ class ContactProblem:
         given: normal force l of each contact that acts in any case, with the friction of the whole lam_n; empty: none.
         lifted: contacts that stick or slip under their given normal force while they part, to be tried first.
         rebound: normal motion r with which each contact ends that is held; empty: none.
+        hosts: contact whose normal force presses each of the last ones of `dims`, which are resistances. What is said
+            of normals (slack, given, rebound, starts) is said of contacts alone.
     """
 
     delassus: Array
@@ -64,28 +69,61 @@ class ContactProblem:
     given: tuple[float, ...] = ()
     lifted: frozenset[int] = frozenset()
     rebound: tuple[float, ...] = ()
+    hosts: tuple[int, ...] = ()
+
+    @cached_property
+    def count(self) -> int:
+        """Number of contacts; what follows them are resistances."""
+        return len(self.dims) - len(self.hosts)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Index of the normal row of each contact."""
-        return tuple(accumulate((0, *self.dims)))[:-1]
+        return tuple(accumulate((0, *self.dims)))[: self.count]
 
     @cached_property
     def rows(self) -> tuple[tuple[int, slice], ...]:
-        """Normal row and tangential rows of each contact."""
-        return tuple([(n, slice(n + 1, n + dim)) for n, dim in zip(self.starts, self.dims, strict=True)])
+        """Normal row and tangential rows of each contact; of a resistance the normal row is that of its host."""
+        found = [(n, slice(n + 1, n + dim)) for n, dim in zip(self.starts, self.dims, strict=False)]
+        begin = sum(self.dims[: self.count])
+        for host, dim in zip(self.hosts, self.dims[self.count :], strict=True):
+            found.append((self.starts[host], slice(begin, begin + dim)))
+            begin += dim
+        return tuple(found)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Tangential rows d_t of each contact and resistance."""
+        return tuple([t.stop - t.start for _, t in self.rows])
+
+    def host(self, i: int) -> int:
+        """The contact whose normal force presses `i`: itself, but of a resistance its host."""
+        return i if i < self.count else self.hosts[i - self.count]
+
+    def with_hosts(self, modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
+        """The modes with each resistance open where its host is, and closed where that is."""
+        if not self.hosts:
+            return modes
+        own = list(modes)
+        for i, host in enumerate(self.hosts, self.count):
+            if own[host] is Mode.OPEN:
+                own[i] = Mode.OPEN
+            elif own[i] is Mode.OPEN:
+                own[i] = Mode.STICK if self.sliding[i] is None else Mode.SLIP
+        return tuple(own)
 
     def normal(self, i: int) -> int:
-        """Row of the normal of contact `i`."""
-        return self.starts[i]
+        """Row of the normal of contact `i`; of a resistance, that of its host."""
+        return self.rows[i][0]
 
     def tangent(self, i: int) -> slice:
         """Tangential rows of contact `i`."""
         return self.rows[i][1]
 
     def part(self, i: int) -> slice:
-        """All rows of contact `i`."""
-        return slice(self.starts[i], self.starts[i] + self.dims[i])
+        """All own rows of contact `i`."""
+        stop = self.rows[i][1].stop
+        return slice(stop - self.dims[i], stop)
 
     @cached_property
     def speed(self) -> float:
@@ -98,7 +136,7 @@ class ContactProblem:
 
     def least(self, i: int) -> float:
         """Normal force of contact `i` that acts in any case."""
-        return self.given[i] if self.given else 0.0
+        return self.given[self.host(i)] if self.given else 0.0
 
     @property
     def shifted(self) -> ContactProblem:
@@ -111,7 +149,7 @@ class ContactProblem:
 
     def at(self, delassus: Array, free: Array, sliding: tuple[Direction, ...]) -> ContactProblem:
         """The same contacts in another state: a copy in a microsecond, for those who ask at every step."""
-        other, _ = object.__new__(ContactProblem), self.rows
+        other, _ = object.__new__(ContactProblem), self.widths
         other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
         other.__dict__.pop("speed", None)
         return other
@@ -157,11 +195,13 @@ class ContactSolution:
         none = (0.0,) * len(self.modes)
         slack, given, rebound = problem.slack or none, problem.given or none, problem.rebound or none
         for i, (mode, (n, t)) in enumerate(zip(self.modes, problem.rows, strict=True)):
-            if slack[i] == inf:
+            host = problem.host(i)
+            if slack[host] == inf:
                 continue
-            force, leaves = forces[n] - given[i], motion[n] - rebound[i]
-            signorini = max(signorini, -leaves, -force, min(abs(leaves), abs(force)))
-            if problem.dims[i] == 1:
+            if host == i:
+                force, leaves = forces[n] - given[i], motion[n] - rebound[i]
+                signorini = max(signorini, -leaves, -force, min(abs(leaves), abs(force)))
+            if not problem.widths[i]:
                 continue
             mu = problem.static_friction[i] if mode is Mode.STICK else problem.friction[i]
             cone = max(cone, hypot(*forces[t]) - mu * forces[n])

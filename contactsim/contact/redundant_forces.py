@@ -27,9 +27,9 @@ def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
         if mode is Mode.OPEN:
             continue
         normal = float(forces[problem.normal(i)])
-        if i not in problem.lifted:
+        if i < problem.count and i not in problem.lifted:
             margins.append(normal - problem.least(i))
-        if mode is Mode.STICK and problem.dims[i] > 1:
+        if mode is Mode.STICK and problem.widths[i]:
             margins.append(problem.static_friction[i] * normal - hypot(*forces[problem.tangent(i)]))
     return margins
 
@@ -68,16 +68,16 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
         if mode is Mode.OPEN:
             continue
         n, t = problem.normal(i), problem.tangent(i)
-        if i not in problem.lifted:
+        if i < problem.count and i not in problem.lifted:
             blocks.append(np.append(null[n], -1.0)[None, :])
             right.append(forces[n : n + 1] - problem.least(i))
             cones.append((False, 1))
-        if mode is Mode.STICK and problem.dims[i] > 1:
+        if mode is Mode.STICK and problem.widths[i]:
             mu = problem.static_friction[i]
             top = np.append(mu * null[n], -1.0)
-            blocks.append(np.vstack([top, np.column_stack([null[t], np.zeros(problem.dims[i] - 1)])]))
+            blocks.append(np.vstack([top, np.column_stack([null[t], np.zeros(problem.widths[i])])]))
             right.append(np.append(mu * forces[n], forces[t]))
-            cones.append((True, problem.dims[i]))
+            cones.append((True, 1 + problem.widths[i]))
     objective = np.append(np.zeros(width), -1.0)
     matrix, limits = -np.vstack(blocks), np.concatenate(right) / scale
     best = minimiser(None, objective, matrix, limits, cones)

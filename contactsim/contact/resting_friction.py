@@ -39,7 +39,7 @@ def resting_friction(
         moved = 0.0
         for k, t in enumerate(tangents):
             block = delassus[t, t]
-            better = _within(block, motion[t] - block @ forces[k], most[k])
+            better = within(block, motion[t] - block @ forces[k], most[k])
             motion += delassus[:, t] @ (better - forces[k])
             moved = max(moved, float(np.abs(better - forces[k]).max()))
             forces[k] = better
@@ -48,7 +48,7 @@ def resting_friction(
     return tuple(_slip(force, motion[t], c) for force, t, c in zip(forces, tangents, most, strict=True))
 
 
-def _within(block: Array, motion: Array, most: float) -> Array:
+def within(block: Array, motion: Array, most: float) -> Array:
     """The force of one contact that stops it, or of the size `most`, against its motion under it."""
     if most <= 0.0:
         return np.zeros(len(motion))

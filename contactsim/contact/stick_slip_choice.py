@@ -96,8 +96,11 @@ def driven_into_the_ground(problem: ContactProblem) -> tuple[int, ...]:
         return ()
     columns = problem.delassus[:, list(problem.starts)].copy()
     for i in rubbing:
-        columns[:, i] -= problem.friction[i] * (problem.delassus[:, problem.tangent(i)] @ problem.sliding[i])
-    matrix, count = columns[list(problem.starts)], len(problem.dims)
+        columns[:, problem.host(i)] -= problem.friction[i] * (
+            problem.delassus[:, problem.tangent(i)] @ problem.sliding[i]
+        )
+    rubbing = {problem.host(i) for i in rubbing}
+    matrix, count = columns[list(problem.starts)], problem.count
     smooth = problem.delassus[np.ix_(problem.starts, problem.starts)]
     sets = (chosen for size in range(1, count + 1) for chosen in combinations(range(count), size))
     for members in islice((chosen for chosen in sets if rubbing.intersection(chosen)), MINORS):

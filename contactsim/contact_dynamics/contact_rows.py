@@ -88,7 +88,7 @@ def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[Rigid
 def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
     """{contact: force along its rows} of the closed contacts, at a state that is looked at alone."""
     arc, motion = motion_in(world, t, x, mode)
-    return {i: motion.forces[arc.normal[i] : arc.tangent[i].stop] for i in arc.closed}
+    return {i: motion.forces[arc.tangent[i].start - world.heads[i] : arc.tangent[i].stop] for i in arc.closed}
 
 
 def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> list[int]:
@@ -97,6 +97,6 @@ def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> 
     for i in mode.closed:
         state = mode.contacts[i]
         resting = state.mode is Mode.STICK or state.phase is Phase.INCIPIENT
-        part = range(where[i].start, where[i].stop)
-        rows += list(part)[: 1 + world.tangent_rows[i]] if resting else [part.start]
+        held = world.heads[i] + (world.tangent_rows[i] if resting else 0)
+        rows += range(where[i].start, where[i].start + held)
     return rows

@@ -20,7 +20,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
-from ..multibody.controllers import controller_of
+from ..multibody.controllers import as_controller, held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.loops import checked
@@ -159,7 +159,7 @@ class Facade(Variants):
         """
         world = self.world
         found = world.mechanism.gaps(REAL.check("t", t), world.q(self.pack(state)))
-        return dict(zip(world.mechanism.all_names, map(float, found), strict=True))
+        return dict(zip(world.mechanism.all_names[: world.count], map(float, found), strict=True))
 
     def project(self, state: Any, mode: Any, t: float = 0.0) -> State:
         """The nearest state, in the metric of the mass matrix, in which contacts touch and rest as a mode says.
@@ -234,7 +234,8 @@ class ContactSystem(Facade):
         if not hasattr(robot, "bind") or isinstance(robot, type):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
         closures = (*getattr(robot, "loops", ()), *checked(loops))
-        mechanism = bind(robot, ground, down, joint_limits, closures)
+        chosen = as_law(law)
+        mechanism = bind(robot, ground, down, joint_limits, closures, chosen)
         world = World(
             robot,
             ground,
@@ -243,8 +244,8 @@ class ContactSystem(Facade):
             closures,
             tolerances or Tolerances(),
             mechanism,
-            as_law(law),
-            controller_of(controller, robot),
+            chosen,
+            held(as_controller(controller), robot.nv),
             (mechanism.friction, mechanism.static_friction),
             mechanism.restitution,
         )
@@ -388,16 +389,20 @@ class ContactSystem(Facade):
 
     def named_modes(self, mode: SystemMode) -> dict[str, Mode]:
         """{contact: Mode}."""
-        return {name: state.mode for name, state in zip(self.world.mechanism.names, mode.contacts, strict=False)}
+        mechanism = self.world.mechanism
+        found = {name: state.mode for name, state in zip(mechanism.names, mode.contacts, strict=False)}
+        resisting = zip(mechanism.resistance_names, mode.contacts[self.world.count :], strict=True)
+        return found | {name: state.mode for name, state in resisting}
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
-        """{contact: force in world axes [N]} of all contacts; zero where a contact is open."""
+        """{contact: force in world axes [N]} of all contacts, zero where a contact is open; of resistances [N m]."""
         world = self.world
         along_rows, mechanism = self._contacts.forces(t, x, mode), world.mechanism.within(mode.regions)
         zero = np.zeros(3)
         return {
             name: mechanism.world_force(t, world.q(x), i, along_rows.get(i, zero[: mechanism.dims[i]]))
-            for i, name in enumerate(world.mechanism.names)
+            for i, name in enumerate(mechanism.all_names)
+            if not len(mechanism.names) <= i < world.count
         }
 
     def coordinate_names(self) -> tuple[list[str], list[str]] | None:

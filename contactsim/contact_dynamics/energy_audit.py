@@ -110,19 +110,22 @@ def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: A
 
 
 def _see_gaps(world: World, mode: SystemMode, t: float, q: Array, worst: _Worst) -> None:
-    for state, gap in zip(mode.contacts, world.mechanism.within(mode.regions).gaps(t, q).tolist(), strict=True):
+    gaps = world.mechanism.within(mode.regions).gaps(t, q).tolist()
+    for state, gap in zip(mode.contacts[: world.count], gaps, strict=True):
         if state.closed or state.enabled:
             worst.see("penetration [m]", abs(gap) if state.closed else -gap)
 
 
 def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, worst: _Worst) -> None:
     worst.force = max(worst.force, float(np.abs(forces).max(initial=0.0)))
-    start = 0
+    start, normals = 0, dict[int, float]()
     for i in mode.closed:
         part = slice(start, start + world.mechanism.dims[i])
-        start = part.stop
-        normal, tangential, slip = float(forces[part][0]), forces[part][1:], rates[part][1:]
-        worst.see("pulling force [relative]", -normal)
+        start, tangents = part.stop, world.tangents(i, part)
+        if world.heads[i]:
+            normals[i] = float(forces[part.start])
+            worst.see("pulling force [relative]", -normals[i])
+        normal, tangential, slip = normals[world.host(i)], forces[tangents], rates[tangents]
         if not world.tangent_rows[i]:
             continue
         size, speed = float(np.linalg.norm(tangential)), float(np.linalg.norm(slip))

@@ -79,7 +79,7 @@ class ImpactSensitivity:
         force[:, :nv] -= self._mechanism.impulse_derivatives(self.t, self.q, change, self.contacts, impulses)
         rates_x, held_x = self._rates_x(here, here.v, width), self._rates_x(here, here.v + change, width)
         motion = held_x.copy()
-        for k, i in enumerate(self.contacts):
+        for k, i in enumerate(self.world.pressing(self.contacts)):
             motion[self.where[i].start] += stage.rebound[k] * rates_x[self.where[i].start]
         equations = self._equations(stage, impulses, rates_after)
         loose = None
@@ -116,12 +116,16 @@ class ImpactSensitivity:
     def _given(self, stage: ImpactStage, before_x: Array, impulses: Array) -> Array:
         """Derivative (m, 2 nv) of impulses that are given, with their friction; a last column by a common factor."""
         given_x = np.zeros((len(impulses), before_x.shape[1] + stage.balanced))
-        for i, k in ((self.contacts[k], k) for k in stage.solution.lifted):
-            part, slip = self.where[i], stage.solution.directions[k]
-            normal_x = np.append(stage.share[k] * before_x[part.start], [impulses[part.start]] * stage.balanced)
-            given_x[part.start] = normal_x
+        for k, i in enumerate(self.contacts):
+            host = stage.solution.problem.host(k)
+            if host not in stage.solution.lifted:
+                continue
+            n, slip = self.where[self.world.host(i)].start, stage.solution.directions[k]
+            normal_x = np.append(stage.share[host] * before_x[n], [impulses[n]] * stage.balanced)
+            given_x[n] = normal_x
             if slip is not None:
-                given_x[part.start + 1 : part.stop] = -self.world.friction[i] * np.outer(slip, normal_x)
+                part = self.world.tangents(i, self.where[i])
+                given_x[part] = -self.world.friction[i] * np.outer(slip, normal_x)
         return given_x
 
     def _equations(self, stage: ImpactStage, impulses: Array, rates: Array) -> ModeEquations:
@@ -129,21 +133,23 @@ class ImpactSensitivity:
         constrained: list[int] = []
         directions: list[Array] = []
         turns = []
-        solution = stage.solution
+        solution, unknowns = stage.solution, dict[int, int]()  # of the normal forces
         for k, (i, mode, slip) in enumerate(zip(self.contacts, solution.modes, solution.directions, strict=True)):
             if mode is Mode.OPEN:
                 continue
-            n, part = self.where[i].start, slice(self.where[i].start + 1, self.where[i].stop)
-            tangents = range(n + 1, n + 1 + self.world.tangent_rows[i]) if mode is Mode.STICK else ()
-            parts = k in solution.lifted
-            rows = [*tangents] if parts else [n, *tangents]
-            unknown = None if parts else len(constrained)
+            host, part = solution.problem.host(k), self.world.tangents(i, self.where[i])
+            n, first = self.where[self.world.host(i)].start, part.start
+            tangents = range(first, first + self.world.tangent_rows[i]) if mode is Mode.STICK else ()
+            if host == k and k not in solution.lifted:
+                unknowns[k] = len(constrained)
+            rows = [n, *tangents] if unknowns.get(k) is not None else [*tangents]
+            unknown = unknowns.get(host)
             constrained += rows
             directions += list(np.eye(len(rates))[rows])
             if mode is Mode.SLIP and slip is not None:
                 mu = self.world.friction[i]
                 if unknown is not None:
-                    directions[-1][part] = -mu * slip
+                    directions[unknown][part] = -mu * slip
                 if len(slip) == 2:
                     turns.append(Turn(part, across(slip), unknown, mu, -mu * impulses[n], float(slip @ rates[part])))
         combine = np.array(directions).reshape(len(constrained), len(rates))

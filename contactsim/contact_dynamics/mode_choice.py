@@ -65,7 +65,8 @@ class ModeChoice:
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
         applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
-        sliding = tuple([self._slip_direction(i, mode, terms.rates[where[i]][1:], at_rest, jumped) for i in staying])
+        slips = {i: terms.rates[world.tangents(i, where[i])] for i in staying}
+        sliding = tuple([self._slip_direction(i, mode, slips[i], at_rest, jumped) for i in staying])
         problem = contact_problem(world, terms, force, staying, sliding)
         before: Mapping[int, Array] = {}
         if any(kind in OF_FORCES for kind in kinds.values()):
@@ -81,8 +82,9 @@ class ModeChoice:
                     asked, solution, [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
                 )
         for k, i in enumerate(staying):
-            z = terms.rates[where[i]][1:]
-            state = self._contact_state(i, solution.modes[k], sliding[k], solution.directions[k], z, mode.contacts[i])
+            state = self._contact_state(
+                i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
+            )
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
         if world.mechanism.pair_names:
             states = self._placed(x, mode, states)
@@ -125,9 +127,9 @@ class ModeChoice:
 
     def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> list[ContactState]:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""
-        q, mechanism, before = x[: self._world.nq], self._world.mechanism, mode.regions
+        q, mechanism, before, count = x[: self._world.nq], self._world.mechanism, mode.regions, self._world.count
         return [
-            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed else state
+            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed and i < count else state
             for i, state in enumerate(states)
         ]
 
@@ -146,6 +148,7 @@ class ModeChoice:
         self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
     ) -> tuple[float, ...]:
         """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
+        staying = self._world.pressing(staying)
         fired = [kinds.get(i) == "force" and i in before for i in staying]
         return tuple(
             2.0 * abs(float(before[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)])
@@ -162,18 +165,22 @@ class ModeChoice:
         kinds = self._without_margin(mode, before) | dict(kinds) if "forces" in kinds.values() else dict(kinds)
         if "cone" in kinds.values():
             zero = self._zero(before)
-            kinds = {i: "force" if kind == "cone" and before[i][0] <= zero else kind for i, kind in kinds.items()}
+            kinds = {
+                i: "force" if kind == "cone" and i < self._world.count and before[i][0] <= zero else kind
+                for i, kind in kinds.items()
+            }
         return kinds
 
     def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
         """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
         zero = self._zero(before)
         kinds = {}
+        world = self._world
         for i, force in before.items():
-            held = mode.contacts[i].mode is Mode.STICK and self._world.tangent_rows[i] > 0
-            if force[0] <= zero:
+            held, normal = mode.contacts[i].mode is Mode.STICK and world.tangent_rows[i] > 0, before[world.host(i)][0]
+            if normal <= zero:
                 kinds[i] = "force"
-            elif held and self._world.static_friction[i] * force[0] - float(np.linalg.norm(force[1:])) <= zero:
+            elif held and world.static_friction[i] * normal - float(np.linalg.norm(force[world.heads[i] :])) <= zero:
                 kinds[i] = "cone"
         return kinds
 
@@ -198,7 +205,7 @@ class ModeChoice:
             direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
             guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
             if kind == "cone":
-                direction = -np.array(unit(before[i][1:]))
+                direction = -np.array(unit(before[i][self._world.heads[i] :]))
             elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
                 guess = Mode.SLIP
             modes.append(guess)
@@ -211,13 +218,13 @@ class ModeChoice:
         enabled = before.enabled
         if mode is Mode.OPEN:
             return ContactState(enabled=enabled)
-        if i >= len(self._world.mechanism.names):
+        if len(self._world.mechanism.names) <= i < self._world.count:
             return ContactState(Mode.CLOSED)
         if not self._world.tangent_rows[i]:
             return ContactState(Mode.SLIP, enabled=enabled)
         if mode is Mode.STICK:
             return ContactState(Mode.STICK, enabled=enabled)
-        planar = self._world.mechanism.dims[i] == 2
+        planar = self._world.widths[i] == 1
         if sliding is None:
             assert direction is not None
             phase = Phase.DIRECTED if planar else Phase.INCIPIENT

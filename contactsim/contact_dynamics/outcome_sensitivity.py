@@ -38,11 +38,10 @@ class OutcomeSensitivity:
         if impact is not None:
             jacobian[nv : 2 * nv, : 2 * nv] = self.by_impact(t, x, impact)
         terms, where = closed_terms(self._world, t, x_post, after.closed)
-        closing = np.array([not mode.contacts[i].closed for i in after.closed], dtype=bool)
-        if closing.any() and not self._lands_alone(
-            t, x, impact, [i for i in after.closed if not mode.contacts[i].closed]
-        ):
-            normals = terms.rows[[where[i].start for i in after.closed]]
+        pressing = world.pressing(after.closed)
+        closing = np.array([not mode.contacts[i].closed for i in pressing], dtype=bool)
+        if closing.any() and not self._lands_alone(t, x, impact, [i for i in pressing if not mode.contacts[i].closed]):
+            normals = terms.rows[[where[i].start for i in pressing]]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
         rows = resting_rows(self._world, after, where)
         held = self._held_rows(mode, impact, where)
@@ -72,12 +71,12 @@ class OutcomeSensitivity:
         directions = terms.rows[rows].copy()
         if mode.redundant:
             return directions
-        for k, row in enumerate(rows):
-            i = next(i for i, part in where.items() if part.start <= row < part.stop)
-            state, part = mode.contacts[i], slice(where[i].start + 1, where[i].stop)
+        world, places = self._world, {row: k for k, row in enumerate(rows)}
+        for i in mode.closed:
+            state, part = mode.contacts[i], world.tangents(i, where[i])
             if state.phase in (Phase.FREE, Phase.DIRECTED):
                 slip = np.array(state.direction or unit(terms.rates[part]))
-                directions[k] -= self._world.friction[i] * slip @ terms.rows[part]
+                directions[places[where[world.host(i)].start]] -= world.friction[i] * slip @ terms.rows[part]
         return directions
 
     def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
@@ -91,7 +90,9 @@ class OutcomeSensitivity:
         rows: set[int] = set()
         for i, part in where.items():
             if states[i] is not Mode.OPEN:
-                rows |= set(range(part.start, part.stop)) if states[i] is Mode.STICK else {part.start}
+                rows |= set(
+                    range(part.start, part.stop if states[i] is Mode.STICK else part.start + self._world.heads[i])
+                )
         return rows
 
     def by_impact(self, t: float, x: Array, impact: Impact) -> Array:

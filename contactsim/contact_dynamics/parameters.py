@@ -1,6 +1,7 @@
 """Parameters of a ContactSystem by name: what `parameter` reads and `with_parameter` changes.
 
-contact.KIND, contact.NAME.KIND    coefficient of all contacts, or of one: friction, static_friction, restitution
+contact.KIND, contact.NAME.KIND    coefficient of all contacts, or of one: friction, static_friction, restitution, and
+                                   rolling and torsion [m] of those that have them
 law.NAME                           parameter of the contact law
 body.NAME.mass                     mass of a body of a Robot [kg]; see Robot.with_body_parameter
 body.NAME.inertia_scale            factor on its rotational inertia
@@ -21,6 +22,7 @@ from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..errors import InputError
 from ..hybrid.system import LIMIT
+from ..multibody.kinematics.resistances import KINDS as MOMENTS
 from ..multibody.mechanism import COEFFICIENTS
 from .world import World
 
@@ -100,6 +102,7 @@ def names(world: World) -> list[str]:
     """All parameters that can be read, those of single contacts, bodies and joints among them."""
     points = world.mechanism.names
     found = [f"contact.{point}.{kind}" for point in points for kind in COEFFICIENTS]
+    found += [f"contact.{name.replace('/' + kind, '.' + kind)}" for name, kind in _resistances(world)]
     found += [f"law.{name}" for name, value in world.law.parameters.model_dump().items() if _is_number(value)]
     bodies = getattr(world.robot, "bodies", {})
     found += [f"body.{body}.{kind}" for kind in BODY for body in bodies]
@@ -144,16 +147,36 @@ def _coefficient(world: World, name: str) -> tuple[Array, str]:
     """Which of all contacts and joint limits (a mask), and which kind of a coefficient, a full name means."""
     group, _, rest = name.partition(".")
     one, _, kind = rest.rpartition(".")
-    if kind not in {"contact": COEFFICIENTS, "law": COEFFICIENTS, "limit": COEFFICIENTS[-1:]}.get(group, ()):
+    allowed = {"contact": (*COEFFICIENTS, *MOMENTS), "law": COEFFICIENTS, "limit": COEFFICIENTS[-1:]}
+    if kind not in allowed.get(group, ()):
         _refuse(world, name)
     points, limits = list(world.mechanism.names), _limits(world)
+    if kind in MOMENTS:
+        return _of_moments(world, one, kind), "friction"
     known = limits if group == "limit" else points
     if one and one not in known:
         what = "joint limit" if group == "limit" else "contact"
         raise InputError(f"no {what} '{one}'; there are {', '.join(known) or 'none'}")
     owners = ["limit"] * len(limits) if group == "limit" else [group] * len(points)
     place = [""] * len(points) + owners if group == "limit" else owners + [""] * len(limits)
-    return np.array([bool(mine) and one in ("", name) for mine, name in zip(place, points + limits, strict=True)]), kind
+    mask = [bool(mine) and one in ("", name) for mine, name in zip(place, points + limits, strict=True)]
+    return np.array(mask + [False] * len(world.mechanism.hosts), dtype=bool), kind
+
+
+def _resistances(world: World) -> list[tuple[str, str]]:
+    """(name, "rolling" or "torsion") of each resistance."""
+    return [(name, name.rpartition("/")[2]) for name in world.mechanism.resistance_names]
+
+
+def _of_moments(world: World, one: str, kind: str) -> Array:
+    """Which of all coefficients are those of rolling or torsion, of one contact or of all that have them."""
+    own = [name == f"{one}/{kind}" if one else of == kind for name, of in _resistances(world)]
+    if not any(own):
+        where = f"contact '{one}'" if one else "contact"
+        raise InputError(
+            f"no {where} has {kind} friction here; give ContactPoint(..., {kind}=...) a positive number in metres"
+        )
+    return np.array([False] * world.count + own)
 
 
 def _coefficients(world: World) -> dict[str, Array]:
@@ -167,6 +190,8 @@ def _changed_coefficients(world: World, chosen: Array, kind: str, value: float) 
     if not (isfinite(value) and 0.0 <= value <= upper):
         wanted = "from 0 to 1" if kind == "restitution" else "that is finite and not negative"
         raise InputError(f"{kind} is {value}; give a number {wanted}")
+    if value == 0.0 and bool(chosen[world.count :].any()):
+        raise InputError("rolling and torsion are zero only where a contact is made without; give a positive number")
     arrays = _coefficients(world)
     friction, static = world.own_friction
     arrays[kind] = np.where(chosen, value, arrays[kind])
@@ -180,7 +205,8 @@ def _changed_coefficients(world: World, chosen: Array, kind: str, value: float) 
 
 def _refuse(world: World, name: str) -> NoReturn:
     """Raise InputError with what exists."""
-    known = [f"contact.{kind} or contact.NAME.{kind}" for kind in COEFFICIENTS]
+    moments = sorted({kind for _, kind in _resistances(world)})
+    known = [f"contact.{kind} or contact.NAME.{kind}" for kind in (*COEFFICIENTS, *moments)]
     known += ["limit.restitution or limit.JOINT/SIDE.restitution"] if _limits(world) else []
     known += [f"law.{p}" for p in type(world.law.parameters).model_fields]
     bodies = list(getattr(world.robot, "bodies", {}))

@@ -93,7 +93,7 @@ class Resolution:
         """State behind the impact, if a contact approaches; the equations there, and the contacts at rest."""
         t, touching, slow = event.t, event.touching, self._world.tolerances.speed
         touch = closed_terms(self._world, t, x, touching)
-        normals = [touch.where[i].start for i in touching]
+        normals = [touch.where[i].start for i in self._world.pressing(touching)]
         at_rest = self._stopping(event) if "stop" in event.kinds.values() else set[int]()
         if not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
             return PostEvent(x, event.mode, None, {}, {}, ()), touch, at_rest
@@ -114,8 +114,11 @@ class Resolution:
 
     def _staying(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
         """The touching contacts that do not leave."""
-        rates = touch.terms.rates
-        return {i for i in event.touching if float(rates[touch.where[i].start]) <= self._world.tolerances.speed}
+        rates, world = touch.terms.rates, self._world
+        staying = (
+            i for i in world.pressing(event.touching) if float(rates[touch.where[i].start]) <= world.tolerances.speed
+        )
+        return set(world.with_resistances(staying))
 
     def _impact(self, event: ContactEvent, touch: ContactTerms) -> tuple[Impact, Array]:
         """The impact of all touching contacts, and the change of the velocities by it: M (v+ - v-) = J^T Lam."""
@@ -126,7 +129,7 @@ class Resolution:
         problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
         with UserCall("the contact law", type(self._law).__name__, event.t):
-            solution = self._law.impact(problem, world.restitution[list(touching)])
+            solution = self._law.impact(problem, world.restitution[list(world.pressing(touching))])
         return self._impact_of(touching, solution, touch), solved @ solution.impulses
 
     def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:
@@ -205,7 +208,7 @@ class Resolution:
             at_rest: those of them that come to rest.
         """
         t, x, jumped, bouncing, rest = event.t, given.x, given.impact is not None, set[int](), None
-        residuals, leaving = dict(given.residuals), {*event.touching} - staying
+        residuals, leaving = dict(given.residuals), {*self._world.pressing(event.touching)} - staying
         fastest = 0.0  # how fast hops begin, and what is chosen where they are flown
         flown: tuple[Choice, Array, dict[int, Array]] | None = None
         while True:
@@ -234,7 +237,8 @@ class Resolution:
             if hopping and not stopped and flown is None:
                 flown = choice, settled, left
                 fastest = max(float(touch.terms.rates[touch.where[i].start]) for i in hopping)
-            at_rest, staying, bouncing = at_rest | stopped, staying | hopping, bouncing | hopping
+            joining = set(self._world.with_resistances(hopping))
+            at_rest, staying, bouncing = at_rest | stopped, staying | joining, bouncing | joining
             leaving = leaving - hopping
         after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
         return given._replace(x=settled, mode=after, left=left, residuals=residuals, notes=given.notes + choice.notes)
@@ -242,8 +246,8 @@ class Resolution:
     def _no_faster(self, touch: ContactTerms, contacts: set[int], speed: float) -> set[int]:
         """Those of the contacts that slide no faster than low hops begin: what stops the ones stops the others."""
         rates = touch.terms.rates
-        size = {i: float(np.linalg.norm(rates[touch.where[i]][1:])) for i in contacts}
-        return {i for i in contacts if self._world.tangent_rows[i] and size[i] <= OF_HOPS * speed}
+        size = {i: float(np.linalg.norm(rates[touch.where[i]][1:])) for i in self._world.pressing(contacts)}
+        return {i for i in size if self._world.tangent_rows[i] and size[i] <= OF_HOPS * speed}
 
     def _stops_within(self, rest: float | None, t: float, x: Array, mode: SystemMode) -> set[int]:
         """Contacts that slide in a mode and come to rest in it before its hops do: with them, at their end."""
@@ -252,7 +256,7 @@ class Resolution:
             return set()
         terms, where = closed_terms(self._world, t, x, tuple(sliding), mode)
         bend = terms.rows @ motion_in(self._world, t, x, mode)[1].acceleration + terms.bias
-        slips = {i: slice(where[i].start + 1, where[i].stop) for i in sliding}
+        slips = {i: self._world.tangents(i, where[i]) for i in sliding}
         speeds = {i: float(np.linalg.norm(terms.rates[part])) for i, part in slips.items()}
         return {i for i, part in slips.items() if speeds[i] ** 2 <= -rest * float(terms.rates[part] @ bend[part])}
 
@@ -266,10 +270,10 @@ class Resolution:
         """
         world, rests = self._world, sorted(staying & at_rest)
         starts = {i: touch.where[i].start for i in staying}
-        rows = [starts[i] + k for i in rests for k in range(1 + world.tangent_rows[i])]
+        rows = [starts[i] + k for i in rests for k in range(world.heads[i] + world.tangent_rows[i])]
         if not rows or np.abs(touch.terms.rates[rows]).max() <= world.tolerances.speed:
             return x, touch, {}
-        rows = sorted({*rows, *starts.values()})
+        rows = sorted({*rows, *(starts[i] for i in world.pressing(staying))})
         change, multipliers = smallest_change(touch.terms.mass, touch.terms.rows[rows], -touch.terms.rates[rows])
         along = np.zeros(len(touch.terms.rates))
         along[rows] = multipliers
@@ -294,8 +298,9 @@ class Resolution:
             along[rows] = multipliers
             impulses = {i: along[where[i]] for i in mode.closed}
         sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
-        speed = self._world.tolerances.speed
-        return x, impulses, {i for i in sliding if np.linalg.norm(rates[where[i]][1:]) <= speed}
+        world = self._world
+        slips = {i: float(np.linalg.norm(rates[world.tangents(i, where[i])])) for i in sliding}
+        return x, impulses, {i for i in sliding if slips[i] <= world.tolerances.speed}
 
     def _stopping(self, event: ContactEvent) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.
@@ -304,7 +309,7 @@ class Resolution:
         would bring them to rest one after the other.
         """
         mode, stopped = event.mode, {i for i, kind in event.kinds.items() if kind == "stop"}
-        spatial = {i for i in mode.closed if self._world.mechanism.dims[i] == 3}
+        spatial = {i for i in mode.closed if self._world.widths[i] == 2}
         slow = {i for i in spatial if mode.contacts[i].phase is Phase.DIRECTED}
         return stopped | slow if stopped & spatial else stopped
 
@@ -334,6 +339,10 @@ class Resolution:
         """Relative speed below which contacts are at rest [m/s]."""
         return self._world.tolerances.speed
 
+    def pressing(self, mode: SystemMode) -> tuple[int, ...]:
+        """The closed contacts of a mode, without their resistances."""
+        return self._world.pressing(mode.closed)
+
     def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
         acceleration = motion_in(self._world, t, x, mode)[1].acceleration
@@ -349,7 +358,7 @@ class Resolution:
 
     def land(self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float) -> tuple[Array, SystemMode]:
         """State and mode behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays."""
-        touching = tuple(sorted({*mode.closed, *landing}))
+        touching = self._world.with_resistances({*mode.closed, *landing})
         then = self.resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest))
         return then.x, then.mode
 

@@ -52,9 +52,12 @@ def as_mode(world: World, t: float, x: Array, mode: SystemMode | Mapping[str, Mo
     if isinstance(mode, SystemMode):
         return mode
     gaps = world.mechanism.gaps(t, world.q(x))
-    states = []
+    states: list[ContactState] = []
     for i, name in enumerate(world.mechanism.all_names):
         given = mode.get(name)
+        if i >= world.count:
+            states.append(_resistance_state(world, t, x, i, given, states[world.host(i)]))
+            continue
         if given is None and i >= len(world.mechanism.names) and gaps[i] <= OFF_MODE:
             given = Mode.CLOSED
         states.append(_contact_state(world, t, x, i, given or Mode.OPEN, float(gaps[i])))
@@ -77,6 +80,22 @@ def _contact_state(world: World, t: float, x: Array, i: int, mode: Mode, gap: fl
     return ContactState(mode, Phase.FREE, enabled=enabled)
 
 
+def _resistance_state(world: World, t: float, x: Array, i: int, given: Mode | None, host: ContactState) -> ContactState:
+    """State of a resistance: what is said of it, or at rest where it does not spin; open with its host."""
+    if given is not None and (given is Mode.OPEN) is host.closed:
+        names = world.mechanism.all_names
+        raise InputError(
+            f"the mode of '{names[i]}' is {given!r}, and that of '{names[world.host(i)]}' {host.mode!r}; both are open,"
+            " or neither"
+        )
+    if not host.closed:
+        return ContactState()
+    if given is None:
+        rates = world.mechanism.rates(t, world.q(x), world.v(x), (i,))
+        given = Mode.STICK if np.linalg.norm(rates) <= world.tolerances.speed else Mode.SLIP
+    return ContactState(given, Phase.FREE if given is Mode.SLIP and world.tangent_rows[i] else Phase.NONE)
+
+
 def projected(world: World, t: float, x: Array, mode: SystemMode) -> Array:
     """The state nearest to `x`, in the metric of the mass matrix, whose contacts touch and rest as the mode says.
 
@@ -89,17 +108,17 @@ def projected(world: World, t: float, x: Array, mode: SystemMode) -> Array:
     closed = mode.closed
     if not closed or isinstance(world.law, CompliantLaw):
         return x
-    mechanism = world.mechanism.within(mode.regions)
+    mechanism, pressing = world.mechanism.within(mode.regions), world.pressing(closed)
     for _ in range(NEWTON):
         touch = closed_terms(world, t, x, closed, mode)
-        gaps = mechanism.gaps(t, world.q(x))[list(closed)]
+        gaps = mechanism.gaps(t, world.q(x))[list(pressing)]
         if np.abs(gaps).max() <= world.tolerances.drift:
             break
-        normals = [touch.where[i].start for i in closed]
+        normals = [touch.where[i].start for i in pressing]
         change = smallest_change(touch.terms.mass, touch.terms.rows[normals], -gaps)[0]
         x = world.on_loops(world.moved(x, mechanism.space.integrate(world.q(x), change), world.v(x)))
     else:
-        names = ", ".join(mechanism.all_names[i] for i in closed)
+        names = ", ".join(mechanism.all_names[i] for i in pressing)
         raise InputError(f"no state close by lets {names} touch at once; give one nearer to the mode, or another mode")
     rows = resting_rows(world, mode, touch.where)
     if np.abs(touch.terms.rates[rows]).max() <= world.tolerances.drift:
@@ -118,9 +137,9 @@ def demand_near(world: World, t: float, x: Array, mode: SystemMode) -> None:
     for i in mode.closed:
         part = touch.where[i]
         rates = [abs(float(touch.terms.rates[row])) for row in range(part.start, part.stop) if row in resting]
-        name = world.mechanism.all_names[i]
-        if abs(gaps[i]) > OFF_MODE or max(rates) > OFF_MODE:
+        name, gap, fastest = world.mechanism.all_names[i], float(gaps[world.host(i)]), max(rates, default=0.0)
+        if abs(gap) > OFF_MODE or fastest > OFF_MODE:
             raise InputError(
                 f"contact '{name}' is {mode.contacts[i].mode.name} in the mode that is given, but its gap is"
-                f" {gaps[i]:.3g} m and it moves at {max(rates):.3g} m/s; give system.project(state, mode)"
+                f" {gap:.3g} m and it moves at {fastest:.3g} m/s; give system.project(state, mode)"
             )

@@ -58,7 +58,7 @@ class RigidArc:
         terms: (t, q, v) -> equations of motion with the rows of the closed contacts.
         shortcut: a faster way to the accelerations, where the mode has one.
         closed: indices of the closed contacts.
-        normal: {contact: its normal row}.
+        normal: {contact: its normal row}; of a resistance, that of its host.
         tangent: {contact: its tangential rows}.
         size: number of rows m.
         constrained: rows that are held (k,).
@@ -99,17 +99,20 @@ def prepare(world: World, mode: SystemMode) -> RigidArc:
     normal: dict[int, int] = {}
     tangent: dict[int, slice] = {}
     constrained: list[int] = []
+    columns: dict[int, int] = {}  # of the normal force of each contact, among the unknowns
     slips: list[tuple[int, int]] = []
     start = 0
     for i in closed:
-        dim, state = mechanism.dims[i], mode.contacts[i]
-        normal[i], tangent[i] = start, slice(start + 1, start + dim)
+        state, host, first = mode.contacts[i], world.host(i), start + world.heads[i]
+        if host == i:
+            normal[i], columns[i] = start, len(constrained)
+            constrained.append(start)
+        normal[i], start = normal[host], start + mechanism.dims[i]
+        tangent[i] = slice(first, start)
         if state.mode is Mode.SLIP and world.tangent_rows[i]:
-            slips.append((i, len(constrained)))
-        constrained.append(start)
+            slips.append((i, columns[host]))
         if state.mode is Mode.STICK:
-            constrained.extend(range(start + 1, start + 1 + world.tangent_rows[i]))
-        start += dim
+            constrained.extend(range(first, first + world.tangent_rows[i]))
     combine = np.zeros((len(constrained), start))
     combine[range(len(constrained)), constrained] = 1.0
     states = mode.contacts
@@ -234,7 +237,7 @@ def combine_with(arc: RigidArc, directions: list[tuple[float, ...]]) -> Array:
     """Matrix (k, m) from rows to force directions, with the friction of the contacts that slip."""
     combine = arc.combine.copy()
     for (i, column), direction in zip(arc.slips, directions, strict=True):
-        for k, part in enumerate(direction, arc.normal[i] + 1):
+        for k, part in enumerate(direction, arc.tangent[i].start):
             combine[column, k] = -arc.friction[i] * part
     return combine
 
@@ -277,7 +280,7 @@ def slip_direction(arc: RigidArc, i: int, rates: list[float], references: Refere
     held = arc.held.get(i)
     if held is not None:
         return held
-    x, y = rates[arc.normal[i] + 1], rates[arc.normal[i] + 2]
+    x, y = rates[arc.tangent[i]]
     reference = references.slip[i]
     along, aside = x * reference[0] + y * reference[1], x * reference[1] - y * reference[0]
     if along <= 0.0 or abs(aside) < references.straight:
@@ -308,9 +311,10 @@ def problem_of(
     return ContactProblem(
         delassus=delassus,
         free=free,
-        dims=tuple([1 + world.tangent_rows[i] for i in contacts]),
+        dims=tuple([world.heads[i] + world.tangent_rows[i] for i in contacts]),
         friction=world.friction[chosen],
         static_friction=world.static_friction[chosen],
         sliding=sliding,
         names=tuple([world.mechanism.all_names[i] for i in contacts]),
+        hosts=tuple([contacts.index(world.host(i)) for i in contacts if i >= world.count]),
     )

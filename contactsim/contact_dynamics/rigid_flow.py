@@ -134,7 +134,7 @@ class RigidFlow(ContactFlow):
             return margin if arc.mode.contacts[i].enabled else -margin
         if kind.startswith(SIDE):
             side = int(kind.removeprefix(SIDE))
-            return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)
+            return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)[0]
         if kind == "jam":
             return self._jam_margin(t, x) if self._sense else 1.0
         assert rates is not None
@@ -224,7 +224,7 @@ class RigidFlow(ContactFlow):
         normals = [where[i].start for i in near]
         motions = list(zip(gaps[near].tolist(), terms.rates[normals].tolist(), change[normals].tolist(), strict=True))
         for i, direction in arc.held.items():
-            s, part = np.array(direction), slice(where[i].start + 1, where[i].stop)
+            s, part = np.array(direction), world.tangents(i, where[i])
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
 
@@ -260,13 +260,14 @@ class RigidFlow(ContactFlow):
             return x
         tolerance = world.tolerances.drift
         q, v = world.q(x), world.v(x)
-        gaps, rates = arc.mechanism.gaps(t, q)[list(arc.closed)], arc.mechanism.rates(t, q, v, arc.closed)
+        pressing = list(world.pressing(arc.closed))
+        gaps, rates = arc.mechanism.gaps(t, q)[pressing], arc.mechanism.rates(t, q, v, arc.closed)
         off = np.abs(gaps).max() > tolerance
         if not off and np.abs(rates[arc.constrained]).max() <= tolerance:
             return x
         terms = self._terms(t, x)
         if off:
-            normals = terms.rows[list(arc.normal.values())]
+            normals = terms.rows[[arc.normal[i] for i in pressing]]
             q = arc.mechanism.space.integrate(q, smallest_change(terms.mass, normals, -gaps)[0])
             terms = arc.terms(t, q, v)
         v = v + smallest_change(terms.mass, terms.rows[arc.constrained], -terms.rates[arc.constrained])[0]
@@ -404,7 +405,7 @@ class RigidFlow(ContactFlow):
             return row
         if kind.startswith(SIDE):
             region, side = arc.mode.contacts[i].region, int(kind.removeprefix(SIDE))
-            row[: world.nv] = arc.mechanism.region_gradient(world.q(x), i, region, side)
+            row[: world.nv] = arc.mechanism.region_margin(world.q(x), i, region, side)[1]
             return row
         assert found is not None
         if kind in ("force", "cone"):

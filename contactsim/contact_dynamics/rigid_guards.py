@@ -53,7 +53,8 @@ def guards_of(arc: RigidArc) -> Guards:
     (gaps, open_), (forces, closed), (places, cones) = of("gap"), of("force"), of("cone")
     gap_contacts = np.array(open_, dtype=int)
     limits = gap_contacts - len(arc.mechanism.names)
-    rows = [[normal[i], normal[i] + 1, normal[i] + 2 if arc.mechanism.dims[i] == 3 else arc.size] for i in cones]
+    starts, spatial = {i: arc.tangent[i].start for i in cones}, {i for i in cones if arc.world.widths[i] == 2}
+    rows = [[normal[i], starts[i], starts[i] + 1 if i in spatial else arc.size] for i in cones]
     return Guards(
         names,
         gaps,
@@ -71,23 +72,25 @@ def guards_of(arc: RigidArc) -> Guards:
 
 def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
     names: list[tuple[str, int]] = []
-    mode, mechanism = arc.mode, arc.mechanism
+    mode, mechanism, world = arc.mode, arc.mechanism, arc.world
     for i, state in enumerate(mode.contacts):
         if state.mode is Mode.OPEN:
+            if i >= world.count:  # it closes with its host
+                continue
             names += [("gap", i)] if state.enabled else []
             names += [("enable", i)] if mechanism.enabled[i] is not None else []
             continue
-        if not mode.redundant:
+        if not mode.redundant and i < world.count:
             names.append(("force", i))
         if state.region:
             names += [(f"{SIDE}{side}", i) for side in mechanism.region_sides(i, state.region)]
-        frictional = arc.world.tangent_rows[i] > 0
+        frictional = world.tangent_rows[i] > 0
         if state.mode is Mode.STICK and frictional and not mode.redundant:
             names.append(("cone", i))
         if state.mode is Mode.SLIP and frictional:
             names += {
                 Phase.FREE: [("slow", i)],
-                Phase.DIRECTED: [("stop", i), ("fast", i)] if mechanism.dims[i] == 3 else [("stop", i)],
+                Phase.DIRECTED: [("stop", i), ("fast", i)] if world.widths[i] == 2 else [("stop", i)],
                 Phase.INCIPIENT: [("stop", i), ("fast", i), ("turn", i)],
             }[state.phase]
     if mode.redundant and arc.closed:

@@ -60,9 +60,10 @@ class RigidContacts:
             if enabled[i] and gap < -self._world.tolerances.start_depth:
                 name = mechanism.all_names[i]
                 raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
-        before = SystemMode(tuple(ContactState(enabled=on) for on in enabled))
+        resistances = (ContactState(),) * len(mechanism.hosts)
+        before = SystemMode(tuple(ContactState(enabled=on) for on in enabled) + resistances)
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
-        event = ContactEvent(t, before, touching, {})
+        event = ContactEvent(t, before, self._world.with_resistances(touching), {})
         transition = self._record(x, event, self._resolution.resolve(x, event))
         return transition if transition.impulses else replace(transition, changes={}, impulses={})
 
@@ -76,7 +77,7 @@ class RigidContacts:
         demand_near(self._world, t, x, known)
         x = projected(self._world, t, x, known)
         gaps = self._world.mechanism.gaps(t, self._world.q(x))
-        for i, state in enumerate(known.contacts):
+        for i, state in enumerate(known.contacts[: self._world.count]):
             if not state.closed and state.enabled and gaps[i] < -self._world.tolerances.start_depth:
                 raise InputError(_too_deep(self._world.mechanism.all_names[i], -gaps[i]))
         if isinstance(mode, SystemMode):
@@ -106,7 +107,7 @@ class RigidContacts:
         touching = {*mode.closed, *(i for i, kind in kinds.items() if kind == "gap")}
         if not alone:
             touching |= self._near(t, x, mode)
-        event = ContactEvent(t, mode, tuple(sorted(touching - beyond)), kinds)
+        event = ContactEvent(t, mode, self._world.with_resistances(touching - beyond), kinds)
         return self._record(x, event, self._resolution.resolve(x, event))
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
@@ -132,7 +133,7 @@ class RigidContacts:
         world, mechanism = self._world, self._world.mechanism
         q, v, window = world.q(x), world.v(x), ONE_INSTANT * world.tolerances.event_time
         gaps, rounding = mechanism.gaps(t, q), world.place_rounding(x)
-        close = [i for i, s in enumerate(mode.contacts) if s.enabled and not s.closed]
+        close = [i for i, s in enumerate(mode.contacts[: world.count]) if s.enabled and not s.closed]
         close = [i for i in close if gaps[i] <= max(world.tolerances.gap, rounding)]
         rates = mechanism.rates(t, q, v, tuple(close))
         starts = laid_out([(i, mechanism.dims[i]) for i in close])
@@ -151,7 +152,7 @@ class RigidContacts:
         closed contacts leave them no other way, like the two corners of an edge that is parallel to the ground.
         """
         pairs = {name for name in names if isinstance(name, tuple)}
-        stops = frozenset(name for name in pairs if name[0] == "stop" and self._world.mechanism.dims[name[1]] == 3)
+        stops = frozenset(name for name in pairs if name[0] == "stop" and self._world.widths[name[1]] == 2)
         landing = sorted((name for name in pairs if name[0] == "gap"), key=str)
         groups = self._landing_together(t, x, mode, landing) if len(landing) > 1 else [frozenset({n}) for n in landing]
         stops |= {name for name in pairs if name[0] in ("slow", "fast", "turn")}  # these alone change no force
@@ -164,7 +165,7 @@ class RigidContacts:
         Their normals agree up to what is held, and so do their rates, which differ where grounds move apart.
         """
         terms, where = closed_terms(self._world, t, x, tuple(sorted({*mode.closed, *(i for _, i in names)})))
-        held = terms.rows[[where[i].start for i in mode.closed]]
+        held = terms.rows[[where[i].start for i in self._world.pressing(mode.closed)]]
         groups: list[tuple[Array, set[Hashable]]] = []
         for name in names:
             n = where[name[1]].start
@@ -220,7 +221,7 @@ class RigidContacts:
         for i, kind in kinds.items():
             if kind == "enable":
                 continue
-            z = terms.rates[where[i]][1:]
+            z = terms.rates[self._world.tangents(i, where[i])]
             slow = kind == "turn" or (kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed)
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())

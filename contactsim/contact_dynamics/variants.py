@@ -13,7 +13,6 @@ from ..common.doors import NAME, REAL, door, numbers
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
-from ..multibody.controllers import controller_of
 from . import parameters
 from .states import State
 from .world import World
@@ -54,9 +53,9 @@ class Variants(HybridSystem):
     def with_parameter(self, name: str, value: float) -> Self:
         """A copy with one parameter changed.
 
-        Names: contact[.NAME].(friction|static_friction|restitution), limit[.JOINT/SIDE].restitution, law.PARAMETER,
-        body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and ground declare
-        them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
+        Names: contact[.NAME].(friction|static_friction|restitution|rolling|torsion), limit[.JOINT/SIDE].restitution,
+        law.PARAMETER, body.NAME.(mass|inertia_scale), controller.PARAMETER and terrain.PARAMETER as controller and
+        ground declare them, and gravity [m/s^2], a magnitude. The inertia of a body grows with its mass; see
         `Robot.with_body_parameter`.
 
         Raises:
@@ -77,14 +76,6 @@ class Variants(HybridSystem):
             PluginError: there is no law of this name.
         """
         return self._of(self.world.changed(law=as_law(law)))
-
-    def with_controller(self, controller: Any) -> Self:
-        """A copy under another controller, with the same coefficients, law and pushes; None: without one.
-
-        Raises:
-            InputError: it is no controller, or does not fit the robot.
-        """
-        return self._of(self.world.changed(controller=controller_of(controller, self.world.robot)))
 
     def carried(self, state: State) -> State:
         """A state of this robot under another law as one of this system: the memory of the law starts at zero."""

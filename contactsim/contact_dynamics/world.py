@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -19,6 +21,7 @@ from ..hybrid.tolerances import Tolerances
 from ..multibody.controllers import Controller, Held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.kinematics.frame_motion import FrameKinematics
+from ..multibody.kinematics.resistances import with_resistances
 from ..multibody.loops import Loop
 from ..multibody.mechanism import ContactMechanism
 from ..multibody.robot_model import RobotModel
@@ -254,17 +257,50 @@ class World(Driven):
         return self._friction[1]
 
     @cached_property
+    def count(self) -> int:
+        """Number of contacts and constraints, behind which the resistances come."""
+        return len(self.mechanism.dims) - len(self.mechanism.hosts)
+
+    @cached_property
+    def heads(self) -> tuple[int, ...]:
+        """Normal rows of each contact: one, but none of a resistance."""
+        return (1,) * self.count + (0,) * len(self.mechanism.hosts)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Tangential rows of each contact and resistance, with or without friction."""
+        return tuple([dim - head for dim, head in zip(self.mechanism.dims, self.heads, strict=True)])
+
+    def host(self, i: int) -> int:
+        """The contact whose normal force presses `i`: itself, but of a resistance its host."""
+        return i if i < self.count else self.mechanism.hosts[i - self.count]
+
+    def with_resistances(self, contacts: Iterable[int]) -> tuple[int, ...]:
+        """The contacts in rising order, and the resistances that they press."""
+        chosen = {i for i in contacts if i < self.count}
+        pressed = (i for i, host in enumerate(self.mechanism.hosts, self.count) if host in chosen)
+        return (*sorted(chosen), *pressed)
+
+    def pressing(self, contacts: Iterable[int]) -> tuple[int, ...]:
+        """Those of the contacts that have a normal row: all but resistances."""
+        return tuple([i for i in contacts if i < self.count])
+
+    def tangents(self, i: int, rows: slice) -> slice:
+        """The tangential ones of the rows of a contact."""
+        return slice(rows.start + self.heads[i], rows.stop)
+
+    @cached_property
     def tangent_rows(self) -> tuple[int, ...]:
         """Tangential rows of each contact that carry friction: none where its coefficient is zero."""
-        pairs = zip(self.mechanism.dims, self.static_friction.tolist(), strict=True)
-        return tuple(dim - 1 if static > 0.0 else 0 for dim, static in pairs)
+        pairs = zip(self.widths, self.static_friction.tolist(), strict=True)
+        return tuple(width if static > 0.0 else 0 for width, static in pairs)
 
     def kept_rows(self, contacts: tuple[int, ...]) -> list[int]:
         """Rows of the terms of `contacts` that take part in contact problems (not the tangents of smooth contacts)."""
         kept: list[int] = []
         start = 0
         for i in contacts:
-            kept += range(start, start + 1 + self.tangent_rows[i])
+            kept += range(start, start + self.heads[i] + self.tangent_rows[i])
             start += self.mechanism.dims[i]
         return kept
 
@@ -295,21 +331,55 @@ class World(Driven):
     def changed(self, **parts: Any) -> World:
         """A copy with other parts; the mechanism is made anew where they are parts of it."""
         other = replace(self, **parts)
-        if parts.keys().isdisjoint({"robot", "terrain", "gravity"}):
+        kinds = {isinstance(world.law, RigidLaw) for world in (self, other)}
+        if parts.keys().isdisjoint({"robot", "terrain", "gravity"}) and len(kinds) == 1:
             return other
-        bound = bind(other.robot, other.terrain, other.gravity, other.joint_limits, other.loops)
+        bound = bind(other.robot, other.terrain, other.gravity, other.joint_limits, other.loops, other.law)
         if isinstance(bound, ClosedMechanism):
             bound = bound.with_rank_of(self.mechanism)
-        return replace(other, mechanism=bound)
+        return replace(other, mechanism=bound, **_fitting(other, bound))
 
 
-def bind(robot: Any, terrain: Terrain, gravity: Array, joint_limits: bool, loops: tuple[Loop, ...]) -> ContactMechanism:
-    """The robot on its ground, with its loops closed.
+def _fitting(world: World, bound: ContactMechanism) -> dict[str, Any]:
+    """Coefficients for another number of resistances: a law that has them follows one that has none, or the reverse."""
+    size, (friction, static) = len(bound.dims), world.own_friction
+    if len(friction) == size:
+        return {}
+    kept = min(size, len(friction))
+    resized = (
+        np.concatenate([own[:kept], new[kept:]])
+        for own, new in (
+            (friction, bound.friction),
+            (static, bound.static_friction),
+            (world.restitution, bound.restitution),
+        )
+    )
+    own_friction, own_static, restitution = resized
+    return {"own_friction": (own_friction, own_static), "restitution": restitution}
+
+
+def bind(
+    robot: Any,
+    terrain: Terrain,
+    gravity: Array,
+    joint_limits: bool,
+    loops: tuple[Loop, ...],
+    law: ContactLaw,
+) -> ContactMechanism:
+    """The robot on its ground, with its loops closed, and rolling and torsional friction under a rigid law.
 
     Raises:
         InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
     """
     mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
+    if isinstance(law, RigidLaw):
+        mechanism = with_resistances(mechanism, robot)
+    elif isinstance(robot, RobotModel) and (left_out := sorted(robot.moment_coefficients())):
+        warnings.warn(
+            f"the compliant law {type(law).__name__} has no rolling and torsional friction; those of"
+            f" {', '.join(left_out)} are left out",
+            stacklevel=5,
+        )
     if not loops:
         return mechanism
     if not hasattr(robot, "frame_id"):

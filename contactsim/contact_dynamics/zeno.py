@@ -31,6 +31,9 @@ class Landing(Protocol):
     def smallest_speed(self) -> float:
         """Relative speed below which contacts are at rest [m/s]."""
 
+    def pressing(self, mode: SystemMode) -> tuple[int, ...]:
+        """The closed contacts of a mode, without their resistances."""
+
     def gap_motion(self, t: float, x: Array, mode: SystemMode, contacts: tuple[int, ...]) -> tuple[Array, Array, Array]:
         """Acceleration (nv,) in a mode, and with it the first and second rates (k,) of the gaps of `contacts`."""
 
@@ -157,9 +160,9 @@ class _Hops:
         for i, rate, bend in zip(sorted(self._gaps), self._rates, self._bend, strict=True):
             self._gaps[i] = 0.0 if i in landing else self._gaps[i] + (rate + 0.5 * bend * duration) * duration
         self._x = self._contacts.accelerated(self._x, duration * self._acceleration)
-        before = set(self._mode.closed)
+        before = set(self._contacts.pressing(self._mode))
         self._x, self._mode = self._contacts.land(self._t, self._x, self._mode, landing, slowest)
-        left = before - set(self._mode.closed)
+        left = before - set(self._contacts.pressing(self._mode))
         self._gaps = {i: gap for i, gap in self._gaps.items() if i not in self._mode.closed} | dict.fromkeys(left, 0.0)
         self._move()
         return duration

@@ -19,6 +19,8 @@ from .mechanism import MARGIN, check_static
     restitution=SHARE,
     name=TEXT,
     enabled=optional(MARGIN),
+    rolling=NOT_NEGATIVE,
+    torsion=NOT_NEGATIVE,
 )
 @dataclass(frozen=True)
 class ContactPoint:
@@ -33,6 +35,12 @@ class ContactPoint:
         restitution: Newton's coefficient in [0, 1].
         name: name of the contact; by default the frame's.
         enabled: (t, q, v) -> margin: an open contact closes only where it is positive; None: always.
+        rolling: coefficient of rolling friction [m]: a moment of up to rolling times the normal force resists rolling.
+        torsion: of torsional friction [m]: as much about the normal resists spinning.
+
+    Rigid laws carry rolling and torsion out as discs of their own beside the cone of friction, each of which sticks or
+    slips by itself, |m_t| <= rolling lam_n and |m_n| <= torsion lam_n; their modes and moments go by NAME/rolling and
+    NAME/torsion. Compliant laws do not have them.
     """
 
     frame: str
@@ -43,6 +51,8 @@ class ContactPoint:
     restitution: float = 0.0
     name: str = ""
     enabled: Callable[[float, Array, Array], float] | None = field(default=None, compare=False)
+    rolling: float = 0.0
+    torsion: float = 0.0
 
     def __post_init__(self) -> None:
         name = self.name or self.frame

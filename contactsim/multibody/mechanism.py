@@ -25,6 +25,7 @@ Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Arra
 
 COEFFICIENTS = ("friction", "static_friction", "restitution")  # of a contact
 DIFFERENCE = 6e-6  # step of central differences, about the cube root of the rounding of a double
+ALONG = 1e-3  # way along a motion in differences of frames [rad, m]
 SPREAD = 1e-3  # step of those of fourth order, about the fifth root
 
 
@@ -129,12 +130,8 @@ class Regions:
         """The sides on which a region can be left."""
         return ()
 
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> float:
-        """Distance from leaving a region on a side."""
-        raise NotImplementedError
-
-    def region_gradient(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> Array:
-        """Derivative (nv,) of that distance."""
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
+        """Distance from leaving a region on a side, and its gradient (nv,)."""
         raise NotImplementedError
 
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
@@ -198,9 +195,11 @@ class ContactMechanism(Regions, Differentiated):
         space: manifold of the configurations.
         names: name of each contact.
         constraint_names: names of further unilateral constraints without friction, which follow the contacts.
+        resistance_names: names of rolling and torsional frictions, which follow them and have tangential rows only.
+        hosts: contact whose normal force presses each of them.
         pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
-        dims: rows of each contact, 1 + d_t, then of each constraint.
-        friction, static_friction, restitution: coefficients (nc,).
+        dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
+        friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
         enabled: for each contact a function (t, q, v) -> margin, or None.
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step.
         autonomous: whether gaps and rows do not depend on time.
@@ -211,6 +210,8 @@ class ContactMechanism(Regions, Differentiated):
     space: Manifold
     names: tuple[str, ...]
     constraint_names: tuple[str, ...] = ()
+    resistance_names: tuple[str, ...] = ()
+    hosts: tuple[int, ...] = ()
     pair_names: tuple[str, ...] = ()
     dims: tuple[int, ...]
     friction: Array
@@ -222,8 +223,25 @@ class ContactMechanism(Regions, Differentiated):
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Names of contacts and constraints, in the order of their indices."""
-        return self.names + self.constraint_names
+        """Names of contacts, constraints and resistances, in the order of their indices."""
+        return self.names + self.constraint_names + self.resistance_names
+
+    def joints_of(self, contact: int) -> tuple[int, int]:
+        """Joints of the first body of a contact and of what it touches, 0 for the world.
+
+        Raises:
+            InputError: the mechanism has no bodies.
+        """
+        raise InputError("only contacts of a Robot have rolling and torsional friction; leave them out")
+
+    def frame_motion(self, t: float, q: Array, v: Array, contact: int) -> tuple[Array, Array]:
+        """Frame E = (n, t...) (1 + d_t, 3) of a contact of a Robot in world axes, and its rate; here by differences."""
+
+        def frame(h: float) -> Array:
+            at = q if h == 0.0 else self.space.integrate(q, h * v)
+            return np.array([self.world_force(t + h, at, contact, unit) for unit in np.eye(self.dims[contact])])
+
+        return frame(0.0), derivative(frame, ALONG / max(1.0, float(np.abs(v).max(initial=0.0))))
 
     @abstractmethod
     def gaps(self, t: float, q: Array) -> Array:

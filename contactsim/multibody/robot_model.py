@@ -22,7 +22,7 @@ from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
 from .controllers import Controller, as_controller
 from .geometry.collision_solids import solids_of
-from .geometry.pairs import ContactPair, of_edges
+from .geometry.pairs import ContactPair
 from .geometry.solids import Solid
 from .loops import Loop, checked, followed
 from .mechanism import unique_names
@@ -104,6 +104,21 @@ class RobotModel:
         """Pinocchio's collision geometry; None where there is none."""
         return load_geometry(self.model, self._collision)
 
+    def moment_coefficients(self) -> dict[str, tuple[float, float]]:
+        """{contact: coefficients of torsional and rolling friction [m]} of the contacts that have any.
+
+        Those of a pair are its own, or the larger ones of the contact points of its two bodies.
+        """
+        found = {point.name: (point.torsion, point.rolling) for point in self.contacts}
+        frames = {solid.name: solid.frame for solid in self.solids} if self.pairs else {}
+        for pair in self.pairs:
+            bodies = {frames.get(name, name) for name in (pair.first, pair.second)}
+            of = [found[p.name] for p in self.contacts if p.name in (pair.first, pair.second) or p.frame in bodies]
+            torsion, rolling = (max([one[k] for one in of], default=0.0) for k in (0, 1))
+            own = torsion if pair.torsion is None else pair.torsion, rolling if pair.rolling is None else pair.rolling
+            found[pair.name] = own
+        return {name: own for name, own in found.items() if any(own)}
+
     @property
     def springs(self) -> Array:
         """Stiffness of each joint (nv,) [N m/rad, N/m]."""
@@ -177,8 +192,8 @@ class RobotModel:
 
     @property
     def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
-        """Contact points, then the points that touch other bodies: what a picture marks."""
-        return (*self.contacts, *(pair for pair in self.pairs if not of_edges(pair)))
+        """Contact points, then the contacts between bodies: what a picture marks."""
+        return (*self.contacts, *self.pairs)
 
     @cached_property
     def bodies(self) -> dict[str, int]:

@@ -45,9 +45,10 @@ def proposed(problem: ContactProblem) -> Array:
             if slip is not None:
                 pushed[problem.tangent(i)] = -problem.friction[i] * forces[problem.normal(i)] * slip
         motion = problem.delassus @ (forces + pushed) + problem.free
+        offset[:] = 0.0
         for i, slip in enumerate(problem.sliding):
             if slip is None:
-                offset[problem.normal(i)] = problem.friction[i] * hypot(*motion[problem.tangent(i)])
+                offset[problem.normal(i)] += problem.friction[i] * hypot(*motion[problem.tangent(i)])
         if np.abs(forces - previous).max() <= STEADY * np.abs(forces).max(initial=NOTHING):
             break
     return forces + pushed
@@ -68,16 +69,16 @@ def _cone_program(problem: ContactProblem, linear: Array) -> Array:
     rows, cones, right = [], [], []
     for i, slip in enumerate(problem.sliding):
         n, t = problem.normal(i), problem.tangent(i)
-        cone = slip is None and problem.dims[i] > 1
+        cone = slip is None and problem.widths[i] > 0
         if cone:
-            scaled = unit[problem.part(i)].copy()
+            scaled = unit[[n, *range(t.start, t.stop)]]
             scaled[0] *= problem.friction[i]
             rows.append(scaled)
-            cones.append((True, problem.dims[i]))
-            right += [0.0] * problem.dims[i]
+            cones.append((True, len(scaled)))
+            right += [0.0] * len(scaled)
         else:
             kept[t] = False
-        if not cone or problem.least(i) > 0.0:
+        if i < problem.count and (not cone or problem.least(i) > 0.0):
             rows.append(unit[n : n + 1])
             cones.append((False, 1))
             right.append(-problem.least(i) * weight / size)

@@ -37,10 +37,10 @@ class Start(NamedTuple):
             size, least = hypot(*tangential), problem.least(i)
             inside = size < problem.friction[i] * normal * (1.0 - INSIDE)
             barely = normal - least <= BARELY * largest
-            if barely and least > 0.0:
+            if barely and least > 0.0 and i < problem.count:
                 lifted.add(i)
             mode = Mode.OPEN if barely and not least > 0.0 else Mode.STICK if slip is None and inside else Mode.SLIP
-            modes.append(Mode.STICK if mode is Mode.SLIP and problem.dims[i] == 1 else mode)
+            modes.append(Mode.STICK if mode is Mode.SLIP and not problem.widths[i] else mode)
             directions.append(-tangential / size if mode is Mode.SLIP and size > 0.0 else None)
         return cls(tuple(modes), tuple(directions), frozenset(lifted))
 
@@ -57,12 +57,12 @@ class Start(NamedTuple):
         for i, (slip, (n, t)) in enumerate(zip(problem.sliding, problem.rows, strict=True)):
             least, rate = problem.least(i), hypot(*motion[t])
             leaves = float(forces[n] - least) / largest < motion[n] / speed
-            if leaves and least > 0.0:
+            if leaves and least > 0.0 and i < problem.count:
                 lifted.add(i)
             mode = Mode.STICK if slip is None else Mode.SLIP
             if leaves and not least > 0.0:
                 mode = Mode.OPEN
-            elif slip is None and problem.dims[i] > 1:
+            elif slip is None and problem.widths[i]:
                 inside = problem.friction[i] * forces[n] - hypot(*forces[t])
                 mode = Mode.STICK if inside / largest > rate / speed else Mode.SLIP
             modes.append(mode)

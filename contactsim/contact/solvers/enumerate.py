@@ -39,6 +39,8 @@ class Enumerate(ContactSolver):
         for chosen in itertools.product(*(_choices(problem, i) for i in range(len(problem.dims)))):
             lifted = frozenset(i for i, (_, parts, _) in enumerate(chosen) if parts)
             tried = replace(problem, lifted=lifted) if lifted else problem
+            if any((chosen[host][0] is Mode.OPEN) != (chosen[i][0] is Mode.OPEN) for i, host in _resistances(problem)):
+                continue
             modes, slips = tuple(mode for mode, _, _ in chosen), tuple(slip for _, _, slip in chosen)
             solution = solve_modes(tried, modes, slips, self.quick)
             if not violations(solution):
@@ -47,13 +49,18 @@ class Enumerate(ContactSolver):
 
 def _choices(problem: ContactProblem, i: int) -> list[tuple[Mode, bool, Direction]]:
     """(mode, whether it is lifted, direction to start from) that contact `i` may have."""
-    dim, given = problem.dims[i], problem.sliding[i] is not None
+    width, given = problem.widths[i], problem.sliding[i] is not None
     ways: list[tuple[Mode, Direction]] = [] if given else [(Mode.STICK, None)]
-    if given or dim == 3:
+    if given or width == 2:
         ways.append((Mode.SLIP, None))
-    elif dim == 2:
+    elif width == 1:
         ways += [(Mode.SLIP, np.ones(1)), (Mode.SLIP, -np.ones(1))]
     closed = [(mode, False, slip) for mode, slip in ways]
-    if problem.least(i) > 0.0:
+    if problem.least(i) > 0.0 and i < problem.count:
         return closed + [(mode, True, slip) for mode, slip in ways]
     return [*closed, (Mode.OPEN, False, None)]
+
+
+def _resistances(problem: ContactProblem) -> list[tuple[int, int]]:
+    """(resistance, its host)."""
+    return list(enumerate(problem.hosts, problem.count))

@@ -23,6 +23,7 @@ from scipy.linalg.lapack import dgesv
 
 from ...common.arrays import Array
 from ..problem import ContactProblem, ContactSolution
+from ..resting_friction import within
 from ..zero import NOTHING, STILL
 from .contract import ContactSolver, Start
 
@@ -63,9 +64,12 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     motion = matrix @ forces + problem.free
     bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), NOTHING)
     parts = [problem.part(i) for i in range(len(problem.dims))]
-    contacts = [(part, matrix[:, part], _Contact.of(problem, i)) for i, part in enumerate(parts)]
+    contacts = [(part, matrix[:, part], _Contact.of(problem, i)) for i, part in enumerate(parts[: problem.count])]
+    resisting = [_Resistance.of(problem, i) for i in range(problem.count, len(parts))]
     for _ in range(rounds):
         before = forces.copy()
+        for resistance in resisting:
+            motion += resistance.swept(matrix, motion, forces)
         for part, columns, contact in contacts:
             now = forces[part]
             found = contact.alone((motion[part] - columns[part] @ now).tolist(), now.tolist())
@@ -79,6 +83,40 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
         if np.abs(forces - before).max() <= STILL * largest:
             break
     return forces
+
+
+class _Resistance(NamedTuple):
+    """A resistance while the normal force of its host is held.
+
+    Attributes:
+        part: its rows.
+        normal: the normal row of its host.
+        friction: mu [m].
+        slip: known slip direction; None: it is at rest.
+    """
+
+    part: slice
+    normal: int
+    friction: float
+    slip: Array | None
+
+    @classmethod
+    def of(cls, problem: ContactProblem, i: int) -> _Resistance:
+        """Resistance `i` of a problem."""
+        slip = problem.sliding[i]
+        known = None if slip is None else np.asarray(slip)
+        return cls(problem.tangent(i), problem.normal(i), float(problem.friction[i]), known)
+
+    def swept(self, matrix: Array, motion: Array, forces: Array) -> Array:
+        """Give its own forces their new values; the change (m,) of the motion by it."""
+        now, most = forces[self.part].copy(), max(self.friction * float(forces[self.normal]), 0.0)
+        if self.slip is not None:
+            found = -most * self.slip
+        else:
+            block = matrix[self.part, self.part]
+            found = within(block, motion[self.part] - block @ now, most)
+        forces[self.part] = found
+        return matrix[:, self.part] @ (found - now)
 
 
 class _Contact(NamedTuple):

@@ -32,7 +32,7 @@ class Pivot(ContactSolver):
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
         """The solution to which corrections of the modes in `start` lead; None where they run in circles."""
-        modes, directions, lifted = start
+        modes, directions, lifted = problem.with_hosts(start.modes), start.directions, start.lifted
         seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
         one_at_a_time = False
         for _ in range(8 * len(modes) + 8):
@@ -68,11 +68,15 @@ def violations(solution: ContactSolution) -> dict[int, Violation]:
     force = max(float(np.abs(forces).max()), NOTHING)
     # A thin body turns fast under a small force: what remains of two large motions is known to their rounding only.
     held = max(CREEP * free, LOST * float((np.abs(problem.delassus) @ np.abs(forces)).max()))
-    for i, (mode, (n, t)) in enumerate(zip(solution.modes, problem.rows, strict=True)):
+    for i, (mode, (n, _)) in enumerate(zip(solution.modes, problem.rows, strict=True)):
         closing = Mode.STICK if problem.sliding[i] is None else Mode.SLIP
         if mode is Mode.OPEN:
-            if motion[n] < -max(tiny * free, problem.slack[i] if problem.slack else 0.0):
+            if i < problem.count and motion[n] < -max(tiny * free, problem.slack[i] if problem.slack else 0.0):
                 found[i] = Violation(-motion[n] / free, closing)
+            continue
+        if i >= problem.count:
+            if (resisting := _of_friction(solution, i, held, force)) is not None:
+                found[i] = resisting
             continue
         least, lifted = problem.given[i] if problem.given else 0.0, i in problem.lifted
         parts = (mode, True) if least > 0.0 else (Mode.OPEN, False)
@@ -82,19 +86,38 @@ def violations(solution: ContactSolution) -> dict[int, Violation]:
             found[i] = Violation(abs(motion[n]) / free, *parts)
         elif not lifted and forces[n] - least < -tiny * force:
             found[i] = Violation((least - forces[n]) / force, *parts)
-        elif mode is Mode.STICK and problem.dims[i] > 1:
-            excess = hypot(*forces[t]) - problem.static_friction[i] * forces[n]
-            creep = hypot(*motion[t])  # of a singular system that has no solution
-            if excess > tiny * force:
-                found[i] = Violation(excess / force, Mode.SLIP, lifted)
-            elif creep > held:
-                found[i] = Violation(creep / free, Mode.SLIP, lifted)
-        elif mode is Mode.SLIP and problem.sliding[i] is None and problem.dims[i] > 1:
-            slip = solution.directions[i]
-            along = float(motion[t] @ slip)
-            if along < -tiny * free or hypot(*(motion[t] - along * slip)) > held:  # type: ignore[operator]
-                found[i] = Violation(hypot(*motion[t]) / free, Mode.STICK, lifted)
+        elif (rubbing := _of_friction(solution, i, held, force)) is not None:
+            found[i] = rubbing._replace(lifted=lifted)
     return found
+
+
+def _of_friction(solution: ContactSolution, i: int, held: float, force: float) -> Violation | None:
+    """The violation of Coulomb's law at contact `i`, which is closed; None where it obeys.
+
+    Args:
+        solution: of the problem in its modes.
+        i: the contact.
+        held: motion that counts as none.
+        force: the largest of the forces.
+    """
+    problem, free = solution.problem, solution.problem.speed
+    if not problem.widths[i]:
+        return None
+    n, t = problem.rows[i]
+    tangential, motion = solution.forces[t], solution.motion[t]
+    if solution.modes[i] is Mode.STICK:
+        excess = hypot(*tangential) - problem.static_friction[i] * solution.forces[n]
+        creep = hypot(*motion)  # of a singular system that has no solution
+        if excess > TOLERANCE * force:
+            return Violation(excess / force, Mode.SLIP)
+        return Violation(creep / free, Mode.SLIP) if creep > held else None
+    if problem.sliding[i] is not None:
+        return None
+    slip = solution.directions[i]
+    along = float(motion @ slip)
+    if along < -TOLERANCE * free or hypot(*(motion - along * slip)) > held:  # type: ignore[operator]
+        return Violation(hypot(*motion) / free, Mode.STICK)
+    return None
 
 
 def _corrected(solution: ContactSolution, chosen: dict[int, Violation]) -> Start:
@@ -108,7 +131,7 @@ def _corrected(solution: ContactSolution, chosen: dict[int, Violation]) -> Start
             length = hypot(*tangential)
             directions[i] = -tangential / length if length > 0.0 else None
     lifted = problem.lifted.difference(chosen) | {i for i, found in chosen.items() if found.lifted}
-    return Start(tuple(modes), tuple(directions), frozenset(lifted))
+    return Start(problem.with_hosts(tuple(modes)), tuple(directions), frozenset(lifted))
 
 
 def solve_modes(
@@ -157,7 +180,7 @@ class GivenModes:
         problem, slips, unknown = self.problem, list(directions or self.problem.directions or ()), []
         slips = slips or [None] * len(self.modes)
         for i, mode in enumerate(self.modes):
-            if mode is not Mode.SLIP or problem.dims[i] == 1:
+            if mode is not Mode.SLIP or not problem.widths[i]:
                 slips[i] = None
             elif (slip := problem.sliding[i]) is not None:
                 slips[i] = np.asarray(slip)
@@ -170,7 +193,7 @@ class GivenModes:
         forces, unique = given.forces, given.unique
         if not unique and least_margin(problem, self.modes, forces) < 0.0:
             forces = self.inside(forces, slips)
-            forces = agreed(self, slips, [i for i in unknown if problem.dims[i] == 3], forces)
+            forces = agreed(self, slips, [i for i in unknown if problem.widths[i] == 2], forces)
         return forces, tuple(slips), unique
 
     def forces(self, slips: Sequence[Direction]) -> GivenForces:
@@ -222,17 +245,20 @@ class GivenModes:
         """
         problem = self.problem
         rows: list[int] = []
+        columns: dict[int, int] = {}  # of the normal force of each contact, among the unknowns
         slipping: list[tuple[int, int, slice, float]] = []
         for i, mode in enumerate(self.modes):
             if mode is Mode.OPEN:
                 continue
-            start = problem.starts[i]
-            if i not in problem.lifted:
-                if mode is Mode.SLIP and problem.dims[i] > 1:
-                    slipping.append((i, len(rows), problem.tangent(i), float(problem.friction[i])))
-                rows.append(start)
+            (n, t), host = problem.rows[i], problem.host(i)
+            if host not in problem.lifted:
+                if host == i:
+                    columns[i] = len(rows)
+                    rows.append(n)
+                if mode is Mode.SLIP and problem.widths[i]:
+                    slipping.append((i, columns[host], t, float(problem.friction[i])))
             if mode is Mode.STICK:
-                rows.extend(range(start + 1, start + problem.dims[i]))
+                rows.extend(range(t.start, t.stop))
         pattern = np.zeros((len(problem.free), len(rows)))
         pattern[rows, range(len(rows))] = 1.0
         return pattern, rows, slipping
@@ -240,7 +266,9 @@ class GivenModes:
     def _known(self, slips: Sequence[Direction]) -> Array:
         """Forces lam_0 (m,) of contacts that part under their given normal force; friction only of those that slip."""
         problem, known = self.problem, np.zeros(len(self.problem.free))
-        for i in problem.lifted:
+        for i in range(len(self.modes)):
+            if problem.host(i) not in problem.lifted:
+                continue
             known[problem.normal(i)] = problem.least(i)
             slip = slips[i]
             if slip is not None:

@@ -77,7 +77,7 @@ def free_direction(problem: ContactProblem, i: int) -> Array:
     """Direction in which contact `i` would slip without forces."""
     tangential = problem.free[problem.tangent(i)]
     length = hypot(*tangential)
-    return tangential / length if length > 0.0 else np.eye(problem.dims[i] - 1)[0]
+    return tangential / length if length > 0.0 else np.eye(problem.widths[i])[0]
 
 
 def turned(
@@ -96,12 +96,12 @@ def turned(
     them: no solution, which those who look for modes refuse.
     """
     problem = equations.problem
-    for i in (i for i in unknown if problem.dims[i] == 2):
+    for i in (i for i in unknown if problem.widths[i] == 1):
         motion = problem.delassus @ given.forces + problem.free
         if float(motion[problem.tangent(i)] @ slips[i]) < -TOLERANCE * problem.speed:  # type: ignore[operator]
             slips[i] = -slips[i]  # type: ignore[operator]
             given = equations.forces(slips)
-    spatial = [i for i in unknown if problem.dims[i] == 3]
+    spatial = [i for i in unknown if problem.widths[i] == 2]
     if not spatial:
         return given
     if quick:
@@ -218,8 +218,8 @@ class _Tangents:
     """The tangential rows of some contacts in space, contact by contact."""
 
     def __init__(self, problem: ContactProblem, spatial: list[int]) -> None:
-        self._normals = [problem.starts[i] for i in spatial]
-        self.rows = [n + k for n in self._normals for k in (1, 2)]
+        self._normals = [problem.normal(i) for i in spatial]
+        self.rows = [row for i in spatial for row in range(problem.tangent(i).start, problem.tangent(i).stop)]
         self.matrix, self._columns = problem.delassus[self.rows], problem.delassus[:, self.rows]
         self._free, self._spatial = problem.free[self.rows], spatial
         self._friction = [float(problem.friction[i]) for i in spatial]

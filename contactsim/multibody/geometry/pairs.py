@@ -9,8 +9,6 @@ from ...common.arrays import Array
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
 from ..mechanism import MARGIN, check_static
 
-EDGES = "/edges"  # behind the name of a solid: all its edges, against those of another one
-
 
 @door(
     first=NAME,
@@ -19,6 +17,8 @@ EDGES = "/edges"  # behind the name of a solid: all its edges, against those of 
     static_friction=optional(NOT_NEGATIVE),
     restitution=optional(SHARE),
     enabled=optional(MARGIN),
+    rolling=optional(NOT_NEGATIVE),
+    torsion=optional(NOT_NEGATIVE),
 )
 @dataclass(frozen=True)
 class ContactPair:
@@ -29,6 +29,7 @@ class ContactPair:
         second: a solid, or a part or frame all of whose solids are meant.
         friction, static_friction, restitution: coefficients of the pair; None: by the rule of `pairing`.
         enabled: (t, q, v) -> margin: an open contact closes only where it is positive; None: always.
+        rolling, torsion: coefficients of rolling and torsional friction [m]; None: the larger ones of the two bodies.
     """
 
     first: str
@@ -37,6 +38,8 @@ class ContactPair:
     static_friction: float | None = None
     restitution: float | None = None
     enabled: Callable[[float, Array, Array], float] | None = None
+    rolling: float | None = None
+    torsion: float | None = None
 
     def __post_init__(self) -> None:
         check_static(self.name, self.friction or 0.0, self.static_friction)
@@ -50,8 +53,3 @@ class ContactPair:
     def radius(self) -> float:
         """Of its mark in a picture [m]: none of its own."""
         return 0.0
-
-
-def of_edges(pair: ContactPair) -> bool:
-    """True of a pair that stands for all edges of two solids."""
-    return pair.first.endswith(EDGES)

@@ -14,6 +14,23 @@ class Around(ContactMechanism):
 
     inner: ContactMechanism
 
+    def adopt(self, inner: ContactMechanism) -> None:
+        """Take over what is known of the inner mechanism."""
+        self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
+        self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
+        self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
+        self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
+        self.friction, self.static_friction = inner.friction, inner.static_friction
+        self.bounded_steps, self.autonomous = inner.bounded_steps, inner.autonomous
+
+    def joints_of(self, contact: int) -> tuple[int, int]:
+        """Joints of the first body of a contact and of what it touches."""
+        return self.inner.joints_of(contact)
+
+    def frame_motion(self, t: float, q: Array, v: Array, contact: int) -> tuple[Array, Array]:
+        """Frame (1 + d_t, 3) of a contact in world axes, and its rate."""
+        return self.inner.frame_motion(t, q, v, contact)
+
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) of all contacts to the ground [m]."""
         return self.inner.gaps(t, q)
@@ -62,13 +79,9 @@ class Around(ContactMechanism):
         """The sides on which a region can be left."""
         return self.inner.region_sides(contact, region)
 
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> float:
-        """Distance from leaving a region on a side."""
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
+        """Distance from leaving a region on a side, and its gradient (nv,)."""
         return self.inner.region_margin(q, contact, region, side)
-
-    def region_gradient(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> Array:
-        """Derivative (nv,) of that distance."""
-        return self.inner.region_gradient(q, contact, region, side)
 
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
         """The region behind a side; None where the contact ends there."""

@@ -315,6 +315,22 @@ class BoundRobot(ContactMechanism):
 
     # --- what users see ---------------------------------------------------------------------------------------
 
+    def joints_of(self, contact: int) -> tuple[int, int]:
+        """The joint of the body of a contact, and the world."""
+        return self._joints[contact], 0
+
+    def frame_motion(self, t: float, q: Array, v: Array, contact: int) -> tuple[Array, Array]:
+        """Frame (1 + d_t, 3) of a contact in world axes, and its rate: it does not turn on a plane."""
+        if self._plane is not None:
+            return self._basis, np.zeros_like(self._basis)
+        model, data, frame = self._model, self._workspace.data, self._frames[contact]
+        pin.forwardKinematics(model, data, q, v)
+        centre = pin.updateFramePlacement(model, data, frame).translation[None]
+        ground = self._terrain.near(t, centre, self._radius[contact : contact + 1])
+        turned, normal = self._tangents.at(ground.normal), ground.normal[0]
+        rate = ground.normal_rate[0] + ground.hessian[0] @ pin.getFrameVelocity(model, data, frame, WORLD_AXES).linear
+        return np.vstack([normal, turned.axes[0]]), np.vstack([rate, turned.first[0] @ rate])
+
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """The force in world axes (3,); of a joint limit the generalised force (1,)."""
         if contact >= len(self.names):

@@ -84,12 +84,7 @@ class ClosedMechanism(Around):
 
     def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[Loop]) -> None:
         self.inner, self.loops = mechanism, LoopRows(robot, closures)
-        self.nq, self.nv, self.space = mechanism.nq, mechanism.nv, mechanism.space
-        self.names, self.constraint_names = mechanism.names, mechanism.constraint_names
-        self.dims, self.enabled = mechanism.dims, mechanism.enabled
-        self.friction, self.static_friction = mechanism.friction, mechanism.static_friction
-        self.restitution = mechanism.restitution
-        self.bounded_steps, self.autonomous = mechanism.bounded_steps, mechanism.autonomous
+        self.adopt(mechanism)
         self._still = np.zeros(self.nv)
         self._found = Found()
 

@@ -56,8 +56,9 @@ class Sequential(Energetic):
             if len(chosen) > 1 and not kink:
                 names = " and ".join(problem.names[i] if problem.names else str(i) for i in chosen)
                 kink = f"{names} approach equally fast, and neighbouring states take them one after the other"
-            collision = super().impact(_part(problem, chosen), restitution[chosen])
-            stages += [_whole(problem, stage, chosen) for stage in collision.stages]
+            members = chosen + [i for i in range(problem.count, len(problem.dims)) if problem.host(i) in chosen]
+            collision = super().impact(_part(problem, members), restitution[chosen])
+            stages += [_whole(problem, stage, members) for stage in collision.stages]
             stages = _joined(problem, stages, len(collision.stages))
             problem = replace(problem, free=stages[-1].after)
         else:
@@ -81,15 +82,17 @@ def _part(problem: ContactProblem, chosen: list[int]) -> ContactProblem:
         static_friction=problem.static_friction[chosen],
         sliding=tuple(problem.sliding[i] for i in chosen),
         names=tuple(problem.names[i] for i in chosen) if problem.names else (),
+        hosts=tuple(chosen.index(problem.host(i)) for i in chosen if i >= problem.count),
     )
 
 
 def _whole(problem: ContactProblem, stage: ImpactStage, chosen: list[int]) -> ImpactStage:
     """A stage of some contacts as one of all, in which the others are open."""
-    rows, own, count = _rows(problem, chosen), stage.solution, len(problem.dims)
+    rows, own, count = _rows(problem, chosen), stage.solution, problem.count
     impulses, (rebound, share, given), slack = np.zeros(len(problem.free)), np.zeros((3, count)), np.full(count, np.inf)
-    impulses[rows], slack[chosen] = own.forces, 0.0
-    rebound[chosen], share[chosen], given[chosen] = stage.rebound, stage.share, own.problem.given or 0.0
+    contacts = [i for i in chosen if i < count]
+    impulses[rows], slack[contacts] = own.forces, 0.0
+    rebound[contacts], share[contacts], given[contacts] = stage.rebound, stage.share, own.problem.given or 0.0
     place = dict(zip(chosen, range(len(chosen)), strict=True))
     solution = replace(
         own,
@@ -100,9 +103,9 @@ def _whole(problem: ContactProblem, stage: ImpactStage, chosen: list[int]) -> Im
             given=tuple(given.tolist()),
             lifted=frozenset(chosen[k] for k in own.lifted),
         ),
-        modes=tuple(own.modes[place[i]] if i in place else Mode.OPEN for i in range(count)),
+        modes=tuple(own.modes[place[i]] if i in place else Mode.OPEN for i in range(len(problem.dims))),
         forces=impulses,
-        directions=tuple(own.directions[place[i]] if i in place else None for i in range(count)),
+        directions=tuple(own.directions[place[i]] if i in place else None for i in range(len(problem.dims))),
     )
     return replace(stage, solution=solution, rebound=rebound, share=share)
 
