@@ -82,6 +82,7 @@ _HOMES = {
     "Robot": "multibody.robot",
     "load_robot": "multibody.catalogue",
     "ContactSystem": "contact_dynamics.contact_system",
+    "Sensors": "contact_dynamics.sensors",
     "State": "contact_dynamics.contact_system",
     "export_html": "viewing.viewers",
     "export_mp4": "viewing.viewers",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from .contact.problem import ContactProblem, ContactSolution
     from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
+    from .contact_dynamics.sensors import Sensors
     from .derivatives.contract import EventDerivative
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (

@@ -176,7 +176,7 @@ class CompliantFlow(ContactFlow):
         matrix[:nv, nv : 2 * nv] = np.eye(nv)
         force = np.zeros((nv, world.tangent_size))
         force[:, :nv], force[:, nv : 2 * nv] = -of_terms.residual_q, -of_terms.residual_v
-        if world.controller is not None or world.pushes:
+        if world.controller is not None or world.pushes or world.action is not None:
             applied = world.applied_jacobian(t, x)
             force += applied.force_x
             matrix[2 * nv : 2 * nv + len(applied.memory_x)] = applied.memory_x

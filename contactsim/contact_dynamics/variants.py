@@ -13,6 +13,9 @@ from ..common.doors import NAME, REAL, door, numbers
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
+from ..multibody.actuators import Actuators
+from ..multibody.kinematics.frame_motion import coordinate_names
+from ..multibody.robot_model import RobotModel
 from . import parameters
 from .states import State
 from .world import World
@@ -101,6 +104,40 @@ class Variants(HybridSystem):
         for frame, force, end, point in pushes:
             other = other.with_push(frame, force, end, point)
         return other if other.world.pushes or self.world.pushes else self
+
+    @property
+    def action_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Inputs of `with_action`: the actuators of the robot's file where these drive it, else the actuated joints."""
+        world = self.world
+        if isinstance(world.controller, Actuators):
+            return world.controller.names
+        names = coordinate_names(world.robot.model)[1] if isinstance(world.robot, RobotModel) else range(world.nv)
+        return tuple(str(name) for name, own in zip(names, world.actuated, strict=True) if own)
+
+    def with_action(self, action: Any) -> Self:
+        """A copy under inputs (nu,) that are held: forces of the actuated joints, besides those of the controller.
+
+        Where the actuators of the robot's file drive it they are their controls, in place of those that were given.
+
+        Args:
+            action: the inputs in the order of `action_names` [N m, N, or as the actuators take them]; None: no forces,
+                and the controls as they are.
+
+        Raises:
+            InputError: it is no array of that size.
+        """
+        world, names = self.world, self.action_names
+        if action is None:
+            return self if world.action is None else self._of(world.changed(action=None))
+        given = numbers(len(names)).check(f"the action, of {', '.join(names) or 'no inputs'},", action)
+        if isinstance(world.controller, Actuators):
+            changed = world.controller.with_controls(given)
+            return self if changed is world.controller else self._of(world.changed(controller=changed))
+        forces = np.zeros(world.nv)
+        forces[world.actuated] = given
+        if np.array_equal(forces, np.zeros(world.nv) if world.action is None else world.action):
+            return self
+        return self._of(world.changed(action=forces))
 
     def without_pushes(self, t: float) -> Self:
         """A copy without the pushes that end at `t` or before."""

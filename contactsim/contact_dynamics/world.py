@@ -54,6 +54,7 @@ class Parts:
         own_friction: kinetic and static coefficients (nc,) as the contact points say them; a law may overrule them.
         restitution: coefficients (nc,).
         pushes: what pushes for a while.
+        action: generalised forces (nv,) that are given step by step, besides those of the controller; None: none.
     """
 
     robot: Any
@@ -68,6 +69,7 @@ class Parts:
     own_friction: tuple[Array, Array]
     restitution: Array
     pushes: tuple[Push, ...] = ()
+    action: Array | None = None
 
     @cached_property
     def nq(self) -> int:
@@ -78,6 +80,22 @@ class Parts:
     def nv(self) -> int:
         """Numbers of a velocity."""
         return self.mechanism.nv
+
+    @property
+    def actuated(self) -> Array:
+        """Which velocities (nv,) a controller drives: the inputs of the system."""
+        return np.asarray(getattr(self.robot, "actuated", np.ones(self.nv, dtype=bool)))
+
+    @property
+    def inputs(self) -> list[float] | None:
+        """The action as inputs (nu,) of the actuated joints; None: there is none."""
+        return None if self.action is None else self.action[self.actuated].tolist()
+
+    @property
+    def of_parameters(self) -> tuple[int, ...]:
+        """What tells it from worlds with other parameters: it is the same in those with other pushes and inputs."""
+        parts = (self.robot, self.terrain, self.gravity, self.law, self.controller, self.restitution)
+        return tuple(id(part) for part in (*parts, *self.own_friction))
 
     @cached_property
     def controller_memory(self) -> int:
@@ -170,6 +188,8 @@ class Driven(Parts):
         for push in self.pushes:
             pushed = self.mechanism.generalised_force(q, push.frame, push.force, push.point)
             total = pushed if total is None else total + pushed
+        if self.action is not None:
+            total = self.action if total is None else total + self.action
         return total
 
     def memory_rate(self, t: float, x: Array) -> Array:
@@ -201,11 +221,6 @@ class Driven(Parts):
 
     def _pushed(self, q: Array) -> Array:
         return np.sum([self.mechanism.generalised_force(q, p.frame, p.force, p.point) for p in self.pushes], axis=0)
-
-    @property
-    def actuated(self) -> Array:
-        """Which velocities (nv,) a controller drives: the inputs of the system."""
-        return np.asarray(getattr(self.robot, "actuated", np.ones(self.nv, dtype=bool)))
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""

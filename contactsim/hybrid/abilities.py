@@ -231,6 +231,26 @@ class Pushes:
         return self
 
 
+class Actions:
+    """Inputs that somebody gives step by step, and that are held until the next ones.
+
+    Attributes:
+        action_names: names of the inputs (nu); empty: it has none.
+    """
+
+    action_names: tuple[str, ...] = ()
+
+    def with_action(self, action: Any) -> Self:
+        """A copy under other inputs (nu,), itself where they are what they were; None: as without any.
+
+        Raises:
+            InputError: it has no inputs, or other ones.
+        """
+        if action is None:
+            return self
+        raise InputError(f"a {type(self).__name__} has no inputs; only a ContactSystem has")
+
+
 class Law:
     """A contact law that may be changed for another.
 
@@ -253,7 +273,21 @@ class Law:
         return state
 
 
-ABILITIES = (Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Frames, Audit, Pushes, Law)
+ABILITIES = (
+    Preferences,
+    States,
+    Restarts,
+    Spaces,
+    Neighbours,
+    Words,
+    Parameters,
+    Forces,
+    Frames,
+    Audit,
+    Pushes,
+    Actions,
+    Law,
+)
 
 
 def one_by_one(names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:

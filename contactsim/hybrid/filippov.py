@@ -19,7 +19,7 @@ from .system import Dynamics, HybridSystem, Transition, completed, one_by_one
 from .zero import ON_SURFACE
 
 UNCHANGED = (  # abilities of a system that are the same where it slides
-    *("preferred_integrator", "preferred_tolerances", "tolerances", "nv", "pushes"),
+    *("preferred_integrator", "preferred_tolerances", "tolerances", "nv", "pushes", "action_names"),
     *("state", "pack", "prepared", "parameter", "forces", "loop_forces", "audit"),
 )
 CORRECTIONS = 3  # Newton steps back onto the surface; it is followed to rounding, so one is the rule
@@ -162,6 +162,11 @@ class Filippov(HybridSystem):
     def without_pushes(self, t: float) -> Filippov:
         """A copy without the pushes that end at `t` or before."""
         return Filippov(self.system.without_pushes(t))
+
+    def with_action(self, action: Any) -> Filippov:
+        """A copy whose system has these inputs."""
+        changed = self.system.with_action(action)
+        return self if changed is self.system else Filippov(changed)
 
 
 def _identity(space: Manifold | None, x: Array) -> Array:

@@ -87,6 +87,7 @@ class Simulation:
         integrator = integrator or system.preferred_integrator or AUTOMATIC
         method(integrator, tolerances)
         self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
+        self._first = state
         self._begin(system, t0, system.pack(state), mode)
 
     @classmethod
@@ -115,7 +116,7 @@ class Simulation:
         self._arcs = list(arcs[:finished])
         self._events = [arc.event for arc in self._arcs if arc.event is not None]
         self._notes = list(trajectory.notes[: settings.notes])
-        self.t0 = arcs[0].t0
+        self.t0, self._first = arcs[0].t0, trajectory(arcs[0].t0, side="-")
         if not self._events:
             first = arcs[0]
             self.system, self.t = first.system, first.t0
@@ -215,6 +216,42 @@ class Simulation:
         A run that cannot go on stops with a status and a message, and keeps what it has computed.
         """
         return self.advance_to(self.t + duration, progress)
+
+    @door(dt=POSITIVE)
+    def step(self, action: Any, dt: float) -> Any:
+        """Go on for `dt` seconds, exactly, under inputs that are held; returns the state there.
+
+        The order: at the present time the inputs change, the contacts are sorted out again under them, and then time
+        goes on. Where a controller samples at the end of the step, its sample is part of this step. What is read
+        afterwards (state, mode, forces, sensors) is that of the end, under the inputs of this step.
+
+        Args:
+            action: inputs (nu,) in the order of `system.action_names`: forces of the actuated joints of a robot [N m,
+                N], besides those of its controller; or, where the actuators of its file drive it, their controls. None:
+                as they are.
+            dt: how long [s].
+
+        Raises:
+            InputError: the action does not fit the system.
+        """
+        if action is not None and (changed := self.system.with_action(action)) is not self.system:
+            self._replace_system(changed)
+        return self.advance(dt)
+
+    def reset(self, state: Any = None) -> Any:
+        """Begin anew at the first time, as if just made, from `state` or where it began; returns the state there.
+
+        Parameters stay as they were `set`; pushes and inputs end, and the run so far is forgotten: take `trajectory`
+        before.
+
+        Raises:
+            InputError: the state cannot be used; the run so far is kept.
+        """
+        system = self.system.without_pushes(math.inf).with_action(None)
+        fresh = self.anew(system, self._first if state is None else state, self.t0)
+        vars(self).clear()
+        vars(self).update(vars(fresh))
+        return self.state
 
     @door(t=REAL, progress=optional(PROGRESS))
     def advance_to(self, t: float, progress: Progress | None = None) -> Any:

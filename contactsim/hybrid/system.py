@@ -11,6 +11,7 @@ from ..common.arrays import Array
 from ..errors import InputError
 from .abilities import (
     ABILITIES,
+    Actions,
     Audit,
     Forces,
     Frames,
@@ -42,7 +43,13 @@ __all__ = [
     "one_by_one",
 ]
 
-COPIES = ("with_parameter", "with_push", "without_pushes", "with_law")  # methods that return another system
+COPIES = (
+    "with_parameter",
+    "with_push",
+    "without_pushes",
+    "with_action",
+    "with_law",
+)  # methods that return another system
 
 
 @runtime_checkable
@@ -63,7 +70,20 @@ class Dynamics(Protocol):
 
 
 class HybridSystem(
-    Preferences, States, Restarts, Spaces, Neighbours, Words, Parameters, Forces, Frames, Audit, Pushes, Law, Dynamics
+    Preferences,
+    States,
+    Restarts,
+    Spaces,
+    Neighbours,
+    Words,
+    Parameters,
+    Forces,
+    Frames,
+    Audit,
+    Pushes,
+    Actions,
+    Law,
+    Dynamics,
 ):
     """A system of smooth flows joined by events: what `simulate` and `linearize` need to know, and no more.
 

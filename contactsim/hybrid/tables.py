@@ -105,8 +105,8 @@ def force_rows(samples: Samples) -> tuple[Sequence[str], Array, str]:
         return AXES, np.full((len(samples), len(contacts), 3), np.nan), str(error)
     width = max((rows.shape[1] for rows in found.values()), default=3)
     forces = np.full((len(samples), len(contacts), width), np.nan)
-    for k, rows in enumerate(found.values()):
-        forces[:, k, : rows.shape[1]] = rows
+    for k, contact in enumerate(contacts):
+        forces[:, k, : found[contact].shape[1]] = found[contact]
     named = samples.system.coordinate_names() is not None
     return AXES if named else ["n", "t1", "t2"][:width], forces, ""
 

@@ -4,7 +4,8 @@ Groups: ``trajectory`` (samples along the dimension `sample`; both sides of a ju
 and ``dense`` (each step as a Chebyshev polynomial of the chart around a base state). Attributes of the file: the format
 and its version, how the run ended, the system as JSON, and the scene it was started from, if there was one. Where `set`
 or `push` changed a ContactSystem in the course of the run, the system is that of its end, and `variants` lists what was
-different on the way: values of parameters, and pushes; the variable `system` of ``arcs`` is the number of the variant.
+different on the way: values of parameters, pushes, and inputs of `step`; the variable `system` of ``arcs`` is the
+number of the variant.
 
 A further group ``linearization`` holds the derivative of the run, where it was asked for; see `save_linearization`.
 """
@@ -302,9 +303,11 @@ def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
     in_contact = [system for system in systems if len(systems) > 1 and is_contact_system(system)]
     if len(in_contact) < len(systems):
         return []
-    values = [system.parameters() for system in in_contact]
-    names = dict.fromkeys(name for own in values for name in own)
-    varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in values)}
+    apart = {system.world.of_parameters: system for system in in_contact}  # others differ in pushes and inputs alone
+    known = {key: system.parameters() for key, system in apart.items()}
+    values = [known[system.world.of_parameters] for system in in_contact]
+    names = dict.fromkeys(name for own in known.values() for name in own)
+    varying = {name for name in names if any(own.get(name) != values[0].get(name) for own in known.values())}
     for name in list(varying):  # friction takes the static coefficient along: both are set
         if name.endswith(".friction"):
             varying.add(name.removesuffix("friction") + "static_friction")
@@ -312,6 +315,7 @@ def _differences(systems: Sequence[HybridSystem]) -> list[dict[str, Any]]:
         {
             "parameters": {name: own[name] for name in names if name in varying and name in own},
             "pushes": [[push.frame, push.force.tolist(), push.end, push.point.tolist()] for push in system.pushes],
+            "action": system.world.inputs,
         }
         for system, own in zip(in_contact, values, strict=True)
     ]
@@ -326,7 +330,7 @@ def _variants(header: Mapping[str, Any], system: HybridSystem) -> list[HybridSys
         for name, value in variant["parameters"].items():
             if name in known or not name.startswith("controller."):  # a stand-in for a controller has no parameters
                 made = made.with_parameter(name, value)
-        found.append(made.with_pushes(variant["pushes"]))
+        found.append(made.with_pushes(variant["pushes"]).with_action(variant.get("action")))
     return found or [system]
 
 

@@ -131,6 +131,24 @@ class Actuators(Controller):
         changed._given[self._names.index(name.removeprefix("ctrl."))] = value
         return changed
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the actuators, in the order of their controls."""
+        return self._names
+
+    def with_controls(self, controls: Any) -> Actuators:
+        """A copy under other controls (nu,), which are held; itself where they are what they were.
+
+        Raises:
+            InputError: they are no finite numbers (nu,).
+        """
+        given: Any = self._checked(controls, [])
+        if not callable(self._given) and np.array_equal(given, self._given):
+            return self
+        changed = copy.copy(self)
+        changed._given = given
+        return changed
+
     def controls(self, t: float, q: Array, v: Array) -> Array:
         """Controls (nu,), within their ranges.
 

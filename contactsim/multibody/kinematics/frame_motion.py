@@ -98,3 +98,9 @@ def _parts(joint: Any) -> tuple[Sequence[str], Sequence[str]]:
 
 def _numbered(count: int) -> list[str]:
     return [""] if count == 1 else [str(k) for k in range(count)]
+
+
+def turning_joints(model: Any) -> dict[str, tuple[int, int, int]]:
+    """{joint: (first of its numbers in q, how many, its number in v)} of the joints of one degree of freedom."""
+    joints = list(zip(model.names, model.joints, strict=True))[1:]
+    return {name: (joint.idx_q, joint.nq, joint.idx_v) for name, joint in joints if joint.nv == 1}
