@@ -134,7 +134,7 @@ class RigidFlow(ContactFlow):
             return margin if arc.mode.contacts[i].enabled else -margin
         if kind.startswith(SIDE):
             side = int(kind.removeprefix(SIDE))
-            return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)[0]
+            return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)
         if kind == "jam":
             return self._jam_margin(t, x) if self._sense else 1.0
         assert rates is not None
@@ -405,7 +405,7 @@ class RigidFlow(ContactFlow):
             return row
         if kind.startswith(SIDE):
             region, side = arc.mode.contacts[i].region, int(kind.removeprefix(SIDE))
-            row[: world.nv] = arc.mechanism.region_margin(world.q(x), i, region, side)[1]
+            row[: world.nv] = arc.mechanism.region_gradient(world.q(x), i, region, side)
             return row
         assert found is not None
         if kind in ("force", "cone"):

@@ -130,8 +130,12 @@ class Regions:
         """The sides on which a region can be left."""
         return ()
 
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
-        """Distance from leaving a region on a side, and its gradient (nv,)."""
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> float:
+        """Distance from leaving a region on a side."""
+        raise NotImplementedError
+
+    def region_gradient(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> Array:
+        """Derivative (nv,) of that distance."""
         raise NotImplementedError
 
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:

@@ -22,7 +22,7 @@ from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
 from .controllers import Controller, as_controller
 from .geometry.collision_solids import solids_of
-from .geometry.pairs import ContactPair
+from .geometry.pairs import ContactPair, of_edges
 from .geometry.solids import Solid
 from .loops import Loop, checked, followed
 from .mechanism import unique_names
@@ -192,8 +192,8 @@ class RobotModel:
 
     @property
     def marks(self) -> tuple[ContactPoint | ContactPair, ...]:
-        """Contact points, then the contacts between bodies: what a picture marks."""
-        return (*self.contacts, *self.pairs)
+        """Contact points, then the points that touch other bodies: what a picture marks."""
+        return (*self.contacts, *(pair for pair in self.pairs if not of_edges(pair)))
 
     @cached_property
     def bodies(self) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 # --- of lengths -----------------------------------------------------------------------------------------------------
 ON_SOLID = 1e-9  # m: a contact point on the surface of a solid of its own body is this near to it
 RIM = 1e-7  # m: a point without radius is held by a face of a box up to this far beyond its edge
+OFF = 1e-6  # m: added to the distance of edges that do not meet as features of their bodies, so that they never touch
 OPEN = 1e-6  # m, m/s: a loop may start open by this much; it is closed then
 CLOSED = 1e-11  # m: what is left of a loop where Newton's method ends
 EXACT = 1e-15  # errors of a loop below this are zero, relative to the size of the configuration
@@ -20,6 +21,11 @@ IMMOBILE = 1e-12  # largest motion of contacts that do not move
 ASIDE = 1e-9  # part of a normal, or slope, out of the plane of motion that is none: that plane is known to rounding
 DOWN = 1e-12  # 1 + n_z of a normal that counts as pointing straight down: 1e-6 rad
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
+
+PARALLEL_EDGES = 1e-7  # sine of the angle of edges that are parallel: their vertices meet, within RIM on 1 m
+ARC = 1e-6  # by which a normal may miss the arc of an edge: in a face it lies at the end of it
+COPLANAR = 1e-9  # difference of the normals of faces that are one, and distance from it in sizes of the hull
+FLAT_HULL = 1e-6  # thickness of a convex hull, in units of its size, that is none
 
 # --- of numbers that were given, and of rounding --------------------------------------------------------------------
 UNIT = 1e-6  # a quaternion (or complex number) may be off unit length by this much

@@ -1,17 +1,13 @@
-"""Kinematics of contacts between bodies: a sphere (or point) of one body against a solid shape of another.
+"""Kinematics of contacts between bodies: a feature of a solid A of one body against one of a solid B, or all of it.
 
-Notation: world axes, spatial vectors (linear l, angular w) at the world's origin. The sphere has centre c and radius r
-on body A; phi is the distance function of the solid on body B, whose placement is (R, o). With n = R grad phi and
-dV = V_A - V_B,
+Notation: world axes, spatial vectors (linear l, angular w) at the world's origin. A pair of features (see `features`)
+gives the point x at which both bodies are touched, the unit normal n from B to A, and x' and n'. With dV = V_A - V_B,
 
-    gap g = phi(R^T (c - o)) - r,    x = c - r n,    u = dV_l + dV_w x x,    z = E u,
+    u = dV_l + dV_w x x,    z = E u,    z' = E' u + E u',    u' = dA_l + dA_w x x + dV_w x x',
 
-where x is the point at which both bodies are touched, u the velocity there of the material of A relative to that of B,
-and E = (n, t1, t2). Since n . (w x n) = 0, the normal row is the exact gradient of the gap. Rows are
-E (dJ_l + dJ_w x x), so a force F on A at x meets -F on B at the same x: momentum and moment of momentum are kept to
-rounding. The rates are
-
-    n' = w_B x n + R H R^T y,    y = dV_l + dV_w x c,    x' = l_A + w_A x c - r n',    z' = E' u + E u'.
+where u is the velocity at x of the material of A relative to that of B, and E = (n, t1, t2). Since n . (w x n) = 0, the
+normal row is the exact gradient of the gap. Rows are E (dJ_l + dJ_w x x), so a force F on A at x meets -F on B at the
+same x: momentum and moment of momentum are kept to rounding.
 
 Derivatives: of the bodies' motion from pinocchio (see `derivatives` for dV/dq and the like), through the contact by a
 complex step, which has no difference to lose digits in: Im f(x + i h dx) / h with h = 1e-30 (Squire and Trapp, 1998).
@@ -29,12 +25,14 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look
-from ..kinematics.plane_ground import EPS, follows, simple_model, supports
+from ..kinematics.plane_ground import follows, simple_model, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..workspace import Computing, Workspace
-from ..zero import ASIDE, MOTION, RIM
-from .solids import Region, Shape
+from ..zero import ASIDE, MOTION, OFF
+from .edges import EdgeOnEdge, EdgeTable
+from .features import Bodies, FeaturePair, Place, at, cross, dot, turned
+from .shapes import Region
 
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
@@ -44,42 +42,21 @@ N0, TANGENTS = np.array([2.0, 3.0, 6.0]) / 7.0, np.array([[3.0, -6.0, 2.0], [6.0
 
 @dataclass(frozen=True)
 class PairShape:
-    """A sphere or point against a solid, on the joints that move them.
+    """Two features that can touch, on the joints that move them.
 
     Attributes:
         name: of the contact.
-        joint_a, centre, radius: the sphere and its joint, whose axes the centre (3,) is in.
-        inner: centre (3,) of the body of the sphere, in the same axes.
-        joint_b, placement, shape: the solid, and where it is on its joint (pin.SE3).
+        joint_a, placement_a: joint of solid A, and where its axes are there (pin.SE3).
+        joint_b, placement_b: likewise of B.
+        features: what of A meets what of B.
     """
 
     name: str
     joint_a: int
-    centre: Array
-    radius: float
-    inner: Array
+    placement_a: Any
     joint_b: int
-    placement: Any
-    shape: Shape
-
-
-class Bodies(NamedTuple):
-    """Motion of the two bodies of a pair; each a number array with any leading axes.
-
-    Attributes:
-        c: centre of the sphere (..., 3).
-        R, o: axes (..., 3, 3) and origin (..., 3) of the solid.
-        V_a, V_b: spatial velocities (..., 6), linear first, at the world's origin.
-        A_a, A_b: spatial accelerations (..., 6).
-    """
-
-    c: Array
-    R: Array
-    o: Array
-    V_a: Array
-    V_b: Array
-    A_a: Array
-    A_b: Array
+    placement_b: Any
+    features: FeaturePair
 
 
 class Touch(NamedTuple):
@@ -92,11 +69,6 @@ class Touch(NamedTuple):
     E_rate: Array
 
 
-def cross(a: Array, b: Array) -> Array:
-    """a x b along the last axis."""
-    return ((a @ EPS).reshape(*a.shape, 3) @ b[..., None])[..., 0]
-
-
 def motion_cross(a: Array, b: Array) -> Array:
     """The bracket (w x l' + l x w', w x w') of spatial velocities (..., 6)."""
     linear = cross(a[..., 3:], b[..., :3]) + cross(a[..., :3], b[..., 3:])
@@ -105,18 +77,6 @@ def motion_cross(a: Array, b: Array) -> Array:
 
 def _norm(vector: Array) -> float:
     return float(np.linalg.norm(vector))
-
-
-def _turn(matrix: Array, vector: Array) -> Array:
-    return (matrix @ vector[..., None])[..., 0]
-
-
-def _turn_back(matrix: Array, vector: Array) -> Array:
-    return (vector[..., None, :] @ matrix)[..., 0, :]
-
-
-def _dot(a: Array, b: Array) -> Array:
-    return (a * b).sum(axis=-1, keepdims=True)
 
 
 class Frame:
@@ -148,11 +108,11 @@ class Frame:
         if self._across is not None:
             along = [cross(np.broadcast_to(self._across, k.shape), k) for k in (n, n_rate)]
             return np.stack([n, along[0]], axis=-2), np.stack([n_rate, along[1]], axis=-2)
-        sum_, share = N0 + n, 1.0 / (1.0 + _dot(n, N0))
+        sum_, share = N0 + n, 1.0 / (1.0 + dot(n, N0))
         tangents, rates = [], []
         for start in TANGENTS:
-            part, part_rate = _dot(n, start) * share, _dot(n_rate, start) * share
-            part_rate = part_rate - part * share * _dot(n_rate, N0)
+            part, part_rate = dot(n, start) * share, dot(n_rate, start) * share
+            part_rate = part_rate - part * share * dot(n_rate, N0)
             tangents.append(start - part * sum_)
             rates.append(-part_rate * sum_ - part * n_rate)
         return np.stack([n, *tangents], axis=-2), np.stack([n_rate, *rates], axis=-2)
@@ -160,18 +120,11 @@ class Frame:
 
 def touch(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> Touch:
     """The contact of a pair; analytic in `bodies`."""
-    c, R, o, V_a, V_b, A_a, A_b = bodies
-    r, relative, change = pair.radius, V_a - V_b, A_a - A_b
-    p = _turn_back(R, c - o)
-    y = relative[..., :3] + cross(relative[..., 3:], c)
-    n = _turn(R, pair.shape.normal(p, region))
-    n_rate = cross(V_b[..., 3:], n) + _turn(R, pair.shape.normal_rate(p, _turn_back(R, y), region))
-    x = c - r * n
-    x_rate = V_a[..., :3] + cross(V_a[..., 3:], c) - r * n_rate
-    u = relative[..., :3] + cross(relative[..., 3:], x)
-    u_rate = change[..., :3] + cross(change[..., 3:], x) + cross(relative[..., 3:], x_rate)
+    relative, change = bodies.V_a - bodies.V_b, bodies.A_a - bodies.A_b
+    x, x_rate, n, n_rate = pair.features.meet(bodies, region)
+    u, u_rate = at(relative, x), at(change, x) + cross(relative[..., 3:], x_rate)
     E, E_rate = frame(n, n_rate)
-    return Touch(x, E, _turn(E, u), _turn(E_rate, u) + _turn(E, u_rate), E_rate)
+    return Touch(x, E, turned(E, u), turned(E_rate, u) + turned(E, u_rate), E_rate)
 
 
 class PairKinematics(Computing):
@@ -190,6 +143,12 @@ class PairKinematics(Computing):
         self.frame = Frame(_motions(self._model, self._data, self.pairs, self._supports))
         self._simple = simple_model(model)
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
+        self._solids, self._ends = _solids_of(self.pairs)
+        self._edges = np.array([k for k, p in enumerate(self.pairs) if isinstance(p.features, EdgeOnEdge)], dtype=int)
+        self._of_edges = {k: i for i, k in enumerate(self._edges.tolist())}
+        self._others = [k for k in range(len(self.pairs)) if k not in self._of_edges]
+        edges = [p.features for p in self.pairs if isinstance(p.features, EdgeOnEdge)]
+        self._table = EdgeTable(edges, self._ends[self._edges])
 
     @property
     def derivable(self) -> bool:
@@ -198,87 +157,106 @@ class PairKinematics(Computing):
 
     # --- gaps -------------------------------------------------------------------------------------------------
 
-    def _place(self, data: Any, pair: PairShape, joints: tuple[int, int]) -> tuple[Array, Array, Array]:
-        """Centre of the sphere, axes and origin of the solid, where the joints are up to date."""
-        solid = data.oMi[joints[1]] * pair.placement
-        return data.oMi[joints[0]].act(pair.centre), solid.rotation, solid.translation
+    def _poses(self) -> tuple[Array, Array]:
+        """Axes (solids, 3, 3) and origins (solids, 3) of all solids, where the joints are up to date."""
+        joints, placements = self._solids
+        placed = [self._data.oMi[joint] for joint in joints.tolist()]
+        R = np.array([joint.rotation for joint in placed]).reshape(-1, 3, 3)
+        o = np.array([joint.translation for joint in placed]).reshape(-1, 3)
+        turns, shifts = placements
+        return R @ turns, (R @ shifts[..., None])[..., 0] + o
 
-    def _inside(self, k: int) -> Array:
-        """Centre of the sphere (3,) in axes of the solid, where the joints are up to date."""
-        pair = self.pairs[k]
-        c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))
-        return R.T @ (c - o)
+    def _place(self, k: int) -> Place:
+        """Where both solids of pair `k` are, where the joints are up to date."""
+        pair, data = self.pairs[k], self._data
+        return place_of(data.oMi[pair.joint_a] * pair.placement_a, data.oMi[pair.joint_b] * pair.placement_b)
 
     def gaps(self, q: Array, regions: Mapping[int, Region]) -> Array:
         """Distances (pairs,) [m]; those of the pairs in `regions` as they go on from there."""
         pin.forwardKinematics(self._model, self._data, q)
+        R, o = self._poses()
         found = np.empty(len(self.pairs))
-        for k, pair in enumerate(self.pairs):
-            p = self._inside(k)
-            region = regions[k] if k in regions else self._region(k, p)
-            found[k] = float(pair.shape.distance(p, region)) - pair.radius
+        for k in self._others:
+            features, (a, b) = self.pairs[k].features, self._ends[k]
+            place = Place(R[a], o[a], R[b], o[b])
+            found[k] = features.gap(place, regions[k]) if k in regions else features.open_gap(place)
+        if len(self._edges):
+            held = {self._of_edges[k]: region[0] for k, region in regions.items() if k in self._of_edges}
+            found[self._edges] = self._table.gaps(R, o, held)
         return found
 
     def region(self, q: Array, k: int) -> Region:
-        """The region of the solid of pair `k` in which the centre of its sphere is."""
+        """The region in which pair `k` is."""
         pin.forwardKinematics(self._model, self._data, q)
-        return self._region(k, self._inside(k))
+        return self.pairs[k].features.region(self._place(k))
 
-    def _region(self, k: int, p: Array) -> Region:
-        pair, data = self.pairs[k], self._data
-        if pair.radius > 0.0:
-            return pair.shape.region(p)
-        solid = data.oMi[pair.joint_b] * pair.placement
-        return pair.shape.region(p, solid.actInv(data.oMi[pair.joint_a].act(pair.inner)))
+    def margin(self, q: Array, k: int, region: Region, side: int) -> float:
+        """Distance of pair `k` from leaving a region on a side [m]."""
+        pin.forwardKinematics(self._model, self._data, q)
+        return float(self.pairs[k].features.margin(self._place(k), region, side))
 
-    def margin(self, q: Array, k: int, region: Region, side: int) -> tuple[float, Array]:
-        """Distance of pair `k` from leaving a region on a side [m], and the gradient (nv,) by q."""
+    def margin_gradient(self, q: Array, k: int, region: Region, side: int) -> Array:
+        """Derivative (nv,) of `margin` by q."""
         pair = self.pairs[k]
-        jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv)
-        c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))
-        value, slope = pair.shape.margin(R.T @ (c - o), region, side, 0.0 if pair.radius > 0.0 else RIM)
-        relative = jacobian * (self._supports[pair.joint_a] - self._supports[pair.joint_b])
-        return value, slope @ R.T @ (relative[:3] + np.cross(relative[3:].T, c).T)
+        jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv).T
+        moved = [mask[:, None] * jacobian for mask in (self._supports[pair.joint_a], self._supports[pair.joint_b])]
+        here = self._place(k)
+        steps = [*_turning(moved[0], here.R_a, here.o_a), *_turning(moved[1], here.R_b, here.o_b)]
+        place = Place(*(x + 1j * COMPLEX_STEP * dx for x, dx in zip(here, steps, strict=True)))
+        return np.asarray(pair.features.margin(place, region, side).imag / COMPLEX_STEP)
 
     # --- how fast gaps can change -----------------------------------------------------------------------------
 
     def gap_bounds(self, reach: Reach, chosen: Sequence[int]) -> Callable[[JointPath], GapBounds]:
-        """Bounds of the gaps of the pairs `chosen` along a path: in axes of the solid, p = R^T (c - o) has
+        """Bounds of the gaps of the pairs `chosen` along a path: in axes of B, p = R_b^T (x - o_b) has
 
-        |p'| <= |c'| + |o'| + w |p|,    |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|.
+        |p'| <= |x'| + |o_b'| + w |p|,    |p''| <= |x''| + |o_b''| + (w' + w^2) |p| + 2 w |p'|
+
+        for points x of A, and |p| is at most that of what touches of B, but for the distance to it.
         """
         pairs = [self.pairs[k] for k in chosen]
         joints = reach.index[np.array([[pair.joint_a, pair.joint_b] for pair in pairs]).T]
-        arms = np.array([[_norm(pair.centre), _norm(pair.placement.translation)] for pair in pairs]).T
-        curvature = np.array([pair.shape.curvature(pair.radius) for pair in pairs])
+        arms = np.array([[_norm(p.placement_a.translation), _norm(p.placement_b.translation)] for p in pairs]).T
+        arms[0] += [pair.features.extent_a for pair in pairs]
+        edges = np.isin(np.array(chosen), self._edges)
+
+        def at_least(gaps: Array) -> Array:
+            return np.where(edges & (gaps > OFF), gaps - OFF, gaps)
 
         def bounds(path: JointPath) -> GapBounds:
             sway = Sway(reach, path)
             pin.forwardKinematics(self._model, self._data, path.q)
-            ends = sway.speeds(joints, arms).sum(axis=0)  # of c and of o
-            far = np.array([_norm(self._inside(k)) for k in chosen]) + path.duration * ends
+            o = self._poses()[1][self._ends[list(chosen)]]
+            ends = sway.speeds(joints, arms).sum(axis=0)  # of x and of o_b
+            apart = np.linalg.norm(o[:, 0] - o[:, 1], axis=1) + [pair.features.extent_a for pair in pairs]
+            far = apart + path.duration * ends
             spin = sway.spin[joints[1]]
             speed = ends + spin * far
 
             def closer() -> tuple[Array, Array]:
-                bend = sway.accelerations(joints, arms).sum(axis=0) + curvature * speed * speed
+                bend = sway.accelerations(joints, arms).sum(axis=0)
                 bend += (sway.twist[joints[1]] + spin * spin) * far + 2.0 * spin * speed
+                turn = sway.spin[joints].sum(axis=0)
+                pin.forwardKinematics(self._model, self._data, path.q)
+                bend += [
+                    self.pairs[k].features.bend(self._place(k), fast, turning, path.duration)
+                    for k, fast, turning in zip(chosen, speed.tolist(), turn.tolist(), strict=True)
+                ]
                 errors = sway.errors()
                 return bend, errors.speeds(joints, arms).sum(axis=0) + errors.spin[joints[1]] * far
 
-            return GapBounds(speed, None, closer)
+            return GapBounds(speed, at_least if edges.any() else None, closer)
 
         return bounds
 
     def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
         """The gap of a pair, and its rate."""
         pin.forwardKinematics(self._model, self._data, q)
-        pair, p = self.pairs[k], self._inside(k)
-        if region is None:
-            region = self._region(k, p)
-        gap = float(pair.shape.distance(p, region)) - pair.radius
-        rate = float(self.rows(q, v, [k], [region])[1][0])
-        return Look(gap, rate, pair.shape.piece(region, pair.radius))
+        features, place = self.pairs[k].features, self._place(k)
+        held = features.region(place) if region is None else region
+        piece = features.piece(place, held)
+        gap = features.open_gap(place) if region is None else float(features.gap(place, held))
+        return Look(gap, float(self.rows(q, v, [k], [held])[1][0]), piece)
 
     # --- rows -------------------------------------------------------------------------------------------------
 
@@ -291,9 +269,8 @@ class PairKinematics(Computing):
         for k, region in zip(chosen, regions, strict=True):
             pair = self.pairs[k]
             a, b = self._supports[pair.joint_a], self._supports[pair.joint_b]
-            c, R, o = self._place(data, pair, (pair.joint_a, pair.joint_b))
             drifts = [data.oMi[joint].act(data.a[joint]).vector for joint in (pair.joint_a, pair.joint_b)]
-            bodies = Bodies(c, R, o, jacobian @ (a * v), jacobian @ (b * v), *drifts)
+            bodies = Bodies(*self._place(k), jacobian @ (a * v), jacobian @ (b * v), *drifts)
             found = touch(pair, self.frame, bodies, region)
             relative = jacobian * (a - b)
             blocks.append(found.E @ (relative[:3] + cross(relative[3:].T, found.x).T))
@@ -304,18 +281,16 @@ class PairKinematics(Computing):
     def frame_at(self, q: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and the point (3,) at which it touches."""
         pin.forwardKinematics(self._model, self._data, q)
-        pair, zero = self.pairs[k], np.zeros(6)
-        c, R, o = self._place(self._data, pair, (pair.joint_a, pair.joint_b))
-        found = touch(pair, self.frame, Bodies(c, R, o, zero, zero, zero, zero), region)
+        zero = np.zeros(6)
+        found = touch(self.pairs[k], self.frame, Bodies(*self._place(k), zero, zero, zero, zero), region)
         return found.E, found.x
 
     def frame_motion(self, q: Array, v: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and its rate."""
         model, data, pair, zero = self._model, self._data, self.pairs[k], np.zeros(6)
         pin.forwardKinematics(model, data, q, v)
-        c, R, o = self._place(data, pair, (pair.joint_a, pair.joint_b))
-        speed_a, speed_b = (data.oMi[joint].act(data.v[joint]).vector for joint in (pair.joint_a, pair.joint_b))
-        found = touch(pair, self.frame, Bodies(c, R, o, speed_a, speed_b, zero, zero), region)
+        speeds = (data.oMi[joint].act(data.v[joint]).vector for joint in (pair.joint_a, pair.joint_b))
+        found = touch(pair, self.frame, Bodies(*self._place(k), *speeds, zero, zero), region)
         return found.E, found.E_rate
 
     # --- derivatives ------------------------------------------------------------------------------------------
@@ -352,9 +327,9 @@ class PairKinematics(Computing):
         wrench = np.concatenate([force, cross(at_q.x, force)], axis=-1)
         change, (F, T) = wrench.imag / COMPLEX_STEP, np.split(wrench[0].real, 2)
         linear, angular = jacobian[:3].T, jacobian[3:].T
-        turned = np.hstack([np.cross(F, angular), np.cross(F, linear) + np.cross(T, angular)])
+        bent = np.hstack([np.cross(F, angular), np.cross(F, linear) + np.cross(T, angular)])
         relative = jacobian * (self._supports[pair.joint_a] - self._supports[pair.joint_b])
-        return relative.T @ change.T + (relative.T @ turned.T) * self._follows
+        return relative.T @ change.T + (relative.T @ bent.T) * self._follows
 
 
 class _Seeds:
@@ -374,7 +349,8 @@ class _Seeds:
         jacobian, rate = data.J.reshape(6, n), data.dJ.reshape(6, n)
         V = [jacobian @ (mask * v) for mask in masks]
         A = [jacobian @ (mask * a) + rate @ (mask * v) for mask in masks]
-        self._base = Bodies(*owner._place(data, pair, joints), *V, *A)
+        place = place_of(data.oMi[joints[0]] * pair.placement_a, data.oMi[joints[1]] * pair.placement_b)
+        self._base = Bodies(*place, *V, *A)
 
     def stepped(self, change: Bodies) -> Bodies:
         """The motion with the complex step of each direction on it."""
@@ -384,34 +360,60 @@ class _Seeds:
         """Derivative by q, direction by direction (n, ...)."""
         J, P, Q, _ = self._columns
         base, (a, b) = self._base, self._masks
-        c = a * (J[:, :3] + cross(J[:, 3:], base.c))
-        o = b * (J[:, :3] + cross(J[:, 3:], base.o))
-        R = np.stack([b * cross(J[:, 3:], base.R[:, k]) for k in range(3)], axis=-1)
+        places = [*_turning(a * J, base.R_a, base.o_a), *_turning(b * J, base.R_b, base.o_b)]
         V = [mask * (motion_cross(J, V) + P) for mask, V in ((a, base.V_a), (b, base.V_b))]
         A = [
             mask * (motion_cross(J, A) + motion_cross(P, V) + Q)
             for mask, V, A in ((a, base.V_a, base.A_a), (b, base.V_b, base.A_b))
         ]
-        return Bodies(c, R, o, *V, *A)
+        return Bodies(*places, *V, *A)
 
     def along_v(self) -> Bodies:
         """Derivative by v."""
         J, _, _, by_v = self._columns
         base, (a, b) = self._base, self._masks
         A = [mask * (motion_cross(J, V) + by_v) for mask, V in ((a, base.V_a), (b, base.V_b))]
-        still = np.zeros((len(J), 3))
-        return Bodies(still, np.zeros((len(J), 3, 3)), still, a * J, b * J, *A)
+        axes, still = np.zeros((len(J), 3, 3)), np.zeros((len(J), 3))
+        return Bodies(axes, still, axes, still, a * J, b * J, *A)
+
+
+def place_of(one: Any, two: Any) -> Place:
+    """Where two solids are, from their placements (pin.SE3)."""
+    return Place(one.rotation, one.translation, two.rotation, two.translation)
+
+
+def _turning(twists: Array, R: Array, o: Array) -> tuple[Array, Array]:
+    """Changes (n, 3, 3) and (n, 3) of axes and origin of a solid that moves with each of the twists (n, 6)."""
+    axes = np.stack([cross(twists[:, 3:], R[:, k]) for k in range(3)], axis=-1)
+    return axes, twists[:, :3] + cross(twists[:, 3:], o)
+
+
+def _solids_of(pairs: Sequence[PairShape]) -> tuple[tuple[Array, tuple[Array, Array]], Array]:
+    """All solids once, as (joints, (rotations, translations)), and the places among them of A and B of each pair."""
+    numbers: dict[tuple[int, bytes], int] = {}
+    solids, ends = list[tuple[int, Any]](), np.empty((len(pairs), 2), dtype=int)
+    for k, pair in enumerate(pairs):
+        for end, (joint, place) in enumerate(((pair.joint_a, pair.placement_a), (pair.joint_b, pair.placement_b))):
+            key = joint, place.homogeneous.tobytes()
+            if key not in numbers:
+                numbers[key] = len(solids)
+                solids.append((joint, place))
+            ends[k, end] = numbers[key]
+    turns = np.array([place.rotation for _, place in solids]).reshape(-1, 3, 3)
+    shifts = np.array([place.translation for _, place in solids]).reshape(-1, 3)
+    return (np.array([joint for joint, _ in solids], dtype=int), (turns, shifts)), ends
 
 
 def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) -> Array:
     """Orthonormal directions (r, 3), r = 1, 2, 3, in which the bodies of the pairs can move against each other."""
     rng, columns = np.random.default_rng(0), [np.zeros((3, 1))]
+    places = {(p.joint_a, p.joint_b, p.placement_a.translation.tobytes()): p for p in pairs}.values()
     for _ in range(3):
         q = pin.integrate(model, pin.neutral(model), rng.uniform(-1.0, 1.0, model.nv))
         jacobian = pin.computeJointJacobians(model, data, q).reshape(6, model.nv)
-        for pair in pairs:
+        for pair in places:
             relative = jacobian * (moved[pair.joint_a] - moved[pair.joint_b])
-            c = data.oMi[pair.joint_a].act(pair.centre)
+            c = data.oMi[pair.joint_a].act(pair.placement_a.translation)
             columns.append(relative[:3] + np.cross(relative[3:].T, c).T)
     directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
     return directions[:, values > MOTION * max(float(values.max()), MOTION)].T

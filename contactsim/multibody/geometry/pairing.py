@@ -1,4 +1,4 @@
-"""Which bodies touch each other: pairs of a contact point and a solid, by name or from the geometry, and their rule.
+"""Which bodies touch each other: pairs of a point and a solid and of edges, by name or from the geometry; their rule.
 
 The coefficients of a pair follow from those of the two bodies unless it has its own: friction (static friction
 likewise) is the geometric mean sqrt(mu_a mu_b), so that a smooth body is smooth against anything; restitution is the
@@ -11,11 +11,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
@@ -23,26 +24,33 @@ from ..mechanism import check_static, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .collision_solids import GEOMETRY, items_of, placement_of
+from .edges import EdgeOnEdge
+from .features import PointOnSolid
 from .pair_kinematics import PairShape
-from .pairs import ContactPair
-from .solids import Solid
+from .pairs import EDGES, ContactPair, of_edges
+from .solids import CORNERS, Solid
 
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
 
 
 class Tip(NamedTuple):
-    """A point or sphere that touches solids: a contact point, or a spherical solid of a body without any."""
+    """A point or sphere that touches solids: a contact point, a corner of a solid, or a spherical solid without any.
+
+    Attributes:
+        solid: name of the solid whose corner it is, if it is no contact point.
+    """
 
     name: str
     frame: str
     offset: Array
     radius: float
     enabled: Callable[[float, Array, Array], float] | None
+    solid: str = ""
 
 
 @dataclass(frozen=True)
 class ResolvedPair:
-    """A pair with its shapes and coefficients."""
+    """A contact of a pair with its shapes and coefficients."""
 
     kinematics: PairShape
     friction: float
@@ -60,36 +68,71 @@ class ResolvedPair:
 
 
 def expanded(robot: RobotModel, pairs: Iterable[ContactPair]) -> tuple[ContactPair, ...]:
-    """Pairs of one contact point and one solid each; a later one that says more takes the place of an earlier one.
+    """Pairs of one contact point and one solid each, then of the edges of two solids.
+
+    A later one that says more takes the place of an earlier one.
 
     Raises:
         InputError: nothing goes by a name, or both are on one body.
     """
     found: dict[tuple[str, str], ContactPair] = {}
     for pair in pairs:
-        points, solids = _tips(robot, pair.first), _solids(robot, pair.second)
-        apart = [(p, s) for p in points for s in solids if _joint(robot, p.frame) != _joint(robot, s.frame)]
-        if not apart:
-            raise InputError(f"'{pair.first}' and '{pair.second}' are on one body, which cannot touch itself")
-        for point, solid in apart:
-            found[point.name, solid.name] = replace(pair, first=point.name, second=solid.name)
-    return tuple(found.values())
+        for first, second in _meetings(robot, pair):
+            found[first, second] = replace(pair, first=first, second=second)
+    return tuple(sorted(found.values(), key=of_edges))
+
+
+def _meetings(robot: RobotModel, pair: ContactPair) -> list[tuple[str, str]]:
+    """Names of the points and solids, and of the edges and edges, that a pair stands for."""
+    points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first)
+    solids = _solids(robot, pair.second.removesuffix(EDGES))
+    apart = [(p.name, s.name) for p in points for s in solids if _apart(robot, p.frame, s.frame)]
+    order = {solid.name: k for k, solid in enumerate(robot.solids)}
+    owners = [
+        s for s in robot.solids if s.kind in CORNERS and _matches(s.name, s.frame, pair.first.removesuffix(EDGES))
+    ]
+    for one, two in product(owners, solids):
+        if two.kind in CORNERS and _apart(robot, one.frame, two.frame):
+            names = sorted((one.name, two.name), key=order.__getitem__)
+            apart.append((names[0] + EDGES, names[1] + EDGES))
+    if not apart:
+        raise InputError(f"'{pair.first}' and '{pair.second}' are on one body, which cannot touch itself")
+    return apart
+
+
+def _apart(robot: RobotModel, one: str, two: str) -> bool:
+    """Whether two frames are on bodies that can move against each other."""
+    return _joint(robot, one) != _joint(robot, two)
 
 
 def tips(robot: RobotModel) -> tuple[Tip, ...]:
-    """All that can touch a solid of another body."""
+    """All points that can touch a solid of another body."""
     frames = {point.frame for point in robot.contacts}
     points = [Tip(p.name, p.frame, np.asarray(p.offset, float), p.radius, p.enabled) for p in robot.contacts]
     spheres = [s for s in robot.solids if s.kind == "sphere" and s.frame not in frames]
-    return (*points, *(Tip(s.name, s.frame, np.array(s.position), s.size[0], None) for s in spheres))
+    balls = [Tip(s.name, s.frame, np.array(s.position), s.size[0], None) for s in spheres]
+    return (*points, *balls, *(corner for solid in robot.solids for corner in _corners(points, solid)))
+
+
+def _corners(points: Sequence[Tip], solid: Solid) -> list[Tip]:
+    """The corners of a solid at which its body has no contact point."""
+    if solid.kind not in CORNERS:
+        return []
+    own = np.array([p.offset for p in points if p.frame == solid.frame and p.radius == 0.0]).reshape(-1, 3)
+    found, placement = [], placement_of(solid)
+    for k, vertex in enumerate(solid.polyhedron.vertices):
+        place = placement.act(vertex)
+        if not (np.abs(own - place).max(axis=1) < ON_SOLID).any():
+            found.append(Tip(f"{solid.name}/corner{k}", solid.frame, place, 0.0, None, solid.name))
+    return found
 
 
 def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
-    """Every contact point of each part against the solids of every other part, each meeting counted once.
+    """Every contact point of each part against the solids of every other part, each meeting counted once, and edges.
 
-    Two balls meet once; a ball meets a box through its own centre, not through the corners of the box. A foot with a
-    contact point in it meets others through that point alone. Boxes meet by the contact points of each, its corners,
-    against the faces of the other: edges that cross are not seen. Spheres without contact points count as such.
+    Two balls meet once; a ball meets a box or hull through its own centre, not through the corners of that. A foot with
+    a contact point in it meets others through that point alone. Boxes and hulls meet by the corners of each against the
+    faces of the other, and by their edges. Spheres without contact points count as such.
     """
     chosen: list[ContactPair] = []
     seen: set[frozenset[str]] = set()
@@ -102,11 +145,21 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
             continue
         if owner is not None and solid.name in balls:
             meeting = frozenset((owner.name, solid.name))
-            if owner.kind == "box" or meeting in seen:
+            if owner.kind in CORNERS or meeting in seen:
                 continue
             seen.add(meeting)
         chosen.append(ContactPair(tip.name, solid.name))
-    return tuple(chosen)
+    return (*chosen, *_automatic_edges(robot))
+
+
+def _automatic_edges(robot: RobotModel) -> list[ContactPair]:
+    """The edges of all boxes and hulls of each part against those of every other."""
+    solids = [solid for solid in robot.solids if solid.kind in CORNERS]
+    return [
+        ContactPair(one.name + EDGES, two.name + EDGES)
+        for one, two in combinations(solids, 2)
+        if _part(one.name) != _part(two.name) and (_joint(robot, one.frame) or _joint(robot, two.frame))
+    ]
 
 
 def warn_of_other_shapes(robots: Sequence[RobotModel], names: Sequence[str]) -> None:
@@ -137,8 +190,8 @@ def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
         own = placement_of(solid).actInv(tip.offset)
         if solid.kind == "sphere" and np.linalg.norm(own) < ON_SOLID and abs(tip.radius - solid.size[0]) < ON_SOLID:
             return solid
-        corner = 0.5 * np.array(solid.size)
-        if solid.kind == "box" and tip.radius == 0.0 and np.allclose(np.abs(own), corner, atol=ON_SOLID):
+        at_corner = solid.kind in CORNERS and np.abs(solid.polyhedron.vertices - own).max(axis=1).min() < ON_SOLID
+        if at_corner and tip.radius == 0.0:
             return solid
     return None
 
@@ -185,25 +238,31 @@ def _solids(robot: RobotModel, wanted: str) -> list[Solid]:
 
 
 def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
-    """The pairs of a robot with their shapes and coefficients."""
+    """The contacts of the pairs of a robot with their shapes and coefficients."""
     by_name = {tip.name: tip for tip in tips(robot)}
     solids = {solid.name: solid for solid in robot.solids}
-    found = []
+    found: list[ResolvedPair] = []
     for pair in robot.pairs:
-        if pair.first not in by_name or pair.second not in solids:
-            gone = pair.second if pair.first in by_name else pair.first
+        points = {name + EDGES: solid for name, solid in solids.items()} if of_edges(pair) else by_name
+        second = pair.second.removesuffix(EDGES)
+        if pair.first not in points or second not in solids:
+            gone = second if pair.first in points else pair.first
             raise InputError(f"pair '{pair.name}': there is no '{gone}' any more; pair others by with_pairs")
-        tip, solid = by_name[pair.first], solids[pair.second]
-        friction, static, restitution = _coefficients(robot, pair, tip, solid)
-        check_static(pair.name, friction, static)
-        enabled = pair.enabled or tip.enabled
-        found.append(ResolvedPair(_kinematics(robot, pair, tip, solid), friction, static, restitution, enabled))
+        one, two = points[pair.first], solids[second]
+        numbers = _coefficients(robot, pair, one, two)
+        check_static(pair.name, *numbers[:2])
+        if isinstance(one, Solid):
+            found += [ResolvedPair(shape, *numbers, pair.enabled) for shape in _edges(robot, one, two)]
+        else:
+            enabled = pair.enabled or one.enabled
+            found.append(ResolvedPair(_point(robot, pair, one, two), *numbers, enabled))
     return tuple(found)
 
 
-def _coefficients(robot: RobotModel, pair: ContactPair, tip: Tip, solid: Solid) -> tuple[float, float, float]:
+def _coefficients(robot: RobotModel, pair: ContactPair, first: Tip | Solid, solid: Solid) -> tuple[float, float, float]:
     """Friction, static friction and restitution of a pair: its own, or by the rule at the head of this module."""
-    one, two = _of_body(robot, tip.name, tip.frame), _of_body(robot, solid.name, solid.frame)
+    name = first.solid or first.name if isinstance(first, Tip) else first.name
+    one, two = _of_body(robot, name, first.frame), _of_body(robot, solid.name, solid.frame)
     given = one or two or (DEFAULT, DEFAULT, 0.0)
     (mu_a, static_a, e_a), (mu_b, static_b, e_b) = one or given, two or given
     friction = sqrt(mu_a * mu_b) if pair.friction is None else pair.friction
@@ -226,15 +285,24 @@ def _numbers(found: Any) -> tuple[float, float, float]:
     return float(found.friction), float(static_of(found)), float(found.restitution or 0.0)
 
 
-def _kinematics(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> PairShape:
+def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> PairShape:
+    """A contact point against a solid."""
     one, two = (robot.model.frames[robot.frame_id(shape.frame)] for shape in (point, solid))
-    return PairShape(
-        pair.name,
-        int(one.parentJoint),
-        one.placement.act(point.offset),
-        float(point.radius),
-        np.array(robot.model.inertias[int(one.parentJoint)].lever),
-        int(two.parentJoint),
-        two.placement * placement_of(solid),
-        solid.shape,
-    )
+    joint, centre = int(one.parentJoint), one.placement.act(point.offset)
+    features = PointOnSolid(solid.shape, float(point.radius), robot.model.inertias[joint].lever - centre)
+    placement = pin.SE3(np.eye(3), centre)
+    return PairShape(pair.name, joint, placement, int(two.parentJoint), two.placement * placement_of(solid), features)
+
+
+def _edges(robot: RobotModel, one: Solid, two: Solid) -> list[PairShape]:
+    """All edges of two solids."""
+    frames = [robot.model.frames[robot.frame_id(solid.frame)] for solid in (one, two)]
+    joints = [int(frame.parentJoint) for frame in frames]
+    places = [frame.placement * placement_of(solid) for frame, solid in zip(frames, (one, two), strict=True)]
+    a, b = one.polyhedron, two.polyhedron
+    return [
+        PairShape(
+            f"{one.name}/edge{i}+{two.name}/edge{j}", joints[0], places[0], joints[1], places[1], EdgeOnEdge(a, i, b, j)
+        )
+        for i, j in product(range(len(a.edges)), range(len(b.edges)))
+    ]

@@ -9,6 +9,8 @@ from ...common.arrays import Array
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
 from ..mechanism import MARGIN, check_static
 
+EDGES = "/edges"  # behind the name of a solid: all its edges, against those of another one
+
 
 @door(
     first=NAME,
@@ -53,3 +55,8 @@ class ContactPair:
     def radius(self) -> float:
         """Of its mark in a picture [m]: none of its own."""
         return 0.0
+
+
+def of_edges(pair: ContactPair) -> bool:
+    """True of a pair that stands for all edges of two solids."""
+    return pair.first.endswith(EDGES)

@@ -1,25 +1,24 @@
-"""Solid shapes against which points and spheres press: their distance functions, smooth within a region each.
-
-A distance phi(p) is taken at points p (..., 3) in axes of the shape, with n = grad phi of unit length. Distances,
-normals and their rates are analytic in p, so that a complex step through them gives their derivatives to rounding.
-"""
+"""Solid shapes on the frames of a robot, which others touch."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
-
-from ...common.arrays import Array
-from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, tuples
+from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples
 from ...errors import InputError
-from ..zero import RIM
+from .hulls import Hull
+from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull
+from .shapes import Ball, Block, HalfSpace, Shape
 
-Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them
-
-SHAPES = ("sphere", "box", "half_space")
-NUMBERS = {"sphere": ("its radius", 1), "box": ("its three sides", 3), "half_space": ("nothing", 0)}
+SHAPES = ("sphere", "box", "half_space", "hull")
+NUMBERS = {
+    "sphere": ("its radius", 1),
+    "box": ("its three sides", 3),
+    "half_space": ("nothing", 0),
+    "hull": ("nothing, but vertices", 0),
+}
+CORNERS = ("box", "hull")  # shapes with faces, edges and corners
+VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
 @door(
@@ -32,6 +31,7 @@ NUMBERS = {"sphere": ("its radius", 1), "box": ("its three sides", 3), "half_spa
     friction=optional(NOT_NEGATIVE),
     static_friction=optional(NOT_NEGATIVE),
     restitution=optional(SHARE),
+    vertices=VERTICES,
 )
 @dataclass(frozen=True)
 class Solid:
@@ -39,12 +39,13 @@ class Solid:
 
     Attributes:
         frame: frame of the model it is fixed to.
-        kind: "sphere", "box" or "half_space" (all below the plane z = 0 of its own axes).
-        size: (radius,) of a sphere, the three sides of a box [m], nothing of a half-space.
+        kind: "sphere", "box", "hull" or "half_space" (all below the plane z = 0 of its own axes).
+        size: (radius,) of a sphere, the three sides of a box [m], nothing of a half-space or hull.
         position: its centre (of a half-space, a point of its plane) in the frame [m].
         quaternion: its axes in the frame (x, y, z, w).
         name: by default that of the frame.
         friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
+        vertices: points of which a hull is the convex hull [m].
     """
 
     frame: str
@@ -56,208 +57,30 @@ class Solid:
     friction: float | None = None
     static_friction: float | None = None
     restitution: float | None = None
+    vertices: tuple[tuple[float, float, float], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.frame)
         what, count = NUMBERS[self.kind]
         if len(self.size) != count or not all(s > 0.0 for s in self.size):
             raise InputError(f"solid '{self.name}' has size {self.size}; give {what}, positive numbers in metres")
+        if bool(self.vertices) != (self.kind == "hull"):
+            raise InputError(
+                f"solid '{self.name}' is a {self.kind} with {len(self.vertices)} vertices; a hull has them"
+            )
+        if self.vertices:
+            self.polyhedron  # noqa: B018 - a hull without volume is refused here
 
     @property
     def shape(self) -> Shape:
         """Its distance function."""
         if self.kind == "sphere":
             return Ball(self.size[0])
+        if self.kind == "hull":
+            return Hull(self.polyhedron)
         return Block(self.size) if self.kind == "box" else HalfSpace()
 
-
-class Shape(ABC):
-    """A distance function in axes of its own."""
-
-    def region(self, p: Array, inner: Array | None = None) -> Region:
-        """The region of the point (3,), among those in which the distance is smooth; () where there is one only.
-
-        Of a point without radius `inner` (3,) is the centre of its body.
-        """
-        return ()
-
-    @abstractmethod
-    def distance(self, p: Array, region: Region) -> Array:
-        """phi (...) at p (..., 3), negative inside [m]."""
-
-    @abstractmethod
-    def normal(self, p: Array, region: Region) -> Array:
-        """n = grad phi (..., 3)."""
-
-    @abstractmethod
-    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
-        """n' (..., 3) as p moves at `rate`: the Hessian of phi on it."""
-
-    @abstractmethod
-    def curvature(self, radius: float) -> float:
-        """Bound of the second derivative of phi where a sphere of that radius is outside, in one `piece` [1/m]."""
-
-    def piece(self, region: Region, radius: float) -> Region | None:
-        """Key of the piece on which phi has this bound; None: in this region it has none."""
-        return ()
-
-    def sides(self, region: Region) -> tuple[int, ...]:
-        """The sides on which a region can be left: 1, 2, 3 for x, y, z, with the sign of the motion or face."""
-        return ()
-
-    def margin(self, p: Array, region: Region, side: int, rim: float) -> tuple[float, Array]:
-        """Distance of p (3,) from `rim` beyond the end of its region on a side, and the gradient (3,)."""
-        raise NotImplementedError
-
-    def beyond(self, region: Region, side: int) -> Region:
-        """The region behind a side."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class HalfSpace(Shape):
-    """All below z = 0."""
-
-    def distance(self, p: Array, region: Region) -> Array:
-        """z."""
-        return p[..., 2]
-
-    def normal(self, p: Array, region: Region) -> Array:
-        """Upwards."""
-        return np.broadcast_to(np.array([0.0, 0.0, 1.0]), p.shape)
-
-    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
-        """Zero."""
-        return np.zeros_like(rate)
-
-    def curvature(self, radius: float) -> float:
-        """Zero."""
-        return 0.0
-
-
-@dataclass(frozen=True)
-class Ball(Shape):
-    """A sphere around the origin."""
-
-    radius: float
-
-    def distance(self, p: Array, region: Region) -> Array:
-        """|p| - r."""
-        return _length(p)[..., 0] - self.radius
-
-    def normal(self, p: Array, region: Region) -> Array:
-        """p / |p|."""
-        return p / _length(p)
-
-    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
-        """(1 - n n^T) p' / |p|."""
-        return _turning(p, rate)
-
-    def curvature(self, radius: float) -> float:
-        """1 / |p|."""
-        return 1.0 / (self.radius + radius)
-
-
-@dataclass(frozen=True)
-class Block(Shape):
-    """A box around the origin: the distance to its nearest face, edge or corner; inside, to the face that is nearest.
-
-    Its second derivative jumps where the nearest point passes from a face to an edge, or from an edge to a corner.
-    """
-
-    lengths: tuple[float, ...]
-
     @property
-    def half(self) -> Array:
-        """Half of the lengths of its sides (3,)."""
-        return 0.5 * np.array(self.lengths)
-
-    def region(self, p: Array, inner: Array | None = None) -> Region:
-        """The signs of those coordinates in which p lies beyond a face; at least one.
-
-        A point without radius meets faces only, and these reach RIM beyond their edges: the corners of equal boxes on
-        each other lie on the edges. Of several faces that are as near, it meets the one on whose side its body is.
-        """
-        beyond = np.abs(p) - self.half
-        outside = beyond > (0.0 if inner is None else RIM)
-        if not outside.any():
-            near = beyond >= beyond.max() - RIM
-            depths = beyond if inner is None else np.where(near, np.where(p < 0.0, -inner, inner) - self.half, -np.inf)
-            outside[int(np.argmax(depths))] = True
-        return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
-
-    def distance(self, p: Array, region: Region) -> Array:
-        """Beyond one face: s p_i - h_i; beyond several: the distance to their edge or corner."""
-        signs, face = np.array(region), _face(region)
-        if face is not None:
-            return signs[face] * p[..., face] - self.half[face]
-        return _length(self._offset(p, signs))[..., 0]
-
-    def normal(self, p: Array, region: Region) -> Array:
-        """That of the face, or away from the edge or corner."""
-        signs = np.array(region)
-        if _face(region) is not None:
-            return np.broadcast_to(signs.astype(float), p.shape)
-        offset = self._offset(p, signs)
-        return offset / _length(offset)
-
-    def normal_rate(self, p: Array, rate: Array, region: Region) -> Array:
-        """Zero on a face; about an edge or corner like that of a sphere."""
-        signs = np.array(region)
-        if _face(region) is not None:
-            return np.zeros_like(rate)
-        return _turning(self._offset(p, signs), np.abs(signs) * rate)
-
-    def curvature(self, radius: float) -> float:
-        """That about an edge or corner of a sphere outside; of a point, that within a face."""
-        return 1.0 / radius if radius > 0.0 else 0.0
-
-    def piece(self, region: Region, radius: float) -> Region | None:
-        """A sphere's normal is continuous all around; a point passes edges and corners as sharply as it comes near."""
-        if radius > 0.0:
-            return ()
-        return region if _face(region) is not None else None
-
-    def _offset(self, p: Array, signs: Array) -> Array:
-        """From the edge or corner to p."""
-        return np.abs(signs) * p - signs * self.half
-
-    def sides(self, region: Region) -> tuple[int, ...]:
-        """Between two faces both; beyond a face back to it, unless it is the only one, which is never left."""
-        found: list[int] = []
-        for axis, sign in enumerate(region, 1):
-            if not sign:
-                found += [-axis, axis]
-            elif _face(region) is None:
-                found.append(sign * axis)
-        return tuple(found)
-
-    def margin(self, p: Array, region: Region, side: int, rim: float) -> tuple[float, Array]:
-        """h_i - s p_i between two faces, s p_i - h_i beyond one, plus the rim."""
-        axis, sign = abs(side) - 1, 1.0 if side > 0 else -1.0
-        sense = 1.0 if region[axis] else -1.0
-        gradient = np.zeros(3)
-        gradient[axis] = sense * sign
-        return float(sense * (sign * p[axis] - self.half[axis])) + rim, gradient
-
-    def beyond(self, region: Region, side: int) -> Region:
-        """Beyond the face of the side, or between it and the opposite one."""
-        axis, sign = abs(side) - 1, 1 if side > 0 else -1
-        return tuple((0 if region[k] else sign) if k == axis else old for k, old in enumerate(region))
-
-
-def _face(region: Region) -> int | None:
-    """The coordinate of a face; None at edges and corners."""
-    beyond = [k for k, sign in enumerate(region) if sign]
-    return beyond[0] if len(beyond) == 1 else None
-
-
-def _length(p: Array) -> Array:
-    """|p| (..., 1), analytic."""
-    return np.sqrt((p * p).sum(axis=-1, keepdims=True))
-
-
-def _turning(p: Array, rate: Array) -> Array:
-    length = _length(p)
-    n = p / length
-    return (rate - n * (n * rate).sum(axis=-1, keepdims=True)) / length
+    def polyhedron(self) -> Polyhedron:
+        """Faces, edges and corners of a box or hull."""
+        return polyhedron_of_box(self.size) if self.kind == "box" else polyhedron_of_hull(self.vertices)

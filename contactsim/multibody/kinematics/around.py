@@ -79,9 +79,13 @@ class Around(ContactMechanism):
         """The sides on which a region can be left."""
         return self.inner.region_sides(contact, region)
 
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> tuple[float, Array]:
-        """Distance from leaving a region on a side, and its gradient (nv,)."""
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> float:
+        """Distance from leaving a region on a side."""
         return self.inner.region_margin(q, contact, region, side)
+
+    def region_gradient(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> Array:
+        """Derivative (nv,) of that distance."""
+        return self.inner.region_gradient(q, contact, region, side)
 
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
         """The region behind a side; None where the contact ends there."""

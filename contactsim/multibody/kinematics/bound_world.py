@@ -11,9 +11,10 @@ import numpy as np
 from ...common.arrays import Array
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look
+from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
-from ..geometry.solids import Region
+from ..geometry.shapes import Region
 from ..mechanism import GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..terrain import Terrain
 from .around import Around
@@ -72,16 +73,19 @@ class BoundWorld(Around):
 
     def region_sides(self, contact: int, region: Region) -> tuple[int, ...]:
         """The sides on which a region can be left."""
-        return self._pairs.pairs[contact - self._first].shape.sides(region)
+        return self._pairs.pairs[contact - self._first].features.sides(region)
 
-    def region_margin(self, q: Array, contact: int, region: Region, side: int) -> tuple[float, Array]:
-        """Distance from leaving a region on a side [m], and its gradient (nv,)."""
+    def region_margin(self, q: Array, contact: int, region: Region, side: int) -> float:
+        """Distance from leaving a region on a side [m]."""
         return self._pairs.margin(q, contact - self._first, region, side)
 
+    def region_gradient(self, q: Array, contact: int, region: Region, side: int) -> Array:
+        """Derivative (nv,) of that distance."""
+        return self._pairs.margin_gradient(q, contact - self._first, region, side)
+
     def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:
-        """The region behind a side; None where a point without radius runs off the edge of a face."""
-        pair = self._pairs.pairs[contact - self._first]
-        return pair.shape.beyond(region, side) if pair.radius > 0.0 else None
+        """The region behind a side; None where the contact ends there, as a point does that runs off a face."""
+        return self._pairs.pairs[contact - self._first].features.beyond(region, side)
 
     # --- equations of motion ----------------------------------------------------------------------------------
 
@@ -213,7 +217,8 @@ class BoundWorld(Around):
         self.inner.validate(q)
         if self._pairs.frame.rows < 3:
             for k, pair in enumerate(self._pairs.pairs):
-                self._pairs.frame.demand(self._pairs.frame_at(q, k, self._pairs.region(q, k))[0][0], pair.name)
+                if isinstance(pair.features, PointOnSolid):
+                    self._pairs.frame.demand(self._pairs.frame_at(q, k, self._pairs.region(q, k))[0][0], pair.name)
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the robot on its ground, where no bodies touch each other."""
@@ -227,8 +232,8 @@ class BoundWorld(Around):
         return self.inner.lowest_points(q)
 
     def touch_points(self, q: Array) -> Array:
-        """Points (pairs, 3) at which bodies touch, or would [m]."""
-        count = len(self._pairs.pairs)
+        """Points (points, 3) at which the points of bodies touch others, or would [m]."""
+        count = sum(isinstance(pair.features, PointOnSolid) for pair in self._pairs.pairs)
         found = [self._pairs.frame_at(q, k, self._pairs.region(q, k))[1] for k in range(count)]
         return np.array(found).reshape(count, 3)
 

@@ -1,0 +1,214 @@
+"""Edges of convex polyhedra against each other.
+
+Two edges p + s a and q + t b (s, t from 0 to 1) that are not parallel have the common normal n = +-(a x b) / |a x b|
+and the distance n . (p - q). They touch as features of their bodies where n is normal to both bodies there (their arcs
+of the Gauss map cross) and the nearest points lie between the ends; else a vertex or a face is nearer, and the gap of
+the pair is the distance of the two segments, which never becomes negative, and OFF.
+
+The sense of n is the region of such a contact, its sides are the ends of the edges. An arc is never left through its
+end by a contact that is held: there one of the edges lies in a face of the other body, whose vertices or other edges
+come down on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...common.arrays import Array
+from ..zero import ARC, OFF, PARALLEL_EDGES, RIM
+from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
+from .polyhedra import Polyhedron
+from .shapes import Region
+
+
+class Lines(NamedTuple):
+    """Two lines p + s a and q + t b, where they are nearest to each other, and the determinant of these equations."""
+
+    p: Array
+    a: Array
+    q: Array
+    b: Array
+    s: Array
+    t: Array
+    det: Array
+
+    @staticmethod
+    def of(p: Array, a: Array, q: Array, b: Array) -> Lines:
+        """Solves a . r = b . r = 0 for r = p + s a - q - t b; parallel lines are as near everywhere."""
+        aa, ab, bb, gap = dot(a, a), dot(a, b), dot(b, b), p - q
+        ar, br, det = dot(a, gap), dot(b, gap), aa * bb - ab * ab
+        det = np.where(det.real <= PARALLEL_EDGES**2 * (aa * bb).real, aa * bb, det)
+        return Lines(p, a, q, b, (ab * br - bb * ar) / det, (aa * br - ab * ar) / det, det)
+
+    @property
+    def apart(self) -> Array:
+        """r from the nearest point of the second line to that of the first."""
+        return self.p + self.s * self.a - self.q - self.t * self.b
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeOnEdge(FeaturePair):
+    """Edge number `a` of polyhedron `one` against edge number `b` of polyhedron `two`."""
+
+    one: Polyhedron
+    a: int
+    two: Polyhedron
+    b: int
+    radius_a: float = 0.0
+    radius_b: float = 0.0
+
+    @property
+    def extent_a(self) -> float:  # type: ignore[override]
+        """Of the ends of its edge."""
+        return float(np.linalg.norm(self.one.vertices[self.one.edges[self.a]], axis=1).max())
+
+    @property
+    def extent_b(self) -> float:  # type: ignore[override]
+        """Likewise."""
+        return float(np.linalg.norm(self.two.vertices[self.two.edges[self.b]], axis=1).max())
+
+    def _lines(self, place: Place | Bodies) -> Lines:
+        (u, w), (y, z) = self.one.vertices[self.one.edges[self.a]], self.two.vertices[self.two.edges[self.b]]
+        p, q = turned(place.R_a, u) + place.o_a, turned(place.R_b, y) + place.o_b
+        return Lines.of(p, turned(place.R_a, w - u), q, turned(place.R_b, z - y))
+
+    def gap(self, place: Place, region: Region) -> Array:
+        """n . (p - q) - r_a - r_b."""
+        lines = self._lines(place)
+        return dot(_normal(lines, region)[0], lines.p - lines.q)[..., 0] - self.radius_a - self.radius_b
+
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """x = p + s a - r_a n, with s' from the derivatives of a . r = b . r = 0."""
+        lines = self._lines(bodies)
+        p, a, q, b, s, t, det = lines
+        V, W = bodies.V_a, bodies.V_b
+        a_rate, b_rate = cross(V[..., 3:], a), cross(W[..., 3:], b)
+        n, length = _normal(lines, region)
+        turning = region[0] * (cross(a_rate, b) + cross(a, b_rate)) / length
+        n_rate = turning - n * dot(n, turning)
+        apart, drift = lines.apart, at(V, p) + s * a_rate - at(W, q) - t * b_rate
+        one, two = -dot(a_rate, apart) - dot(a, drift), -dot(b_rate, apart) - dot(b, drift)
+        ab, bb = dot(a, b), dot(b, b)
+        s_rate = (bb * one - ab * two) / det
+        x_rate = at(V, p) + s * a_rate + s_rate * a - self.radius_a * n_rate
+        return Meet(p + s * a - self.radius_a * n, x_rate, n, n_rate)
+
+    def _arcs(self, place: Place) -> tuple[Lines, Arcs, bool]:
+        """The lines, how they lie to each other, and whether they touch as features of their bodies."""
+        lines = self._lines(place)
+        arcs = _arcs(lines, turned(place.R_a, self.one.into[self.a]), turned(place.R_b, self.two.into[self.b]))
+        lengths = np.array([self.one.lengths[self.a], self.two.lengths[self.b]])
+        deepest = np.array(-0.5 * min(self.one.thickness, self.two.thickness))
+        return lines, arcs, bool(_touch(lines, lengths, arcs, deepest))
+
+    def region(self, place: Place) -> Region:
+        """The sense of the normal that suits both bodies best."""
+        return (int(self._arcs(place)[1].sense),)
+
+    def open_gap(self, place: Place) -> float:
+        """That along the normal where they touch as features of their bodies, else the distance of segments and OFF."""
+        lines, arcs, touch = self._arcs(place)
+        return float(arcs.distance if touch else _of_segments(lines) + OFF) - self.radius_a - self.radius_b
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """The ends of both edges."""
+        return -1, 1, -2, 2
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """Distance along an edge from its end, and RIM beyond it."""
+        lines = self._lines(place)
+        share = (lines.s if abs(side) == 1 else lines.t)[..., 0]
+        length = self.one.lengths[self.a] if abs(side) == 1 else self.two.lengths[self.b]
+        return (share if side < 0 else 1.0 - share) * length + RIM
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """Where they touch as features of their bodies."""
+        return region if self._arcs(place)[2] else None
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """Normal and point of contact turn and slide faster the more nearly parallel the edges are."""
+        lines = self._lines(place)
+        sine = float(_normal(lines, (1,))[1][0]) / float(self.one.lengths[self.a] * self.two.lengths[self.b])
+        return 2.0 * spin * speed / max(sine - spin * duration, PARALLEL_EDGES)
+
+
+class Arcs(NamedTuple):
+    """How two edges lie to each other: sense of the normal, distance along it, and by how much it misses their arcs."""
+
+    sense: Array
+    distance: Array
+    miss: Array
+    sine: Array
+
+
+def _normal(lines: Lines, region: Region) -> tuple[Array, Array]:
+    """The unit normal in a sense, and |a x b|."""
+    across = cross(lines.a, lines.b)
+    length = np.sqrt(dot(across, across))
+    length = np.where(length.real == 0.0, 1.0, length)
+    return region[0] * across / length, length
+
+
+def _arcs(lines: Lines, into_a: Array, into_b: Array) -> Arcs:
+    """Of unit vectors (..., 2, 3) from the edges into their faces."""
+    n, length = _normal(lines, (1,))
+    along_a, along_b = (into_a @ n[..., None])[..., 0], (into_b @ n[..., None])[..., 0]
+    up = np.maximum(along_b.max(axis=-1), -along_a.min(axis=-1))
+    down = np.maximum(-along_b.min(axis=-1), along_a.max(axis=-1))
+    sense = np.where(up <= down, 1.0, -1.0)
+    sine = (length / np.sqrt(dot(lines.a, lines.a) * dot(lines.b, lines.b)))[..., 0]
+    return Arcs(sense, sense * dot(n, lines.p - lines.q)[..., 0], np.minimum(up, down), sine)
+
+
+def _touch(lines: Lines, lengths: Array, arcs: Arcs, deepest: Array) -> Array:
+    """Where edges touch as features of their bodies: no vertex is nearer, nor are they seen from the far side."""
+    s, t = lines.s[..., 0], lines.t[..., 0]
+    ends = [s * lengths[0], (1.0 - s) * lengths[0], t * lengths[1], (1.0 - t) * lengths[1]]
+    inside = np.minimum.reduce(np.broadcast_arrays(*ends)) > 0.5 * RIM
+    return inside & (arcs.miss <= ARC) & (arcs.sine > PARALLEL_EDGES) & (arcs.distance > deepest)
+
+
+def _of_segments(lines: Lines) -> Array:
+    """Distance (...) of two segments. Source: Ericson, Real-Time Collision Detection, 2005, section 5.1.9."""
+    p, a, q, b = lines[:4]
+    aa, ab, bb, gap = dot(a, a), dot(a, b), dot(b, b), p - q
+    ar, br = dot(a, gap), dot(b, gap)
+    t = np.clip((ab * np.clip(lines.s, 0.0, 1.0) + br) / bb, 0.0, 1.0)
+    s = np.clip((ab * t - ar) / aa, 0.0, 1.0)
+    return np.linalg.norm(gap + s * a - t * b, axis=-1)
+
+
+class EdgeTable:
+    """Many pairs of edges in arrays, to be computed together.
+
+    Args:
+        pairs: the pairs (k,).
+        solids: for each of them the places of A and B among the poses that are given later.
+    """
+
+    def __init__(self, pairs: Sequence[EdgeOnEdge], solids: Array) -> None:
+        self._a, self._b = solids.reshape(-1, 2).T
+        self._ends_a = np.array([p.one.vertices[p.one.edges[p.a]] for p in pairs]).reshape(-1, 2, 3)
+        self._ends_b = np.array([p.two.vertices[p.two.edges[p.b]] for p in pairs]).reshape(-1, 2, 3)
+        self._into_a = np.array([p.one.into[p.a] for p in pairs]).reshape(-1, 2, 3)
+        self._into_b = np.array([p.two.into[p.b] for p in pairs]).reshape(-1, 2, 3)
+        self._lengths = np.array([[p.one.lengths[p.a], p.two.lengths[p.b]] for p in pairs]).reshape(-1, 2).T
+        self._radius = np.array([p.radius_a + p.radius_b for p in pairs])
+        self._deepest = -0.5 * np.array([min(p.one.thickness, p.two.thickness) for p in pairs])
+
+    def gaps(self, R: Array, o: Array, senses: Mapping[int, int]) -> Array:
+        """Gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o; `senses` of those held."""
+        R_a, R_b = R[self._a], R[self._b]
+        ends_a, ends_b = self._ends_a @ R_a.transpose(0, 2, 1), self._ends_b @ R_b.transpose(0, 2, 1)
+        p, q = ends_a[:, 0] + o[self._a], ends_b[:, 0] + o[self._b]
+        lines = Lines.of(p, ends_a[:, 1] - ends_a[:, 0], q, ends_b[:, 1] - ends_b[:, 0])
+        arcs = _arcs(lines, self._into_a @ R_a.transpose(0, 2, 1), self._into_b @ R_b.transpose(0, 2, 1))
+        touch = _touch(lines, self._lengths, arcs, self._deepest)
+        found = np.where(touch, arcs.distance, _of_segments(lines) + OFF)
+        for k, sense in senses.items():
+            found[k] = sense * arcs.sense[k] * arcs.distance[k]
+        return found - self._radius

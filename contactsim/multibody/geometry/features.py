@@ -1,0 +1,215 @@
+"""The contract of a contact between two bodies: a feature of a solid A that meets a feature of a solid B, or all of it.
+
+Both solids have axes of their own, at (R_a, o_a) and (R_b, o_b) in the world. A pair of features says where it touches
+and along which normal (from B to A), and how fast both change, from the motion of the two bodies; all else of a contact
+(rows, velocities, accelerations and their derivatives) follows from these in the same way for all shapes: see
+`pair_kinematics`.
+
+    gap g(place),    meet(bodies) -> (x, x', n, n')
+
+must be analytic where `region` is held: `pair_kinematics` differentiates them by complex steps. What is known only as
+the root of equations is found in real numbers; one step of Newton's method in complex ones then gives its derivative.
+With region guards a pair says where the point of contact leaves its features.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...common.arrays import Array
+from ..kinematics.plane_ground import EPS
+from ..zero import RIM
+from .shapes import Region, Shape
+
+
+class Place(NamedTuple):
+    """Where both solids are; any leading axes.
+
+    Attributes:
+        R_a, o_a: axes (..., 3, 3) and origin (..., 3) of A in the world.
+        R_b, o_b: those of B.
+    """
+
+    R_a: Array
+    o_a: Array
+    R_b: Array
+    o_b: Array
+
+
+class Bodies(NamedTuple):
+    """Motion of the two bodies of a pair; each a number array with any leading axes.
+
+    Attributes:
+        R_a, o_a, R_b, o_b: as of `Place`.
+        V_a, V_b: spatial velocities (..., 6), linear first, at the world's origin.
+        A_a, A_b: spatial accelerations (..., 6).
+    """
+
+    R_a: Array
+    o_a: Array
+    R_b: Array
+    o_b: Array
+    V_a: Array
+    V_b: Array
+    A_a: Array
+    A_b: Array
+
+
+class Meet(NamedTuple):
+    """Where and along which normal two bodies touch: point x (..., 3) on A, unit normal n from B to A, and rates."""
+
+    x: Array
+    x_rate: Array
+    n: Array
+    n_rate: Array
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a x b along the last axis."""
+    return ((a @ EPS).reshape(*a.shape, 3) @ b[..., None])[..., 0]
+
+
+def turned(matrix: Array, vector: Array) -> Array:
+    """R v."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def turned_back(matrix: Array, vector: Array) -> Array:
+    """R^T v."""
+    return (vector[..., None, :] @ matrix)[..., 0, :]
+
+
+def dot(a: Array, b: Array) -> Array:
+    """a . b (..., 1)."""
+    return (a * b).sum(axis=-1, keepdims=True)
+
+
+def at(motion: Array, point: Array) -> Array:
+    """Velocity (..., 3) of the material at a point, from a spatial velocity at the world's origin."""
+    return motion[..., :3] + cross(motion[..., 3:], point)
+
+
+class FeaturePair(ABC):
+    """A feature of A that meets B: one contact, smooth while its region is held.
+
+    Attributes:
+        radius_a: how far the surface of A lies from the point that the pair is computed with [m].
+        extent_a: largest distance of what touches of A from the origin of A [m].
+        extent_b: that of B from the origin of B; None: it has no end.
+    """
+
+    radius_a: float
+    extent_a: float
+    extent_b: float | None
+
+    @abstractmethod
+    def gap(self, place: Place, region: Region) -> Array:
+        """Distance (...) [m], negative inside; smooth in a region, beyond the end of it as well."""
+
+    @abstractmethod
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """Point and normal of contact, and their rates."""
+
+    def region(self, place: Place) -> Region:
+        """The region in which the pair is, of one place; () where there is one only."""
+        return ()
+
+    def open_gap(self, place: Place) -> float:
+        """The gap of a pair that is open, of one place: zero or negative only where the features touch or overlap."""
+        return float(self.gap(place, self.region(place)))
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Names of the sides on which a region can be left."""
+        return ()
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """How far (...) the point of contact is from leaving its region on a side [m]."""
+        raise NotImplementedError
+
+    def beyond(self, region: Region, side: int) -> Region | None:
+        """The region behind a side; None where the contact ends there."""
+        return None
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """Key of the piece on which the open gap is `gap`, with the bound of its bend; None: it is not, or has none."""
+        return ()
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """Bound of what the second derivative of the gap has besides the accelerations of the bodies.
+
+        Args:
+            place: where a step begins.
+            speed: bound of the relative velocity of the points that touch [m/s].
+            spin: bound of the relative angular velocity [rad/s].
+            duration: of the step [s].
+        """
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnSolid(FeaturePair):
+    """A sphere or point at the origin of A against a solid.
+
+    Attributes:
+        shape: the distance function of B.
+        radius: of the sphere.
+        inner: centre (3,) of the body of a point, in axes of A; it decides between faces that are as near.
+    """
+
+    shape: Shape
+    radius: float
+    inner: Array
+    extent_a: float = 0.0
+
+    @property
+    def radius_a(self) -> float:  # type: ignore[override]
+        """That of the sphere."""
+        return self.radius
+
+    @property
+    def extent_b(self) -> float | None:  # type: ignore[override]
+        """That of the solid."""
+        return self.shape.extent
+
+    def gap(self, place: Place, region: Region) -> Array:
+        """phi(R_b^T (o_a - o_b)) - r."""
+        return self.shape.distance(turned_back(place.R_b, place.o_a - place.o_b), region) - self.radius
+
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """n = R_b grad phi, x = o_a - r n; n' = w_B x n + R_b H R_b^T y with the velocity y of o_a relative to B."""
+        c, R, w = bodies.o_a, bodies.R_b, bodies.V_b[..., 3:]
+        p = turned_back(R, c - bodies.o_b)
+        y = at(bodies.V_a - bodies.V_b, c)
+        n = turned(R, self.shape.normal(p, region))
+        n_rate = cross(w, n) + turned(R, self.shape.normal_rate(p, turned_back(R, y), region))
+        return Meet(c - self.radius * n, at(bodies.V_a, c) - self.radius * n_rate, n, n_rate)
+
+    def region(self, place: Place) -> Region:
+        """That of the solid; of a point without radius `inner` has a say in it."""
+        p = place.R_b.T @ (place.o_a - place.o_b)
+        if self.radius > 0.0:
+            return self.shape.region(p)
+        return self.shape.region(p, place.R_b.T @ (place.o_a + place.R_a @ self.inner - place.o_b))
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Those of the solid."""
+        return self.shape.sides(region)
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """That of the solid; a point without radius is held RIM beyond the edge of a face."""
+        p = turned_back(place.R_b, place.o_a - place.o_b)
+        return self.shape.margin(p, region, side, 0.0 if self.radius > 0.0 else RIM)
+
+    def beyond(self, region: Region, side: int) -> Region | None:
+        """That behind the side; None where a point without radius runs off the edge of a face."""
+        return self.shape.beyond(region, side) if self.radius > 0.0 else None
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """That of the solid."""
+        return self.shape.piece(region, self.radius)
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """Curvature of the distance times the square of the speed."""
+        return self.shape.curvature(self.radius) * speed * speed
