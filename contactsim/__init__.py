@@ -67,6 +67,12 @@ _HOMES = {
     "Spread": "analysis.spread",
     "ball": "analysis.spread",
     "Tracking": "analysis.tracking",
+    "Cost": "control.costs",
+    "Expansion": "control.costs",
+    "QuadraticCost": "control.costs",
+    "Inputs": "control.inputs",
+    "Plan": "control.plan",
+    "ilqr": "control.ilqr",
     "Actuators": "multibody.actuators",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
@@ -107,6 +113,10 @@ if TYPE_CHECKING:
     from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
     from .contact_dynamics.sensors import Sensors
+    from .control.costs import Cost, Expansion, QuadraticCost
+    from .control.ilqr import ilqr
+    from .control.inputs import Inputs
+    from .control.plan import Plan
     from .derivatives.contract import EventDerivative
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (

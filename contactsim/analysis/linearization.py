@@ -11,6 +11,7 @@ from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Trajectory
 from .covariance import Covariance, Noise, covariance
+from .discrete import Discrete, discrete
 from .riccati import Riccati, Weighting, riccati
 from .spread import Spread, spread
 
@@ -39,6 +40,25 @@ class Linearization(RunDerivative):
         The figure is made by the plugin "linearization" of `contactsim.plots`.
         """
         return registry.load("plots", "linearization")(self)  # type: ignore[no-any-return]
+
+    def discrete(self, times: Any) -> Discrete:
+        """The run in discrete time, dx_{k+1} = A_k dx_k + B_k du_k, through its events.
+
+        For a run under `cs.Inputs` (or another controller that names the inputs it holds). A_k leads from behind what
+        happens at times[k] to behind what happens at times[k + 1], inputs held: a feedback of the controller is left
+        out. B_k is the derivative by the inputs held over the interval; those of several samples vary alike.
+
+        Args:
+            times: instants (N + 1,) [s], rising: those of the samples, or some of them.
+
+        Returns:
+            .A (N, n, n) and .B (N, n, nu), with n = 2 nv and the memory of actuators and law, if there is some.
+
+        Raises:
+            InputError: the run is not one under held inputs, or the times lie outside it.
+            NonDifferentiableError: an event has no single saltation matrix.
+        """
+        return discrete(self, times)
 
     def riccati(self, Q: Weighting, R: Any, Q_final: Any) -> Riccati:
         """Value and gains of the linear-quadratic regulator along the run; see `analysis.riccati.riccati`."""

@@ -20,7 +20,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
-from ..multibody.controllers import as_controller, held
+from ..multibody.controllers import controller_of
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.loops import checked
@@ -245,7 +245,7 @@ class ContactSystem(Facade):
             tolerances or Tolerances(),
             mechanism,
             chosen,
-            held(as_controller(controller), robot.nv),
+            controller_of(controller, robot),
             (mechanism.friction, mechanism.static_friction),
             mechanism.restitution,
         )

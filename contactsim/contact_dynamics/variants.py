@@ -14,6 +14,7 @@ from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
 from ..multibody.actuators import Actuators
+from ..multibody.controllers import controller_of
 from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.robot_model import RobotModel
 from . import parameters
@@ -79,6 +80,14 @@ class Variants(HybridSystem):
             PluginError: there is no law of this name.
         """
         return self._of(self.world.changed(law=as_law(law)))
+
+    def with_controller(self, controller: Any) -> Self:
+        """A copy under another controller, with the same coefficients, law and pushes; None: without one.
+
+        Raises:
+            InputError: it is no controller, or does not fit the robot.
+        """
+        return self._of(self.world.changed(controller=controller_of(controller, self.world.robot)))
 
     def carried(self, state: State) -> State:
         """A state of this robot under another law as one of this system: the memory of the law starts at zero."""

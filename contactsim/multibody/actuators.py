@@ -162,21 +162,76 @@ class Actuators(Controller):
                 raise InputError(
                     f"the function of the controls returned the shape {given.shape}; return ({len(self._names)},)"
                 )
-        return np.clip(given, self._control[:, 0], self._control[:, 1])
+        return self._cut(given)
 
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Generalised forces (nv,) of all actuators."""
-        inputs = self.controls(t, q, v)
-        if len(self._slow):
-            inputs[self._slow] = np.clip(z, self._held[:, 0], self._held[:, 1])
-        state = np.column_stack([np.ones(len(inputs)), self._length @ q, self._gear @ v])
-        force = (self._gain * state).sum(axis=1) * inputs + (self._bias * state).sum(axis=1)
-        torque = np.clip(force, self._force[:, 0], self._force[:, 1]) @ self._gear
-        return np.clip(torque, -self._limit, self._limit)
+        return self.pull(self.controls(t, q, v), q, v, z)
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Rates of what integrators and filters hold (memory,); zero where that would leave its range."""
-        control = self.controls(t, q, v)[self._slow]
+        return self.activation_rate(self.controls(t, q, v), z)
+
+    # --- under controls that somebody else gives ------------------------------------------------------------------
+
+    @property
+    def ranges(self) -> Array:
+        """Least and largest control of each actuator (nu, 2)."""
+        return self._control
+
+    def pull(self, controls: Array, q: Array, v: Array, z: Array) -> Array:
+        """Generalised forces (nv,) under controls (nu,) within their ranges."""
+        force, _ = self._forces(controls, q, v, z)
+        torque = np.clip(force, self._force[:, 0], self._force[:, 1]) @ self._gear
+        return np.clip(torque, -self._limit, self._limit)
+
+    def pull_jacobian(self, controls: Array, q: Array, v: Array, z: Array) -> Array:
+        """D pull (nv, 2 nv + nu + memory) along tangent directions of q, then v, controls, z; zero where it is cut."""
+        force, inputs = self._forces(controls, q, v, z)
+        gains, bias, count = self._gain, self._bias, len(self._names)
+        along_q = (gains[:, 1] * inputs + bias[:, 1])[:, None] * self._gear
+        along_v = (gains[:, 2] * inputs + bias[:, 2])[:, None] * self._gear
+        by_input = np.diag((gains * self._lengths(q, v)).sum(axis=1))
+        held = (z >= self._held[:, 0]) & (z <= self._held[:, 1])
+        by_memory = by_input[:, self._slow] * held
+        direct = np.ones(count)
+        direct[self._slow] = 0.0
+        direct *= (controls >= self._control[:, 0]) & (controls <= self._control[:, 1])
+        whole = np.hstack([along_q, along_v, by_input * direct, by_memory])
+        whole *= ((force >= self._force[:, 0]) & (force <= self._force[:, 1]))[:, None]
+        torque = np.clip(force, self._force[:, 0], self._force[:, 1]) @ self._gear
+        return np.asarray((self._gear.T @ whole) * (np.abs(torque) <= self._limit)[:, None])
+
+    def activation_rate(self, controls: Array, z: Array) -> Array:
+        """Rates (memory,) of what integrators and filters hold under controls (nu,)."""
+        control = self._cut(controls)[self._slow]
         rate = np.where(self._filter, control - z, control) / self._times
-        leaving = ((z >= self._held[:, 1]) & (rate > 0.0)) | ((z <= self._held[:, 0]) & (rate < 0.0))
-        return np.where(leaving, 0.0, rate)
+        return np.where(self._leaving(rate, z), 0.0, rate)
+
+    def activation_jacobian(self, controls: Array, z: Array) -> Array:
+        """D activation_rate (memory, nu + memory)."""
+        moving = ~self._leaving(self.activation_rate(controls, z), z)
+        inside = (controls >= self._control[:, 0]) & (controls <= self._control[:, 1])
+        matrix = np.zeros((self.memory, len(self._names) + self.memory))
+        rows = np.arange(self.memory)
+        matrix[rows, self._slow] = moving * inside[self._slow] / self._times
+        matrix[rows, len(self._names) + rows] = -1.0 * (moving & self._filter) / self._times
+        return matrix
+
+    def _leaving(self, rate: Array, z: Array) -> Array:
+        return ((z >= self._held[:, 1]) & (rate > 0.0)) | ((z <= self._held[:, 0]) & (rate < 0.0))
+
+    def _cut(self, controls: Array) -> Array:
+        return np.clip(controls, self._control[:, 0], self._control[:, 1])
+
+    def _lengths(self, q: Array, v: Array) -> Array:
+        """(1, l, l') of each actuator (nu, 3)."""
+        return np.column_stack([np.ones(len(self._names)), self._length @ q, self._gear @ v])
+
+    def _forces(self, controls: Array, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
+        """Force of each actuator before it is cut off (nu,), and what its gain multiplies."""
+        inputs = self._cut(controls)
+        if len(self._slow):
+            inputs[self._slow] = np.clip(z, self._held[:, 0], self._held[:, 1])
+        state = self._lengths(q, v)
+        return (self._gain * state).sum(axis=1) * inputs + (self._bias * state).sum(axis=1), inputs

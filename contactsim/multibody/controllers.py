@@ -35,10 +35,12 @@ class Controller(ABC):
     Attributes:
         memory: numbers of own state z; in the state of a run they come before the (nv,) torques that are held.
         period: sampling period [s]; the instants of sampling are events. None: continuous.
+        inputs: numbers at the begin of z that are inputs held between samples, by which `lin.discrete` differentiates.
     """
 
     memory: int = 0
     period: float | None = None
+    inputs: int = 0
 
     @abstractmethod
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
@@ -46,6 +48,10 @@ class Controller(ABC):
 
     def __repr__(self) -> str:
         return type(self).__qualname__
+
+    def driving(self, robot: Any) -> Controller:
+        """The controller as it drives a robot, where it has to know that; a system takes it in its place."""
+        return self
 
     def parameters(self) -> dict[str, float]:
         """Numbers that `with_parameter` changes, by name; none unless overridden."""
@@ -170,6 +176,16 @@ def held(controller: Controller | None, nv: int) -> Controller | None:
     if controller is None or controller.period is None or getattr(controller.torque, "holds", False):
         return controller
     return Held(controller, nv)
+
+
+def controller_of(given: Any, robot: Any) -> Controller | None:
+    """The controller of a system, from what a user gave for its robot.
+
+    Raises:
+        InputError: it is no controller, or does not fit the robot.
+    """
+    own = as_controller(given)
+    return None if own is None else held(own.driving(robot), robot.nv)
 
 
 def no_parameter(controller: Controller, name: str) -> InputError:

@@ -1,0 +1,108 @@
+"""A run in discrete time: how the state at each instant depends on the last one and on the inputs held between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.doors import NUMBERS
+from ..common.representation import Brief
+from ..derivatives.run_derivative import EventLinearization
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..derivatives.run_derivative import RunDerivative
+
+Choice = Callable[[EventLinearization], Array]
+
+
+@dataclass(frozen=True, repr=False)
+class Discrete(Brief):
+    """dx_{k+1} = A_k dx_k + B_k du_k between instants of a run, through the events between them.
+
+    Attributes:
+        times: the instants (N + 1,) [s].
+        A: (N, n, n), n numbers (dq, dv, memory) without the inputs that are held.
+        B: (N, n, nu).
+    """
+
+    times: Array
+    A: Array
+    B: Array
+
+
+def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Discrete:
+    """The run in discrete time; see `Linearization.discrete`.
+
+    Args:
+        lin: the linearized run.
+        times: instants (N + 1,) [s], rising.
+        choice: event -> the matrix to take of it; by default its saltation matrix.
+    """
+    grid = np.asarray(NUMBERS.check("the times of discrete", times), dtype=float)
+    if grid.ndim != 1 or len(grid) < 2 or (np.diff(grid) <= 0.0).any():
+        raise InputError("the times of discrete are not a rising series of at least two numbers; give the samples of U")
+    held, kept = _layout(lin.trajectory.system)
+    take = choice or (lambda event: event.saltation)
+    A, B = [], []
+    for start, end in pairwise(grid.tolist()):
+        matrix = _between(lin, start, end, held, take)
+        A.append(matrix[np.ix_(kept, kept)])
+        B.append(matrix[np.ix_(kept, held)])
+    return Discrete(grid, np.array(A), np.array(B))
+
+
+def _layout(system: Any) -> tuple[Array, Array]:
+    """Which numbers of a tangent state are held inputs, and which are the others."""
+    controller = getattr(getattr(system, "world", None), "controller", None)
+    count = 0 if controller is None else controller.inputs
+    if not count:
+        raise InputError("the run is not one under inputs that are held; drive it by cs.Inputs(U, dt)")
+    first = 2 * system.nv
+    held = np.arange(first, first + count)
+    return held, np.setdiff1d(np.arange(system.tangent_size), held)
+
+
+def _between(lin: RunDerivative, start: float, end: float, held: Array, take: Choice) -> Array:
+    """Derivative (dim, dim) of the state at `end` by that behind `start`, samples between them left out."""
+    matrix = np.eye(lin.dim)
+    for stretch in lin.stretches(start, end):
+        if not isinstance(stretch.piece, EventLinearization):
+            matrix = lin.along(stretch) @ matrix
+            continue
+        event = np.array(take(stretch.piece))
+        event[held], event[:, held] = 0.0, event[:, held] * (not _samples(stretch.piece))
+        event[held, held] = 1.0
+        matrix = event @ matrix
+    return matrix
+
+
+def partial_to(lin: RunDerivative, start: float, event: EventLinearization, along: Array) -> tuple[Array, Array]:
+    """A linear form (dim,) of the state before an event, as one of the state (n,) and the held inputs (nu,) at `start`.
+
+    Args:
+        lin: the linearized run.
+        start: time before the event [s], with no other sample between them.
+        event: the event.
+        along: the form.
+    """
+    held, kept = _layout(lin.trajectory.system)
+    matrix = np.eye(lin.dim)
+    for stretch in lin.stretches(start, float(event.time)):
+        if stretch.piece is event:
+            break
+        piece = stretch.piece
+        matrix = (piece.saltation if isinstance(piece, EventLinearization) else lin.along(stretch)) @ matrix
+    whole = along @ matrix
+    return whole[kept], whole[held]
+
+
+def _samples(event: EventLinearization) -> bool:
+    """Whether a controller takes a sample at an event."""
+    world = event.data.root.system.world  # type: ignore[attr-defined]
+    return bool(event.data.root.clock and world.is_sampling(event.time))

@@ -1,0 +1,169 @@
+"""The iteration: a step of the backward pass, in a length that makes the cost smaller, until there is none."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..errors import NonDifferentiableError, SimulationError
+from .backward import Policy
+from .pins import best_sample, impacts, interval_of
+from .plan import Plan
+from .problem import Model, Problem, Rollout
+
+SHARES = tuple(0.5**k for k in range(14))  # of a step that the line search tries
+KEPT = 1e-4  # share of the promised decrease that a step has to keep
+LEAST_DAMPING, MOST_DAMPING, FACTOR = 1e-9, 1e9, 10.0  # relative to the weights of the inputs
+ROUNDING = 1e-12  # relative change of the cost below which it says nothing
+SLOW = 1e-2  # relative decrease of the cost below which a change of an impact's interval holds the iteration up
+
+SMALL, NO_STEP, NO_FALL = (
+    "the gradient is as small as asked",
+    "no step makes the cost smaller",
+    "the cost falls no more",
+)
+AT_SAMPLE = "an impact is at a sample, and the cost rises to both sides"
+
+
+class Ends(NamedTuple):
+    """Where an iteration ends.
+
+    Attributes:
+        iterations: at most so many.
+        tolerance: a gradient as small as this is zero [cost / unit of input].
+        improvement: a relative decrease of the cost that is as good as none.
+    """
+
+    iterations: int
+    tolerance: float
+    improvement: float
+
+
+class Descent:
+    """The iteration from given inputs on.
+
+    Args:
+        problem: what is minimised.
+        U: inputs (N, nu).
+        ends: where to stop.
+
+    Raises:
+        SimulationError: the run under the inputs does not reach its end.
+    """
+
+    def __init__(self, problem: Problem, U: Array, ends: Ends) -> None:
+        first = problem.run(np.clip(U, *problem.box))
+        if first is None:
+            raise SimulationError(f"the run under the first inputs does not reach its end: {problem.complaint}")
+        self.problem, self.ends, self.now = problem, ends, first
+        self.model = problem.linearized(first, 0)
+        self.costs, self.gradients = [first.cost], [self._slope()]
+        self._scale = float(np.mean([np.trace(stage.uu) / len(stage.uu) for stage in first.stages]))
+        self._damping, self._turn, self._may_pin = 0.0, 0, True
+        self.converged, self.message = False, f"{ends.iterations} iterations were made; give more of them"
+
+    def minimise(self) -> Plan:
+        """Iterate to the end."""
+        for iteration in range(1, self.ends.iterations + 1):
+            if self._ended() or not self._advanced(iteration):
+                break
+        self._ended()
+        return self._plan()
+
+    def _ended(self) -> bool:
+        if not self.converged and self.gradients[-1] <= self.ends.tolerance:
+            self.converged, self.message = True, SMALL
+        return self.converged
+
+    def _advanced(self, iteration: int) -> bool:
+        """Make the cost smaller by a step of the backward pass; False: there is no way to go on."""
+        while (found := self._searched(iteration)) is None:
+            if self._turn + 1 < self.model.split:
+                self._turn += 1  # the next piece of an event, about the same run
+                self.model = self.problem.linearized(self.now, iteration, self._turn)
+            elif self._damping >= MOST_DAMPING:
+                self.message = NO_STEP
+                return self._pinned(iteration)
+            else:
+                self._damping, self._turn = max(self._damping * FACTOR, LEAST_DAMPING), 0
+        before, passed = self.now.cost, self._intervals()
+        self.now, self.model, share = found
+        self._damping, self._turn = 0.0 if self._damping <= LEAST_DAMPING else self._damping / FACTOR, 0
+        self._keep()
+        fall = (before - self.now.cost) / max(abs(before), 1e-300)
+        if fall < SLOW and passed != self._intervals() and self._pinned(iteration):
+            return True
+        if self.gradients[-1] > self.ends.tolerance and fall <= self.ends.improvement and share == 1.0:
+            self.converged, self.message = True, NO_FALL
+        return True
+
+    def _searched(self, iteration: int) -> tuple[Rollout, Model, float] | None:
+        """A run with a smaller cost, its model, and the share of the step; None where the policy leads to none."""
+        problem, now = self.problem, self.now
+        with problem.timed("backward"):
+            policy = self.model.policy(self._damping * self._scale, problem.room(now.U))
+        if policy is None:
+            return None
+        K = policy.K[:, :, : 2 * problem.system.nv]  # memories of actuators and law are not fed back
+        for share in SHARES:
+            promised = share * policy.slope + 0.5 * share**2 * policy.bend
+            there = problem.run(now.U + share * policy.k, K, now.trajectory)
+            if there is None or there.cost - now.cost > KEPT * promised + ROUNDING * abs(now.cost):
+                continue
+            try:
+                return there, problem.linearized(there, iteration), share
+            except NonDifferentiableError:
+                continue
+        return None
+
+    # --- impacts at samples -----------------------------------------------------------------------------------
+
+    def _intervals(self) -> tuple[int, ...]:
+        """The intervals between samples in which impacts lie."""
+        return tuple(interval_of(event.time, self.problem.times) for event in impacts(self.model))
+
+    def _pinned(self, iteration: int) -> bool:
+        """Hold the impact at a sample that is nearest to one, where the cost has a minimum; True where it is better."""
+        events = impacts(self.model)
+        if not self._may_pin or not events:
+            return False
+        self._may_pin = False
+        off = [float(np.abs(self.problem.times - event.time).min()) for event in events]
+        found = best_sample(self.problem, (self.now, self.model), int(np.argmin(off)))
+        if found is None or found.rollout.cost > self.now.cost:
+            return False
+        self.now, self.model = found.rollout, found.model
+        self._keep(float(np.abs(found.gradient).max()))
+        if 0.0 < found.share < 1.0:
+            self.converged, self.message = True, AT_SAMPLE
+        return True
+
+    # --- what is kept -----------------------------------------------------------------------------------------
+
+    def _slope(self) -> float:
+        """Largest derivative of the cost by an input that its limits leave free to go down it."""
+        return float(np.abs(self.problem.slope(self.model.gradient(), self.now.U)).max())
+
+    def _keep(self, gradient: float | None = None) -> None:
+        self.costs.append(self.now.cost)
+        self.gradients.append(self._slope() if gradient is None else gradient)
+
+    def _plan(self) -> Plan:
+        now, model, problem = self.now, self.model, self.problem
+        nothing = Policy(np.zeros_like(now.U), np.zeros((*now.U.shape, model.discrete.A.shape[2])), 0.0, 0.0)
+        policy = model.policy(self._damping * self._scale, problem.room(now.U)) or nothing
+        return Plan(
+            now.U,
+            policy.K[:, :, : 2 * problem.system.nv],
+            policy.k,
+            tuple(self.costs),
+            tuple(self.gradients),
+            now.trajectory,
+            dict(problem.timings),
+            self.converged,
+            self.message,
+            tuple(problem.pieces),
+            problem.dt,
+        )

@@ -1,0 +1,174 @@
+"""A problem of optimal control through contact: runs with what they cost, and the quadratic model about one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..analysis.discrete import Discrete, discrete
+from ..analysis.linearization import linearize
+from ..common.arrays import Array
+from ..contact_dynamics.contact_system import ContactSystem
+from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..hybrid.outcomes import Status
+from ..hybrid.simulate import simulate
+from ..hybrid.tolerances import Tolerances
+from ..hybrid.trajectory import Trajectory
+from .backward import Policy, backward, gradient
+from .costs import Cost, Expansion
+from .inputs import Inputs
+from .plan import Piece
+
+Box = tuple[Array, Array]
+
+
+class Rollout(NamedTuple):
+    """A run with its cost.
+
+    Attributes:
+        trajectory: the run.
+        U: inputs as they were applied (N, nu).
+        stages, end: expansions of the cost along it.
+        cost: the cost.
+    """
+
+    trajectory: Trajectory
+    U: Array
+    stages: list[Expansion]
+    end: Expansion
+    cost: float
+
+
+class Model(NamedTuple):
+    """The quadratic model about a run.
+
+    Attributes:
+        lin: the linearized run.
+        discrete: the run in discrete time.
+        stages, end: the cost by states without the inputs that are held in them.
+        split: the largest number of linear pieces of an event; one where all are differentiable.
+    """
+
+    lin: RunDerivative
+    discrete: Discrete
+    stages: list[Expansion]
+    end: Expansion
+    split: int
+
+    def gradient(self) -> Array:
+        """Derivative (N, nu) of the cost by the inputs."""
+        return gradient(self.stages, self.end, self.discrete.A, self.discrete.B)
+
+    def policy(self, damping: float, box: Box) -> Policy | None:
+        """The backward pass."""
+        return backward(self.stages, self.end, self.discrete.A, self.discrete.B, damping, box)
+
+
+@dataclass
+class Problem:
+    """A system with its start, its cost and the samples, and what is counted on the way.
+
+    Attributes:
+        system: without a controller.
+        state, mode: where it starts.
+        cost: what is minimised.
+        times: samples and end (N + 1,) [s].
+        dt: between them [s].
+        box: least and largest inputs (nu,) each.
+        tolerances: of runs and derivatives.
+        timings: processor time [s] by what it was spent on.
+        pieces: linear pieces that were taken.
+        complaint: why the last run did not reach its end.
+    """
+
+    system: ContactSystem
+    state: Any
+    mode: Any
+    cost: Cost
+    times: Array
+    dt: float
+    box: Box
+    tolerances: Tolerances
+    timings: dict[str, float] = field(default_factory=dict)
+    pieces: list[Piece] = field(default_factory=list)
+    complaint: str = ""
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Count processor time."""
+        start = process_time()
+        try:
+            yield
+        finally:
+            self.timings[what] = self.timings.get(what, 0.0) + process_time() - start
+
+    def run(self, U: Array, K: Array | None = None, about: Trajectory | None = None) -> Rollout | None:
+        """The run under inputs, with feedback about another one; None where it does not reach its end."""
+        with self.timed("rollouts"):
+            inputs = Inputs(U, self.dt, K, about, start=float(self.times[0]), limits=self.box)
+            system = self.system.with_controller(inputs)
+            span = (float(self.times[0]), float(self.times[-1]))
+            run = simulate(system, self.state, span, tolerances=self.tolerances, mode=self.mode)
+        if run.status is not Status.FINISHED:
+            self.complaint = run.message
+            return None
+        with self.timed("costs"):
+            return self._costed(run)
+
+    def _costed(self, run: Trajectory) -> Rollout:
+        system: Any = run.system
+        count, samples = system.world.controller.inputs, self.times[:-1].tolist()
+        xs = [run.arc_at(t)(t) for t in samples]
+        U = np.array([system.z(x)[:count] for x in xs])
+        stages = [self.cost.stage(system, t, self.dt, x, u) for t, x, u in zip(samples, xs, U, strict=True)]
+        end = self.cost.final(system, float(self.times[-1]), run.final_x)
+        return Rollout(run, U, stages, end, sum(stage.value for stage in stages) + end.value)
+
+    def linearized(self, rollout: Rollout, iteration: int, turn: int = 0) -> Model:
+        """The quadratic model about a run; `turn` counts which piece to take of events that have several.
+
+        Raises:
+            NonDifferentiableError: an event has no derivative.
+        """
+        split = 1
+
+        def taken(event: EventLinearization) -> Array:
+            nonlocal split
+            if event.differentiable:
+                return event.saltation
+            pieces = list(event.pieces().items())
+            split = max(split, len(pieces))
+            word, matrix = pieces[turn % len(pieces)]
+            self.pieces.append(Piece(iteration, float(event.time), word, len(pieces)))
+            return matrix
+
+        with self.timed("derivatives"):
+            lin = linearize(rollout.trajectory, tolerances=self.tolerances)
+            found = discrete(lin, self.times, taken)
+        return Model(lin, found, *_without_inputs(rollout), split)
+
+    def room(self, U: Array) -> Box:
+        """Least and largest changes of inputs (N, nu)."""
+        return self.box[0] - U, self.box[1] - U
+
+    def slope(self, gradient: Array, U: Array) -> Array:
+        """The gradient (N, nu) where the limits leave an input free to go down it, else zero."""
+        held = ((self.box[0] >= U) & (gradient > 0.0)) | ((self.box[1] <= U) & (gradient < 0.0))
+        return np.where(held, 0.0, gradient)
+
+
+def _without_inputs(rollout: Rollout) -> tuple[list[Expansion], Expansion]:
+    """The cost by the state without the inputs that are held in it."""
+    system: Any = rollout.trajectory.system
+    first = 2 * system.nv
+    kept = np.setdiff1d(np.arange(system.tangent_size), np.arange(first, first + rollout.U.shape[1]))
+
+    def of(part: Expansion) -> Expansion:
+        return part._replace(x=part.x[kept], xx=part.xx[np.ix_(kept, kept)], ux=part.ux[:, kept])
+
+    return [of(stage) for stage in rollout.stages], of(rollout.end)

@@ -1,0 +1,7 @@
+"""Zero tests of control: each threshold once, with its unit and its reason."""
+
+from __future__ import annotations
+
+JUMP = 1e-9  # m/s, rad/s: velocities that change by more at an event of the reference have jumped there
+ON_TIME = 1e-9  # of a period: how far rounding puts a sampling instant from where it is
+HELD = 1e-10  # cost a unit of input: gradient on a kink below which an impact is held at its sample for good
