@@ -289,8 +289,8 @@ class PairKinematics(Computing):
         """The frame (d, 3) of a pair, and its rate."""
         model, data, pair, zero = self._model, self._data, self.pairs[k], np.zeros(6)
         pin.forwardKinematics(model, data, q, v)
-        speeds = (data.oMi[joint].act(data.v[joint]).vector for joint in (pair.joint_a, pair.joint_b))
-        found = touch(pair, self.frame, Bodies(*self._place(k), *speeds, zero, zero), region)
+        V, W = (data.oMi[joint].act(data.v[joint]).vector for joint in (pair.joint_a, pair.joint_b))
+        found = touch(pair, self.frame, Bodies(*self._place(k), V, W, zero, zero), region)
         return found.E, found.E_rate
 
     # --- derivatives ------------------------------------------------------------------------------------------
