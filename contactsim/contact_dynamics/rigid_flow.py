@@ -56,7 +56,8 @@ class RigidFlow(ContactFlow):
         self.table = guards_of(arc)
         self.guard_names = self.table.names
         kinds = [kind for kind, _ in self.table.names]
-        self.guard_smooth = np.array([kind != "forces" for kind in kinds], dtype=bool)  # that margin has kinks
+        kinked = [kind == "forces" or (kind == "gap" and arc.mechanism.has_kinks(i)) for kind, i in self.table.names]
+        self.guard_smooth = ~np.array(kinked, dtype=bool)
         self.guards_follow = "slow" in kinds
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
@@ -95,7 +96,7 @@ class RigidFlow(ContactFlow):
         if table.limits is not None:
             values[table.gaps] = mechanism.constraint_gaps(t, q)[table.limits]
         elif len(table.gaps):
-            values[table.gaps] = mechanism.gaps(t, q)[table.gap_contacts]
+            values[table.gaps] = mechanism.gaps_of(t, q, table.gap_contacts)
         motion = self.motion(t, x) if table.look_at_forces else None
         if motion is not None:
             forces = np.append(motion.forces, 0.0)
@@ -118,7 +119,9 @@ class RigidFlow(ContactFlow):
             return self._guard(kind, i, t, x, self._rates(t, x, None))
         mechanism, q = self.arc.mechanism, x[: self.arc.world.nq]
         limit = i - len(mechanism.names)
-        return float(mechanism.constraint_gaps(t, q)[limit] if limit >= 0 else mechanism.gaps(t, q)[i])
+        return float(
+            mechanism.constraint_gaps(t, q)[limit] if limit >= 0 else mechanism.gaps_of(t, q, np.array([i]))[0]
+        )
 
     def _rates(self, t: float, x: Array, motion: Accelerations | None) -> Array | None:
         """Contact velocities, where a guard looks at them."""
@@ -210,8 +213,9 @@ class RigidFlow(ContactFlow):
         """By the rates and accelerations of the gaps and of the slips whose direction is held."""
         arc, world, mechanism = self.arc, self.arc.world, self.arc.mechanism
         q, v, open_ = world.q(x), world.v(x), self.table.gap_contacts.tolist()
-        gaps = mechanism.gaps(t, q) if self.table.limits is None else np.full(len(mechanism.all_names), math.inf)
-        open_ = [i for i in open_ if gaps[i] <= horizon * FASTEST]
+        known = mechanism.gaps_of(t, q, self.table.gap_contacts) if self.table.limits is None else []
+        gaps = {i: gap for i, gap in zip(open_, known, strict=False) if gap <= horizon * FASTEST}
+        open_ = list(gaps)
         sizes = [(i, mechanism.dims[i]) for i in open_]
         where, speeds = laid_out(sizes), mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)
         reach = [horizon * (2.0 * abs(float(speeds[where[i].start])) + horizon * JOLT) for i in open_]
@@ -222,7 +226,9 @@ class RigidFlow(ContactFlow):
         terms, where = mechanism.terms(t, q, v, asked), laid_out([(i, mechanism.dims[i]) for i in asked])
         change = terms.rows @ self.motion(t, x).acceleration + terms.bias
         normals = [where[i].start for i in near]
-        motions = list(zip(gaps[near].tolist(), terms.rates[normals].tolist(), change[normals].tolist(), strict=True))
+        motions = list(
+            zip([gaps[i] for i in near], terms.rates[normals].tolist(), change[normals].tolist(), strict=True)
+        )
         for i, direction in arc.held.items():
             s, part = np.array(direction), world.tangents(i, where[i])
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
@@ -260,8 +266,8 @@ class RigidFlow(ContactFlow):
             return x
         tolerance = world.tolerances.drift
         q, v = world.q(x), world.v(x)
-        pressing = list(world.pressing(arc.closed))
-        gaps, rates = arc.mechanism.gaps(t, q)[pressing], arc.mechanism.rates(t, q, v, arc.closed)
+        pressing = np.array(world.pressing(arc.closed), dtype=int)
+        gaps, rates = arc.mechanism.gaps_of(t, q, pressing), arc.mechanism.rates(t, q, v, arc.closed)
         off = np.abs(gaps).max() > tolerance
         if not off and np.abs(rates[arc.constrained]).max() <= tolerance:
             return x

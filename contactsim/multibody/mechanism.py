@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -99,20 +99,30 @@ class GapBounds(NamedTuple):
         speed: bounds of |g'| (k,).
         at_least: gaps (k,) -> lower bounds of the distances; None: the gaps themselves.
         closer: () -> bounds of |g''| (k,), and by what interpolated gaps may be off (k,).
+        known: mask (k,) of the gaps that these bounds hold of; None: of all.
     """
 
     speed: Array
     at_least: Callable[[Array], Array] | None
     closer: Callable[[], tuple[Array, Array]]
+    known: Array | None = None
 
     def of_guards(self, guards: Array) -> GuardBounds:
         """The same of the guards that are these gaps."""
+        places = np.arange(len(guards)) if self.known is None else np.flatnonzero(self.known)
+        found, count, below = cache(self.closer), len(guards), self.at_least
 
         def closer(k: int) -> tuple[float, float]:
-            bend, error = self.closer()
-            return float(bend[k]), float(error[k])
+            bend, error = found()
+            return float(bend[places[k]]), float(error[places[k]])
 
-        return GuardBounds(guards, self.speed, self.at_least, closer)
+        def at_least(gaps: Array) -> Array:
+            assert below is not None
+            every = np.ones(count)
+            every[places] = gaps
+            return below(every)[places]
+
+        return GuardBounds(guards[places], self.speed[places], None if below is None else at_least, closer)
 
 
 class Regions:
@@ -251,6 +261,10 @@ class ContactMechanism(Regions, Differentiated):
     def gaps(self, t: float, q: Array) -> Array:
         """Distances (nc,) of all contacts to the ground [m]."""
 
+    def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of some contacts (k,), given by their numbers (k,), where these can be had for less."""
+        return self.gaps(t, q)[contacts]
+
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Those of the further constraints alone (len(constraint_names),)."""
         return self.gaps(t, q)[len(self.names) :]
@@ -258,6 +272,10 @@ class ContactMechanism(Regions, Differentiated):
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
         return None
+
+    def has_kinks(self, contact: int) -> bool:
+        """True of a gap that jumps where the features that it is between cease to be the nearest ones."""
+        return False
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""

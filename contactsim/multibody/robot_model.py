@@ -107,11 +107,11 @@ class RobotModel:
     def moment_coefficients(self) -> dict[str, tuple[float, float]]:
         """{contact: coefficients of torsional and rolling friction [m]} of the contacts that have any.
 
-        Those of a pair are its own, or the larger ones of the contact points of its two bodies.
+        Those of a pair are its own, or the larger ones of the contact points of its two bodies. Edges have none.
         """
         found = {point.name: (point.torsion, point.rolling) for point in self.contacts}
         frames = {solid.name: solid.frame for solid in self.solids} if self.pairs else {}
-        for pair in self.pairs:
+        for pair in (pair for pair in self.pairs if not of_edges(pair)):
             bodies = {frames.get(name, name) for name in (pair.first, pair.second)}
             of = [found[p.name] for p in self.contacts if p.name in (pair.first, pair.second) or p.frame in bodies]
             torsion, rolling = (max([one[k] for one in of], default=0.0) for k in (0, 1))

@@ -22,6 +22,9 @@ ASIDE = 1e-9  # part of a normal, or slope, out of the plane of motion that is n
 DOWN = 1e-12  # 1 + n_z of a normal that counts as pointing straight down: 1e-6 rad
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
+LOOSE = (
+    1e-3  # share of the size of bodies within which edges that do not meet are watched by samples: bounds say little
+)
 PARALLEL_EDGES = 1e-7  # sine of the angle of edges that are parallel: their vertices meet, within RIM on 1 m
 ARC = 1e-6  # by which a normal may miss the arc of an edge: in a face it lies at the end of it
 COPLANAR = 1e-9  # difference of the normals of faces that are one, and distance from it in sizes of the hull

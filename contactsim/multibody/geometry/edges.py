@@ -3,7 +3,7 @@
 Two edges p + s a and q + t b (s, t from 0 to 1) that are not parallel have the common normal n = +-(a x b) / |a x b|
 and the distance n . (p - q). They touch as features of their bodies where n is normal to both bodies there (their arcs
 of the Gauss map cross) and the nearest points lie between the ends; else a vertex or a face is nearer, and the gap of
-the pair is the distance of the two segments, which never becomes negative, and OFF.
+the pair is the distance of the two segments, or how far they have to turn for that, which is never negative, and OFF.
 
 The sense of n is the region of such a contact, its sides are the ends of the edges. An arc is never left through its
 end by a contact that is held: there one of the edges lies in a face of the other body, whose vertices or other edges
@@ -12,14 +12,14 @@ come down on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import ARC, OFF, PARALLEL_EDGES, RIM
+from ..zero import ARC, LOOSE, OFF, PARALLEL_EDGES, RIM
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
@@ -112,7 +112,8 @@ class EdgeOnEdge(FeaturePair):
     def open_gap(self, place: Place) -> float:
         """That along the normal where they touch as features of their bodies, else the distance of segments and OFF."""
         lines, arcs, touch = self._arcs(place)
-        return float(arcs.distance if touch else _of_segments(lines) + OFF) - self.radius_a - self.radius_b
+        found = arcs.distance if touch else _off(lines, arcs, np.array(min(self.extent_a, self.extent_b))) + OFF
+        return float(found) - self.radius_a - self.radius_b
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """The ends of both edges."""
@@ -182,6 +183,15 @@ def _of_segments(lines: Lines) -> Array:
     return np.linalg.norm(gap + s * a - t * b, axis=-1)
 
 
+def _off(lines: Lines, arcs: Arcs, lever: Array) -> Array:
+    """How far (...) edges are from touching as features of their bodies [m].
+
+    It is the distance of the segments, or that by which the directions of the arcs miss a x b, at a lever: both change
+    no faster than the points of the bodies move against each other.
+    """
+    return np.maximum(_of_segments(lines), lever * arcs.sine * arcs.miss)
+
+
 class EdgeTable:
     """Many pairs of edges in arrays, to be computed together.
 
@@ -198,17 +208,32 @@ class EdgeTable:
         self._into_b = np.array([p.two.into[p.b] for p in pairs]).reshape(-1, 2, 3)
         self._lengths = np.array([[p.one.lengths[p.a], p.two.lengths[p.b]] for p in pairs]).reshape(-1, 2).T
         self._radius = np.array([p.radius_a + p.radius_b for p in pairs])
+        self._lever = np.array([min(p.extent_a, p.extent_b) for p in pairs])
         self._deepest = -0.5 * np.array([min(p.one.thickness, p.two.thickness) for p in pairs])
 
-    def gaps(self, R: Array, o: Array, senses: Mapping[int, int]) -> Array:
-        """Gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o; `senses` of those held."""
-        R_a, R_b = R[self._a], R[self._b]
-        ends_a, ends_b = self._ends_a @ R_a.transpose(0, 2, 1), self._ends_b @ R_b.transpose(0, 2, 1)
+    def _lines(self, R: Array, o: Array) -> Lines:
+        ends_a, ends_b = self._ends_a @ R[self._a].transpose(0, 2, 1), self._ends_b @ R[self._b].transpose(0, 2, 1)
         p, q = ends_a[:, 0] + o[self._a], ends_b[:, 0] + o[self._b]
-        lines = Lines.of(p, ends_a[:, 1] - ends_a[:, 0], q, ends_b[:, 1] - ends_b[:, 0])
-        arcs = _arcs(lines, self._into_a @ R_a.transpose(0, 2, 1), self._into_b @ R_b.transpose(0, 2, 1))
+        return Lines.of(p, ends_a[:, 1] - ends_a[:, 0], q, ends_b[:, 1] - ends_b[:, 0])
+
+    def _looked(self, R: Array, o: Array) -> tuple[Array, Array]:
+        """Open gaps (k,), and where edges touch as features of their bodies (k,)."""
+        lines = self._lines(R, o)
+        into_a, into_b = self._into_a @ R[self._a].transpose(0, 2, 1), self._into_b @ R[self._b].transpose(0, 2, 1)
+        arcs = _arcs(lines, into_a, into_b)
         touch = _touch(lines, self._lengths, arcs, self._deepest)
-        found = np.where(touch, arcs.distance, _of_segments(lines) + OFF)
-        for k, sense in senses.items():
-            found[k] = sense * arcs.sense[k] * arcs.distance[k]
-        return found - self._radius
+        return np.where(touch, arcs.distance, _off(lines, arcs, self._lever) + OFF) - self._radius, touch
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """Open gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o (solids, 3)."""
+        return self._looked(R, o)[0]
+
+    def loose(self, R: Array, o: Array) -> Array:
+        """Mask (k,) of edges that do not touch as features, but nearly so, as those do that share an end."""
+        gaps, touch = self._looked(R, o)
+        return ~touch & (gaps < LOOSE * self._lever)
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """`EdgeOnEdge.bend` (k,) of each, of speeds and spins (k,)."""
+        sine = _normal(self._lines(R, o), (1,))[1][:, 0] / (self._lengths[0] * self._lengths[1])
+        return 2.0 * spin * speed / np.maximum(sine - spin * duration, PARALLEL_EDGES)

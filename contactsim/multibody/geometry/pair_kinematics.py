@@ -25,15 +25,17 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look
-from ..kinematics.plane_ground import follows, simple_model, supports
+from ..kinematics.plane_ground import follows, simple_model, skew, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..workspace import Computing, Workspace
 from ..zero import ASIDE, MOTION, OFF
-from .edges import EdgeOnEdge, EdgeTable
-from .features import Bodies, FeaturePair, Place, at, cross, dot, turned
+from .edges import EdgeOnEdge
+from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
+from .gap_tables import GapTable, tables
 from .shapes import Region
 
+KEPT = 32  # choices of contacts whose tables are kept
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
 # has no meaning in any scene.
@@ -118,13 +120,17 @@ class Frame:
         return np.stack([n, *tangents], axis=-2), np.stack([n_rate, *rates], axis=-2)
 
 
-def touch(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> Touch:
-    """The contact of a pair; analytic in `bodies`."""
-    relative, change = bodies.V_a - bodies.V_b, bodies.A_a - bodies.A_b
-    x, x_rate, n, n_rate = pair.features.meet(bodies, region)
+def touch(meet: Meet, frame: Frame, relative: Array, change: Array) -> Touch:
+    """A contact, from the velocity and acceleration (..., 6) of A relative to B; analytic in all of them."""
+    x, x_rate, n, n_rate = meet
     u, u_rate = at(relative, x), at(change, x) + cross(relative[..., 3:], x_rate)
     E, E_rate = frame(n, n_rate)
     return Touch(x, E, turned(E, u), turned(E_rate, u) + turned(E, u_rate), E_rate)
+
+
+def touch_of(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> Touch:
+    """The contact of a pair; analytic in `bodies`."""
+    return touch(pair.features.meet(bodies, region), frame, bodies.V_a - bodies.V_b, bodies.A_a - bodies.A_b)
 
 
 class PairKinematics(Computing):
@@ -144,11 +150,8 @@ class PairKinematics(Computing):
         self._simple = simple_model(model)
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
         self._solids, self._ends = _solids_of(self.pairs)
-        self._edges = np.array([k for k, p in enumerate(self.pairs) if isinstance(p.features, EdgeOnEdge)], dtype=int)
-        self._of_edges = {k: i for i, k in enumerate(self._edges.tolist())}
-        self._others = [k for k in range(len(self.pairs)) if k not in self._of_edges]
-        edges = [p.features for p in self.pairs if isinstance(p.features, EdgeOnEdge)]
-        self._table = EdgeTable(edges, self._ends[self._edges])
+        self._all = np.arange(len(self.pairs))
+        self._tables: dict[bytes, list[tuple[Array, GapTable]]] = {}
 
     @property
     def derivable(self) -> bool:
@@ -159,11 +162,10 @@ class PairKinematics(Computing):
 
     def _poses(self) -> tuple[Array, Array]:
         """Axes (solids, 3, 3) and origins (solids, 3) of all solids, where the joints are up to date."""
-        joints, placements = self._solids
-        placed = [self._data.oMi[joint] for joint in joints.tolist()]
-        R = np.array([joint.rotation for joint in placed]).reshape(-1, 3, 3)
-        o = np.array([joint.translation for joint in placed]).reshape(-1, 3)
-        turns, shifts = placements
+        joints, (turns, shifts) = self._solids
+        placed = list(self._data.oMi)
+        R = np.array([place.rotation for place in placed])[joints]
+        o = np.array([place.translation for place in placed])[joints]
         return R @ turns, (R @ shifts[..., None])[..., 0] + o
 
     def _place(self, k: int) -> Place:
@@ -171,18 +173,27 @@ class PairKinematics(Computing):
         pair, data = self.pairs[k], self._data
         return place_of(data.oMi[pair.joint_a] * pair.placement_a, data.oMi[pair.joint_b] * pair.placement_b)
 
-    def gaps(self, q: Array, regions: Mapping[int, Region]) -> Array:
-        """Distances (pairs,) [m]; those of the pairs in `regions` as they go on from there."""
+    def _tables_of(self, chosen: Array) -> list[tuple[Array, GapTable]]:
+        key = chosen.tobytes()
+        if key not in self._tables:
+            while len(self._tables) >= KEPT:
+                self._tables.pop(next(iter(self._tables)))
+            self._tables[key] = tables([self.pairs[k].features for k in chosen], self._ends[chosen])
+        return self._tables[key]
+
+    def gaps(self, q: Array, regions: Mapping[int, Region], chosen: Array | None = None) -> Array:
+        """Distances of the pairs `chosen` (k,), or of all [m]; those of pairs in `regions` as they go on from there."""
+        chosen = self._all if chosen is None else chosen
+        found = np.empty(len(chosen))
+        if not len(chosen):
+            return found
         pin.forwardKinematics(self._model, self._data, q)
         R, o = self._poses()
-        found = np.empty(len(self.pairs))
-        for k in self._others:
-            features, (a, b) = self.pairs[k].features, self._ends[k]
-            place = Place(R[a], o[a], R[b], o[b])
-            found[k] = features.gap(place, regions[k]) if k in regions else features.open_gap(place)
-        if len(self._edges):
-            held = {self._of_edges[k]: region[0] for k, region in regions.items() if k in self._of_edges}
-            found[self._edges] = self._table.gaps(R, o, held)
+        for own, table in self._tables_of(chosen):
+            found[own] = table.gaps(R, o)
+        for k, region in regions.items():
+            for place in np.flatnonzero(chosen == k):
+                found[place] = float(self.pairs[k].features.gap(self._place(k), region))
         return found
 
     def region(self, q: Array, k: int) -> Region:
@@ -214,11 +225,12 @@ class PairKinematics(Computing):
 
         for points x of A, and |p| is at most that of what touches of B, but for the distance to it.
         """
-        pairs = [self.pairs[k] for k in chosen]
+        pairs, own = [self.pairs[k] for k in chosen], np.array(chosen)
         joints = reach.index[np.array([[pair.joint_a, pair.joint_b] for pair in pairs]).T]
         arms = np.array([[_norm(p.placement_a.translation), _norm(p.placement_b.translation)] for p in pairs]).T
-        arms[0] += [pair.features.extent_a for pair in pairs]
-        edges = np.isin(np.array(chosen), self._edges)
+        extents = np.array([pair.features.extent_a for pair in pairs])
+        arms[0] += extents
+        edges = np.array([isinstance(pair.features, EdgeOnEdge) for pair in pairs], dtype=bool)
 
         def at_least(gaps: Array) -> Array:
             return np.where(edges & (gaps > OFF), gaps - OFF, gaps)
@@ -226,10 +238,10 @@ class PairKinematics(Computing):
         def bounds(path: JointPath) -> GapBounds:
             sway = Sway(reach, path)
             pin.forwardKinematics(self._model, self._data, path.q)
-            o = self._poses()[1][self._ends[list(chosen)]]
+            R, o = self._poses()
             ends = sway.speeds(joints, arms).sum(axis=0)  # of x and of o_b
-            apart = np.linalg.norm(o[:, 0] - o[:, 1], axis=1) + [pair.features.extent_a for pair in pairs]
-            far = apart + path.duration * ends
+            a, b = self._ends[own].T
+            far = np.linalg.norm(o[a] - o[b], axis=1) + extents + path.duration * ends
             spin = sway.spin[joints[1]]
             speed = ends + spin * far
 
@@ -237,17 +249,25 @@ class PairKinematics(Computing):
                 bend = sway.accelerations(joints, arms).sum(axis=0)
                 bend += (sway.twist[joints[1]] + spin * spin) * far + 2.0 * spin * speed
                 turn = sway.spin[joints].sum(axis=0)
-                pin.forwardKinematics(self._model, self._data, path.q)
-                bend += [
-                    self.pairs[k].features.bend(self._place(k), fast, turning, path.duration)
-                    for k, fast, turning in zip(chosen, speed.tolist(), turn.tolist(), strict=True)
-                ]
+                for part, table in self._tables_of(own):
+                    bend[part] += table.bends(R, o, speed[part], turn[part], path.duration)
                 errors = sway.errors()
                 return bend, errors.speeds(joints, arms).sum(axis=0) + errors.spin[joints[1]] * far
 
-            return GapBounds(speed, at_least if edges.any() else None, closer)
+            if not edges.any():
+                return GapBounds(speed, None, closer)
+            known = np.ones(len(pairs), dtype=bool)
+            for part, table in self._tables_of(own):
+                known[part] = ~table.loose(R, o)
+            return GapBounds(speed, at_least, closer, known)
 
         return bounds
+
+    def gap(self, q: Array, k: int, region: Region | None = None) -> float:
+        """The gap of one pair [m], as it goes on in a region or is while it is open."""
+        pin.forwardKinematics(self._model, self._data, q)
+        features, place = self.pairs[k].features, self._place(k)
+        return features.open_gap(place) if region is None else float(features.gap(place, region))
 
     def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
         """The gap of a pair, and its rate."""
@@ -265,24 +285,26 @@ class PairKinematics(Computing):
         model, data = self._model, self._data
         jacobian = pin.computeJointJacobians(model, data, q).reshape(6, self.nv)
         pin.forwardKinematics(model, data, q, v, self._still)
-        blocks, rates, biases = [], [], []
-        for k, region in zip(chosen, regions, strict=True):
-            pair = self.pairs[k]
-            a, b = self._supports[pair.joint_a], self._supports[pair.joint_b]
-            drifts = [data.oMi[joint].act(data.a[joint]).vector for joint in (pair.joint_a, pair.joint_b)]
-            bodies = Bodies(*self._place(k), jacobian @ (a * v), jacobian @ (b * v), *drifts)
-            found = touch(pair, self.frame, bodies, region)
-            relative = jacobian * (a - b)
-            blocks.append(found.E @ (relative[:3] + cross(relative[3:].T, found.x).T))
-            rates.append(found.z)
-            biases.append(found.z_rate)
-        return np.concatenate(blocks), np.concatenate(rates), np.concatenate(biases)
+        pairs = [self.pairs[k] for k in chosen]
+        ends = np.array([(pair.joint_a, pair.joint_b) for pair in pairs]).T
+        supports = self._supports[ends]  # (2, k, nv)
+        V = (supports * v) @ jacobian.T
+        A = np.array([[data.oMi[j].act(data.a[j]).vector for j in joints] for joints in ends.tolist()])
+        met = [
+            pair.features.meet(Bodies(*self._place(k), V[0, i], V[1, i], A[0, i], A[1, i]), region)
+            for i, (k, pair, region) in enumerate(zip(chosen, pairs, regions, strict=True))
+        ]
+        meet = Meet(*(np.array(parts) for parts in zip(*met, strict=True)))
+        found = touch(meet, self.frame, V[0] - V[1], A[0] - A[1])
+        moved = (supports[0] - supports[1])[:, None, :] * jacobian  # (k, 6, nv)
+        rows = found.E @ (moved[:, :3] - skew(found.x) @ moved[:, 3:])
+        return rows.reshape(-1, self.nv), found.z.ravel(), found.z_rate.ravel()
 
     def frame_at(self, q: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and the point (3,) at which it touches."""
         pin.forwardKinematics(self._model, self._data, q)
         zero = np.zeros(6)
-        found = touch(self.pairs[k], self.frame, Bodies(*self._place(k), zero, zero, zero, zero), region)
+        found = touch_of(self.pairs[k], self.frame, Bodies(*self._place(k), zero, zero, zero, zero), region)
         return found.E, found.x
 
     def frame_motion(self, q: Array, v: Array, k: int, region: Region) -> tuple[Array, Array]:
@@ -311,7 +333,7 @@ class PairKinematics(Computing):
             joints = index[pair.joint_a], index[pair.joint_b]
             seeds = _Seeds(self, data, pair, joints, v, a)
             at_q, at_v = (
-                touch(pair, self.frame, seeds.stepped(by), region) for by in (seeds.along_q(), seeds.along_v())
+                touch_of(pair, self.frame, seeds.stepped(by), region) for by in (seeds.along_q(), seeds.along_v())
             )
             rows[0, part], rows[1, part] = at_q.z.imag.T / COMPLEX_STEP, at_q.z_rate.imag.T / COMPLEX_STEP
             rows[2, part] = at_v.z_rate.imag.T / COMPLEX_STEP

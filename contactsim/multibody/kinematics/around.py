@@ -35,6 +35,10 @@ class Around(ContactMechanism):
         """Distances (nc,) of all contacts to the ground [m]."""
         return self.inner.gaps(t, q)
 
+    def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of some contacts."""
+        return self.inner.gaps_of(t, q, contacts)
+
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Distances of the joints to their limits [rad, m]."""
         return self.inner.constraint_gaps(t, q)
@@ -42,6 +46,10 @@ class Around(ContactMechanism):
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of gaps along a path."""
         return self.inner.gap_bounds(contacts)
+
+    def has_kinks(self, contact: int) -> bool:
+        """True of a gap that jumps."""
+        return self.inner.has_kinks(contact)
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap and its rate."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look
+from ..geometry.edges import EdgeOnEdge
 from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
@@ -93,6 +94,18 @@ class BoundWorld(Around):
         """Distances to the ground, between bodies [m], then of the joints to their limits."""
         return np.insert(self.inner.gaps(t, q), self._first, self._pairs.gaps(q, self._regions))
 
+    def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of some contacts."""
+        paired = (contacts >= self._first) & (contacts < self._behind)
+        found = np.empty(len(contacts))
+        if not paired.all():
+            others = contacts[~paired]
+            own = np.where(others < self._first, others, others - self._behind + self._first)
+            found[~paired] = self.inner.gaps_of(t, q, own)
+        if paired.any():
+            found[paired] = self._pairs.gaps(q, self._regions, contacts[paired] - self._first)
+        return found
+
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of gaps to the ground, between bodies, and of the limits."""
         grounded, chosen, _ = self._split(tuple(contacts.tolist()))
@@ -107,8 +120,9 @@ class BoundWorld(Around):
             ground, pairs = of_ground(path), of_pairs(path)
 
             def at_least(gaps: Array) -> Array:
-                assert ground.at_least is not None
-                return np.insert(ground.at_least(np.delete(gaps, own)), first, gaps[own])
+                others, mine = np.delete(gaps, own), gaps[own]
+                others = others if ground.at_least is None else ground.at_least(others)
+                return np.insert(others, first, mine if pairs.at_least is None else pairs.at_least(mine))
 
             def closer() -> tuple[Array, Array]:
                 both = zip(ground.closer(), pairs.closer(), strict=True)
@@ -116,9 +130,18 @@ class BoundWorld(Around):
                 return bend, error
 
             speed = np.insert(ground.speed, first, pairs.speed)
-            return GapBounds(speed, None if ground.at_least is None else at_least, closer)
+            known = (
+                None if pairs.known is None else np.insert(np.ones(len(ground.speed), dtype=bool), first, pairs.known)
+            )
+            certain = ground.at_least is None and pairs.at_least is None
+            return GapBounds(speed, None if certain else at_least, closer, known)
 
         return bounds
+
+    def has_kinks(self, contact: int) -> bool:
+        """True of the edges of two bodies."""
+        paired = self._first <= contact < self._behind
+        return paired and isinstance(self._pairs.pairs[contact - self._first].features, EdgeOnEdge)
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """The gap of a contact and its rate."""

@@ -1,0 +1,155 @@
+"""Open gaps of many contacts at once: those of one kind of features in arrays.
+
+`tables` sorts contacts into tables. What has none of its own is asked one by one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...common.arrays import Array
+from ..zero import RIM
+from .edges import EdgeOnEdge, EdgeTable
+from .features import FeaturePair, Place, PointOnSolid
+from .shapes import Ball, Block, HalfSpace
+
+
+class GapTable(ABC):
+    """Contacts of one kind.
+
+    Args:
+        pairs: their features (k,).
+        solids: the places (k, 2) of A and B of each among the poses that are given later.
+    """
+
+    def __init__(self, pairs: Sequence[FeaturePair], solids: Array) -> None:
+        self._pairs, (self._a, self._b) = pairs, solids.reshape(-1, 2).T
+
+    @abstractmethod
+    def gaps(self, R: Array, o: Array) -> Array:
+        """Open gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o (solids, 3)."""
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """`FeaturePair.bend` (k,) of each, of speeds and spins (k,)."""
+        places = map(Place, R[self._a], o[self._a], R[self._b], o[self._b])
+        numbers = zip(self._pairs, places, speed.tolist(), spin.tolist(), strict=True)
+        return np.array([pair.bend(place, fast, turn, duration) for pair, place, fast, turn in numbers])
+
+    def loose(self, R: Array, o: Array) -> Array:
+        """Mask (k,) of contacts so close to touching in another way than they do that bounds say little of them."""
+        return np.zeros(len(self._pairs), dtype=bool)
+
+
+class OneByOne(GapTable):
+    """Contacts without arrays of their own."""
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """Asked one by one."""
+        places = map(Place, R[self._a], o[self._a], R[self._b], o[self._b])
+        return np.array([pair.open_gap(place) for pair, place in zip(self._pairs, places, strict=True)])
+
+
+class Edges(GapTable):
+    """Edges against edges."""
+
+    def __init__(self, pairs: Sequence[EdgeOnEdge], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._table = EdgeTable(pairs, solids)
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """See `edges`."""
+        return self._table.gaps(R, o)
+
+    def loose(self, R: Array, o: Array) -> Array:
+        """See `edges`."""
+        return self._table.loose(R, o)
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """See `EdgeOnEdge.bend`."""
+        return self._table.bends(R, o, speed, spin, duration)
+
+
+class Points(GapTable):
+    """Spheres and points against solids of one class."""
+
+    def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._radius = np.array([pair.radius for pair in pairs])
+        self._curvature = np.array([pair.shape.curvature(pair.radius) for pair in pairs])
+
+    def _inside(self, R: Array, o: Array) -> Array:
+        """Centres (k, 3) in axes of the solids."""
+        return ((o[self._a] - o[self._b])[:, None, :] @ R[self._b])[:, 0]
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """Curvature times the square of the speed."""
+        return self._curvature * speed * speed
+
+
+class OnHalfSpaces(Points):
+    """Against half-spaces."""
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """z - r."""
+        return self._inside(R, o)[:, 2] - self._radius
+
+
+class OnBalls(Points):
+    """Against balls."""
+
+    def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._reach = self._radius + [pair.shape.radius for pair in pairs]  # type: ignore[attr-defined]
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """|p| - R - r."""
+        return np.asarray(np.linalg.norm(o[self._a] - o[self._b], axis=1) - self._reach)
+
+
+class OnBoxes(Points):
+    """Against boxes: see `Block.region` and `Block.distance`."""
+
+    def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._half = np.array([pair.shape.half for pair in pairs])  # type: ignore[attr-defined]
+        self._inner = np.array([pair.inner for pair in pairs])
+        self._point = self._radius == 0.0
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """Outside, the distance to the nearest face, edge or corner; inside, that to the face which counts there."""
+        p = self._inside(R, o)
+        beyond = np.abs(p) - self._half
+        out = beyond > np.where(self._point, RIM, 0.0)[:, None]
+        found = np.sqrt(np.sum(np.where(out, beyond, 0.0) ** 2, axis=1))
+        within = np.flatnonzero(~out.any(axis=1))
+        if len(within):
+            found[within] = self._held(R, o, p, beyond, within)
+        return found - self._radius
+
+    def _held(self, R: Array, o: Array, p: Array, beyond: Array, within: Array) -> Array:
+        own, deep = beyond[within], beyond[within]
+        inner = (R[self._a[within]] @ self._inner[within, :, None])[..., 0] + o[self._a[within]] - o[self._b[within]]
+        inner = (inner[:, None, :] @ R[self._b[within]])[:, 0]
+        near = own >= own.max(axis=1, keepdims=True) - RIM
+        sides = np.where(near, np.where(p[within] < 0.0, -inner, inner) - self._half[within], -np.inf)
+        face = np.argmax(np.where(self._point[within, None], sides, deep), axis=1)
+        return own[np.arange(len(own)), face]
+
+
+POINTS: dict[type, type[Points]] = {HalfSpace: OnHalfSpaces, Ball: OnBalls, Block: OnBoxes}
+
+
+def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, GapTable]]:
+    """Tables of contacts, each with the places of its own among them."""
+    kinds: dict[Callable[..., GapTable], list[int]] = {}
+    for k, pair in enumerate(pairs):
+        kind: Callable[..., GapTable] = OneByOne
+        if isinstance(pair, EdgeOnEdge):
+            kind = Edges
+        elif isinstance(pair, PointOnSolid):
+            kind = POINTS.get(type(pair.shape), OneByOne)
+        kinds.setdefault(kind, []).append(k)
+    return [(np.array(own), kind([pairs[k] for k in own], solids[own])) for kind, own in kinds.items()]
