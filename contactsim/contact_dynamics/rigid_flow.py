@@ -212,9 +212,10 @@ class RigidFlow(ContactFlow):
     def soonest(self, t: float, x: Array, horizon: float) -> float:
         """By the rates and accelerations of the gaps and of the slips whose direction is held."""
         arc, world, mechanism = self.arc, self.arc.world, self.arc.mechanism
-        q, v, open_ = world.q(x), world.v(x), self.table.gap_contacts.tolist()
-        known = mechanism.gaps_of(t, q, self.table.gap_contacts) if self.table.limits is None else []
-        gaps = {i: gap for i, gap in zip(open_, known, strict=False) if gap <= horizon * FASTEST}
+        q, v = world.q(x), world.v(x)
+        asked_for = self.table.gap_contacts if self.table.limits is None else np.zeros(0, dtype=int)
+        known = zip(asked_for.tolist(), mechanism.gaps_of(t, q, asked_for).tolist(), strict=True)
+        gaps = {i: gap for i, gap in known if gap <= horizon * FASTEST}
         open_ = list(gaps)
         sizes = [(i, mechanism.dims[i]) for i in open_]
         where, speeds = laid_out(sizes), mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)

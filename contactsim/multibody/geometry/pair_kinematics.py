@@ -312,7 +312,7 @@ class PairKinematics(Computing):
         model, data, pair, zero = self._model, self._data, self.pairs[k], np.zeros(6)
         pin.forwardKinematics(model, data, q, v)
         V, W = (data.oMi[joint].act(data.v[joint]).vector for joint in (pair.joint_a, pair.joint_b))
-        found = touch(pair, self.frame, Bodies(*self._place(k), V, W, zero, zero), region)
+        found = touch_of(pair, self.frame, Bodies(*self._place(k), V, W, zero, zero), region)
         return found.E, found.E_rate
 
     # --- derivatives ------------------------------------------------------------------------------------------

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,27 +10,24 @@ import numpy as np
 from ...common.arrays import Array
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look
-from ..geometry.edges import EdgeOnEdge
 from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
 from ..geometry.shapes import Region
 from ..mechanism import GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..terrain import Terrain
-from .around import Around
 from .bound_robot import BoundRobot
+from .pair_features import PairFeatures
 
 if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 
-class BoundWorld(Around):
+class BoundWorld(PairFeatures):
     """A robot, or several, with contacts between bodies: a BoundRobot with further rows.
 
     Contacts are numbered: ground, pairs, joint limits. The rows of a pair are those of `pairing`.
     """
-
-    inner: BoundRobot
 
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self.inner = BoundRobot(robot, terrain, gravity, joint_limits)
@@ -57,36 +53,6 @@ class BoundWorld(Around):
         limits = tuple(i - self._behind + self._first for i in contacts if i >= self._behind)
         pairs = [i - self._first for i in contacts if self._first <= i < self._behind]
         return points + limits, pairs, sum(self.dims[i] for i in points)
-
-    def _regions_at(self, q: Array, pairs: list[int]) -> list[Region]:
-        return [self._regions[k] if k in self._regions else self._pairs.region(q, k) for k in pairs]
-
-    def within(self, regions: Mapping[int, Region]) -> BoundWorld:
-        """The same with the regions of some contacts held, in which their distance goes on smoothly beyond its end."""
-        held = copy.copy(self)
-        held._regions = {i - self._first: region for i, region in regions.items()}
-        return held
-
-    def region(self, q: Array, contact: int) -> Region:
-        """Region of the solid of a pair in which its point is; () where that makes no difference."""
-        is_pair = self._first <= contact < self._behind
-        return self._pairs.region(q, contact - self._first) if is_pair else ()
-
-    def region_sides(self, contact: int, region: Region) -> tuple[int, ...]:
-        """The sides on which a region can be left."""
-        return self._pairs.pairs[contact - self._first].features.sides(region)
-
-    def region_margin(self, q: Array, contact: int, region: Region, side: int) -> float:
-        """Distance from leaving a region on a side [m]."""
-        return self._pairs.margin(q, contact - self._first, region, side)
-
-    def region_gradient(self, q: Array, contact: int, region: Region, side: int) -> Array:
-        """Derivative (nv,) of that distance."""
-        return self._pairs.margin_gradient(q, contact - self._first, region, side)
-
-    def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:
-        """The region behind a side; None where the contact ends there, as a point does that runs off a face."""
-        return self._pairs.pairs[contact - self._first].features.beyond(region, side)
 
     # --- equations of motion ----------------------------------------------------------------------------------
 
@@ -138,21 +104,12 @@ class BoundWorld(Around):
 
         return bounds
 
-    def has_kinks(self, contact: int) -> bool:
-        """True of the edges of two bodies."""
-        paired = self._first <= contact < self._behind
-        return paired and isinstance(self._pairs.pairs[contact - self._first].features, EdgeOnEdge)
-
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """The gap of a contact and its rate."""
         if self._first <= contact < self._behind:
             k = contact - self._first
             return self._pairs.gap_motion(q, v, k, self._regions.get(k))
         return self.inner.gap_motion(t, q, v, self._on_ground(contact))
-
-    def _on_ground(self, contact: int) -> int:
-        """The number that the mechanism of the ground gives to one of its contacts."""
-        return contact if contact < self._first else contact - self._behind + self._first
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; those of pairs between those of the ground and those of the limits."""
@@ -213,20 +170,6 @@ class BoundWorld(Around):
         return _inserted(found, points, rows[0])
 
     # --- what users see ---------------------------------------------------------------------------------------
-
-    def joints_of(self, contact: int) -> tuple[int, int]:
-        """Joints of the bodies of a pair, or of a contact on the ground."""
-        if not self._first <= contact < self._behind:
-            return self.inner.joints_of(self._on_ground(contact))
-        pair = self._pairs.pairs[contact - self._first]
-        return pair.joint_a, pair.joint_b
-
-    def frame_motion(self, t: float, q: Array, v: Array, contact: int) -> tuple[Array, Array]:
-        """Frame of a contact in world axes, and its rate."""
-        if self._first <= contact < self._behind:
-            k = contact - self._first
-            return self._pairs.frame_motion(q, v, k, self._regions_at(q, [k])[0])
-        return self.inner.frame_motion(t, q, v, self._on_ground(contact))
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """The force in world axes (3,); of a pair that on the body of its point, opposite to that on the solid."""

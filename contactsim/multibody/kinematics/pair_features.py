@@ -1,0 +1,77 @@
+"""Contacts between bodies as features of their shapes: regions, frames and bodies of each."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Self
+
+from ...common.arrays import Array
+from ..geometry.edges import EdgeOnEdge
+from ..geometry.pair_kinematics import PairKinematics
+from ..geometry.shapes import Region
+from .around import Around
+from .bound_robot import BoundRobot
+
+
+class PairFeatures(Around):
+    """A robot on its ground, with pairs of features from the contact `_first` on, up to `_behind`."""
+
+    inner: BoundRobot
+    _pairs: PairKinematics
+    _regions: dict[int, Region]
+    _first: int
+    _behind: int
+
+    def _regions_at(self, q: Array, pairs: list[int]) -> list[Region]:
+        return [self._regions[k] if k in self._regions else self._pairs.region(q, k) for k in pairs]
+
+    def _on_ground(self, contact: int) -> int:
+        """The number that the mechanism of the ground gives to one of its contacts."""
+        return contact if contact < self._first else contact - self._behind + self._first
+
+    def within(self, regions: Mapping[int, Region]) -> Self:
+        """The same with the regions of some contacts held, in which their distance goes on smoothly beyond its end."""
+        held = copy.copy(self)
+        held._regions = {i - self._first: region for i, region in regions.items()}
+        return held
+
+    def region(self, q: Array, contact: int) -> Region:
+        """Region of the solid of a pair in which its point is; () where that makes no difference."""
+        is_pair = self._first <= contact < self._behind
+        return self._pairs.region(q, contact - self._first) if is_pair else ()
+
+    def region_sides(self, contact: int, region: Region) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return self._pairs.pairs[contact - self._first].features.sides(region)
+
+    def region_margin(self, q: Array, contact: int, region: Region, side: int) -> float:
+        """Distance from leaving a region on a side [m]."""
+        return self._pairs.margin(q, contact - self._first, region, side)
+
+    def region_gradient(self, q: Array, contact: int, region: Region, side: int) -> Array:
+        """Derivative (nv,) of that distance."""
+        return self._pairs.margin_gradient(q, contact - self._first, region, side)
+
+    def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:
+        """The region behind a side; None where the contact ends there, as a point does that runs off a face."""
+        return self._pairs.pairs[contact - self._first].features.beyond(region, side)
+
+    def has_kinks(self, contact: int) -> bool:
+        """True of the edges of two bodies."""
+        paired = self._first <= contact < self._behind
+        return paired and isinstance(self._pairs.pairs[contact - self._first].features, EdgeOnEdge)
+
+    def joints_of(self, contact: int) -> tuple[int, int]:
+        """Joints of the bodies of a pair, or of a contact on the ground."""
+        if not self._first <= contact < self._behind:
+            return self.inner.joints_of(self._on_ground(contact))
+        pair = self._pairs.pairs[contact - self._first]
+        return pair.joint_a, pair.joint_b
+
+    def frame_motion(self, t: float, q: Array, v: Array, contact: int) -> tuple[Array, Array]:
+        """Frame of a contact in world axes, and its rate."""
+        if self._first <= contact < self._behind:
+            k = contact - self._first
+            return self._pairs.frame_motion(q, v, k, self._regions_at(q, [k])[0])
+        return self.inner.frame_motion(t, q, v, self._on_ground(contact))
