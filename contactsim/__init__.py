@@ -71,6 +71,7 @@ _HOMES = {
     "Expansion": "control.costs",
     "QuadraticCost": "control.costs",
     "Inputs": "control.inputs",
+    "MPC": "control.mpc",
     "Plan": "control.plan",
     "ilqr": "control.ilqr",
     "Actuators": "multibody.actuators",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from .control.costs import Cost, Expansion, QuadraticCost
     from .control.ilqr import ilqr
     from .control.inputs import Inputs
+    from .control.mpc import MPC
     from .control.plan import Plan
     from .derivatives.contract import EventDerivative
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix

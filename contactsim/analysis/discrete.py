@@ -14,6 +14,7 @@ from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..derivatives.run_derivative import EventLinearization
 from ..errors import InputError
+from .matrices import symmetric
 
 if TYPE_CHECKING:
     from ..derivatives.run_derivative import RunDerivative
@@ -34,6 +35,46 @@ class Discrete(Brief):
     times: Array
     A: Array
     B: Array
+
+    def lqr(self, Q: Any, R: Any, Q_final: Any) -> DiscreteGains:
+        """Gains that minimise (1/2) sum (dx_k' Q dx_k + du_k' R du_k) + (1/2) dx_N' Q_final dx_N.
+
+        P_k = Q + A^T P A - A^T P B K, K = (R + B^T P B)^-1 B^T P A, from the end backwards; du_k = -K_k dx_k.
+
+        Args:
+            Q: weight (n, n) of the state at each instant but the last.
+            R: weight (nu, nu) of the inputs of each interval, positive definite.
+            Q_final: weight (n, n) of the state at the last instant.
+
+        Raises:
+            InputError: a weight has the wrong shape or is not (semi-)definite.
+        """
+        n, nu = self.B.shape[1:]
+        Q, P = symmetric("Q", Q, n), symmetric("Q_final", Q_final, n)
+        R = symmetric("R", R, nu, definite=True)
+        values, gains = [P], []
+        for A, B in zip(self.A[::-1], self.B[::-1], strict=True):
+            K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+            P = Q + A.T @ P @ (A - B @ K)
+            P = 0.5 * (P + P.T)
+            values.append(P)
+            gains.append(K)
+        return DiscreteGains(self.times, np.array(values[::-1]), np.array(gains[::-1]))
+
+
+@dataclass(frozen=True, repr=False)
+class DiscreteGains(Brief):
+    """Linear-quadratic regulator in discrete time: du_k = -K_k dx_k costs (1/2) dx_k' P_k dx_k from there on.
+
+    Attributes:
+        times: the instants (N + 1,) [s].
+        P: (N + 1, n, n).
+        K: (N, nu, n).
+    """
+
+    times: Array
+    P: Array
+    K: Array
 
 
 def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Discrete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +35,13 @@ class Ends(NamedTuple):
         iterations: at most so many.
         tolerance: a gradient as small as this is zero [cost / unit of input].
         improvement: a relative decrease of the cost that is as good as none.
+        progress: is told (iteration, cost, gradient).
     """
 
     iterations: int
     tolerance: float
     improvement: float
+    progress: Callable[[int, float, float], None] | None = None
 
 
 class Descent:
@@ -149,6 +152,8 @@ class Descent:
     def _keep(self, gradient: float | None = None) -> None:
         self.costs.append(self.now.cost)
         self.gradients.append(self._slope() if gradient is None else gradient)
+        if self.ends.progress:
+            self.ends.progress(len(self.costs) - 1, self.costs[-1], self.gradients[-1])
 
     def _plan(self) -> Plan:
         now, model, problem = self.now, self.model, self.problem

@@ -8,14 +8,14 @@ stabilization on legged robots", 2023).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import COUNT, NOT_NEGATIVE, POSITIVE, REAL, door, instance, optional
+from ..common.doors import COUNT, NOT_NEGATIVE, POSITIVE, REAL, door, function, instance, optional
 from ..common.threads import one_thread
 from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import InputError
@@ -39,6 +39,7 @@ from .zero import ON_TIME
     tolerance=NOT_NEGATIVE,
     improvement=NOT_NEGATIVE,
     tolerances=optional(TOLERANCES),
+    progress=optional(function("a function of (iteration, cost, gradient)")),
 )
 def ilqr(
     system: ContactSystem,
@@ -55,6 +56,7 @@ def ilqr(
     tolerance: float = 1e-8,
     improvement: float = 1e-9,
     tolerances: Tolerances | None = None,
+    progress: Callable[[int, float, float], None] | None = None,
 ) -> Plan:
     """Inputs that minimise a cost through contact; when contacts begin and end is found, not given.
 
@@ -77,6 +79,7 @@ def ilqr(
         tolerance: it has converged where no derivative of the cost by a free input is larger [cost / unit].
         improvement: or where an iteration makes the cost smaller by less than this share of it.
         tolerances: accuracy of runs and derivatives; None: that of `Tolerances()`.
+        progress: is given (iteration, cost, gradient) after each.
 
     Returns:
         The plan: .U .K .k .costs .trajectory .timings.
@@ -93,7 +96,7 @@ def ilqr(
     times = (round(start / dt) + np.arange(len(U) + 1)) * dt
     box = _box(limits, drive_of(system.world.robot).ranges)
     problem = Problem(system, state, mode, cost, times, dt, box, tolerances or Tolerances())
-    ends = Ends(iterations, tolerance, improvement)
+    ends = Ends(iterations, tolerance, improvement, progress)
     with one_thread():
         for law in continuation:
             U = Descent(replace(problem, system=system.with_law(law), mode=None), U, ends).minimise().U

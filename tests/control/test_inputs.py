@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import solve_discrete_are
 from thrust import ball
 
 import contactsim as cs
@@ -170,3 +171,17 @@ def test_what_does_not_fit_is_told() -> None:
         cs.linearize(run_of(thrusts(5))).discrete([0.0, 0.0])
     with pytest.raises(cs.InputError, match="Inputs drive nothing yet"):
         cs.Inputs(np.zeros((3, 1)), DT).torque(0.0, np.zeros(1), np.zeros(1), np.zeros(1))
+
+
+def test_discrete_regulator_against_the_algebraic_equation() -> None:
+    """What the infinite horizon ends with stays as it is."""
+    found = cs.linearize(run_of(np.full((12, 1), 9.81))).discrete(np.arange(13) * DT)
+    Q, R = np.diag([3.0, 0.5]), np.array([[0.02]])
+    P = solve_discrete_are(found.A[0], found.B[0], Q, R)
+    gains = found.lqr(Q, R, P)
+    assert gains.P.shape == (13, 2, 2) and gains.K.shape == (12, 1, 2)
+    assert np.abs(gains.P[0] - P).max() < 1e-8 * np.abs(P).max()
+    A, B, K = found.A[0], found.B[0], gains.K[0]
+    assert np.abs(K - np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)).max() < 1e-7
+    with pytest.raises(cs.InputError, match="Q has shape"):
+        found.lqr(np.eye(3), R, np.eye(2))
