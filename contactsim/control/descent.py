@@ -13,11 +13,12 @@ from .backward import Policy
 from .pins import best_sample, impacts, interval_of
 from .plan import Plan
 from .problem import Model, Problem, Rollout
+from .zero import ROUNDING
 
 SHARES = tuple(0.5**k for k in range(14))  # of a step that the line search tries
 KEPT = 1e-4  # share of the promised decrease that a step has to keep
 LEAST_DAMPING, MOST_DAMPING, FACTOR = 1e-9, 1e9, 10.0  # relative to the weights of the inputs
-ROUNDING = 1e-12  # relative change of the cost below which it says nothing
+PINS = 5  # how often impacts are looked at for being held at samples
 SLOW = 1e-2  # relative decrease of the cost below which a change of an impact's interval holds the iteration up
 
 SMALL, NO_STEP, NO_FALL = (
@@ -64,7 +65,7 @@ class Descent:
         self.model = problem.linearized(first, 0)
         self.costs, self.gradients = [first.cost], [self._slope()]
         self._scale = float(np.mean([np.trace(stage.uu) / len(stage.uu) for stage in first.stages]))
-        self._damping, self._turn, self._may_pin = 0.0, 0, True
+        self._damping, self._turn, self._pins = 0.0, 0, PINS
         self.converged, self.message = False, f"{ends.iterations} iterations were made; give more of them"
 
     def minimise(self) -> Plan:
@@ -115,10 +116,20 @@ class Descent:
             there = problem.run(now.U + share * policy.k, K, now.trajectory)
             if there is None or there.cost - now.cost > KEPT * promised + ROUNDING * abs(now.cost):
                 continue
+            if (found := self._modelled(there, iteration)) is not None:
+                return *found, share
+        return None
+
+    def _modelled(self, there: Rollout, iteration: int) -> tuple[Rollout, Model] | None:
+        """A run and the model about it; without feedback, where that jumps with an impact at a sample."""
+        for _ in range(2):
             try:
-                return there, problem.linearized(there, iteration), share
+                return there, self.problem.linearized(there, iteration)
             except NonDifferentiableError:
-                continue
+                held = self.problem.run(there.U)
+                if held is None or held.cost > there.cost:
+                    return None
+                there = held
         return None
 
     # --- impacts at samples -----------------------------------------------------------------------------------
@@ -130,9 +141,9 @@ class Descent:
     def _pinned(self, iteration: int) -> bool:
         """Hold the impact at a sample that is nearest to one, where the cost has a minimum; True where it is better."""
         events = impacts(self.model)
-        if not self._may_pin or not events:
+        if not self._pins or not events:
             return False
-        self._may_pin = False
+        self._pins -= 1
         off = [float(np.abs(self.problem.times - event.time).min()) for event in events]
         found = best_sample(self.problem, (self.now, self.model), int(np.argmin(off)))
         if found is None or found.rollout.cost > self.now.cost:

@@ -17,12 +17,15 @@ from ..common.arrays import Array
 from ..derivatives.run_derivative import EventLinearization
 from ..errors import NonDifferentiableError
 from ..hybrid.system import CLOCK
+from ..hybrid.zero import TINY
 from .backward import Policy
-from .problem import Model, Problem, Rollout
-from .zero import HELD
+from .problem import Box, Model, Problem, Rollout
+from .zero import HELD, ROUNDING
 
 STEPS = 40  # towards a minimum with an impact at a sample
-TRIAL = 6  # of them to see whether another sample is better
+TRIAL = 8  # of them to see whether another sample is better
+SHARES = tuple(0.5**k for k in range(8))  # of a step
+SLOWER = 0.9  # share of the gradient that a step on the kink leaves, above which there are no more of them
 BETTER = 1e-9  # relative: by how much the cost must be lower there
 
 
@@ -61,17 +64,21 @@ def arrival(model: Model, number: int, times: Array) -> Arrival:
     return Arrival(float(event.time), k, x, u)
 
 
-def pinned_policy(model: Model, damping: float, box: tuple[Array, Array], to: Arrival, target: float) -> Policy | None:
+class Pull(NamedTuple):
+    """A policy that moves an impact to a time, and the multiplier of that constraint [cost / s]."""
+
+    policy: Policy
+    multiplier: float
+
+
+def pinned_policy(model: Model, box: Box, to: Arrival, target: float) -> Pull | None:
     """The backward pass with the impact of `to` moved to the time `target`, to first order.
 
-    An augmented Lagrangian: its multiplier, of which the policy is an affine function, is set so that the model meets
-    the constraint.
+    An augmented Lagrangian, with its multiplier so that the model meets the constraint: the policy is affine in it.
     """
-    away = to.time - target
+    away, dt = to.time - target, float(model.discrete.times[1] - model.discrete.times[0])
     stage = model.stages[to.interval]
-    stiffness = max(sum(s.value for s in model.stages) + model.end.value, 1e-300) / max(
-        (model.discrete.times[1] - model.discrete.times[0]) ** 2, 1e-300
-    )
+    stiffness = max(sum(s.value for s in model.stages) + model.end.value, TINY) / dt**2
 
     def solved(multiplier: float) -> tuple[Policy, float] | None:
         force = multiplier + stiffness * away
@@ -83,15 +90,16 @@ def pinned_policy(model: Model, damping: float, box: tuple[Array, Array], to: Ar
             ux=stage.ux + stiffness * np.outer(to.u, to.x),
         )
         stages = [*model.stages[: to.interval], bent, *model.stages[to.interval + 1 :]]
-        policy = model._replace(stages=stages).policy(damping, box)
+        policy = model._replace(stages=stages).policy(0.0, box)
         return None if policy is None else (policy, away + _shift(model, policy, to))
 
-    first, second = solved(0.0), solved(stiffness * abs(model.discrete.times[1] - model.discrete.times[0]))
+    unit = stiffness * dt
+    first, second = solved(0.0), solved(unit)
     if first is None or second is None or first[1] == second[1]:
         return None
-    step = stiffness * abs(model.discrete.times[1] - model.discrete.times[0])
-    found = solved(step * first[1] / (first[1] - second[1]))
-    return None if found is None else found[0]
+    multiplier = unit * first[1] / (first[1] - second[1])
+    found = solved(multiplier)
+    return None if found is None else Pull(found[0], multiplier)
 
 
 def _shift(model: Model, policy: Policy, to: Arrival) -> float:
@@ -122,31 +130,54 @@ class Pinned(NamedTuple):
 
 def held_at(problem: Problem, start: tuple[Rollout, Model], number: int, sample: int, steps: int) -> Pinned | None:
     """The best run whose impact of a number is at a sample, as far as some steps lead; None: there is none."""
-    now, model = start
-    target, best = float(problem.times[sample]), None
+    (now, model), best = start, None
+    target = float(problem.times[sample])
     for _ in range(steps):
-        to = arrival(model, number, problem.times)
-        policy = pinned_policy(model, 0.0, problem.room(now.U), to, target)
-        if policy is None:
+        pull = pinned_policy(model, problem.room(now.U), arrival(model, number, problem.times), target)
+        found = None if pull is None else _pulled(problem, now, model, number, target, pull)
+        if found is None:
             return best
-        there = problem.run(now.U + policy.k, policy.K[:, :, : 2 * problem.system.nv], now.trajectory)
-        if there is None:
-            return best
-        try:
-            model = problem.linearized(there, -1)
-        except NonDifferentiableError:
-            return best
-        if len(impacts(model)) <= number:
-            return best
-        now = there
-        if model.split > 1:
-            found = _between_sides(problem, now, model, sample)
-            if best is not None and np.abs(found.gradient).max() > 0.9 * np.abs(best.gradient).max():
-                return best if best.rollout.cost <= now.cost else found
-            best = found
-            if np.abs(best.gradient).max() <= HELD:
-                return best
+        now, model = found
+        if model.split == 1:
+            continue
+        here = _between_sides(problem, now, model, sample)
+        if best is not None and np.abs(here.gradient).max() > SLOWER * np.abs(best.gradient).max():
+            return min(best, here, key=lambda run: run.rollout.cost)
+        best = here
+        if np.abs(best.gradient).max() <= HELD:
+            break
     return best
+
+
+def _pulled(
+    problem: Problem, now: Rollout, model: Model, number: int, target: float, pull: Pull
+) -> tuple[Rollout, Model] | None:
+    """The run after a step of a pull, as long as cost and distance of the impact (an exact penalty) fall by it."""
+    weight = 2.0 * abs(pull.multiplier)
+    merit = now.cost + weight * abs(impacts(model)[number].time - target)
+    K = pull.policy.K[:, :, : 2 * problem.system.nv]
+    for share in SHARES:
+        there = problem.run(now.U + share * pull.policy.k, K, now.trajectory)
+        times = [] if there is None else _impact_times(there)
+        if there is None or len(times) <= number:
+            continue
+        if there.cost + weight * abs(times[number] - target) > merit * (1.0 + ROUNDING):
+            continue
+        held = problem.run(there.U)  # without feedback, which jumps with an impact at a sample
+        if held is None or len(_impact_times(held)) <= number:
+            continue
+        try:
+            return held, problem.linearized(held, -1)
+        except NonDifferentiableError:
+            continue
+    return None
+
+
+def _impact_times(run: Rollout) -> list[float]:
+    """Times of the impacts of a run that lie behind its start."""
+    start = run.trajectory.arcs[0].t0
+    times = [event.time for event in run.trajectory.all_events if event.impulses and event.time > start]
+    return list(dict.fromkeys(times))
 
 
 def _between_sides(problem: Problem, now: Rollout, model: Model, sample: int) -> Pinned:
