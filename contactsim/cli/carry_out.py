@@ -42,6 +42,7 @@ def carry_out(work: job.Job, out: Path | None, wishes: Wishes) -> Code:
     """
     if wishes.plots:
         job.demand_plots()
+    job.demand_viewer_tools(wishes.kinds)
     folder = job.folder(out, work.title)
     with held(folder):
         checkpoints = Checkpoints(folder, work.text, wishes.checkpoint)
@@ -50,7 +51,7 @@ def carry_out(work: job.Job, out: Path | None, wishes: Wishes) -> Code:
         try:
             files = write_somewhere(runs, folder, work.text)
         except StorageError:
-            job.report(trajectory, work.title, wishes.all_events)
+            job.report(trajectory, work.title, wishes.all_events, checked=not wishes.view)
             raise
         sound = _write_the_rest(work, trajectory, files, wishes)
     if wishes.view is None and work.view:
@@ -63,7 +64,7 @@ def carry_out(work: job.Job, out: Path | None, wishes: Wishes) -> Code:
 def _write_the_rest(work: job.Job, trajectory: Trajectory, files: Sequence[Path], wishes: Wishes) -> bool:
     """The report, and all files but those of the runs; whether all is sound and whole."""
     folder = files[-1].parent
-    sound = job.report(trajectory, work.title, wishes.all_events)
+    sound = job.report(trajectory, work.title, wishes.all_events, checked=not wishes.view)
     for path in (*files, *work.write(trajectory, folder)):
         job.wrote(path)
     if wishes.linearize:

@@ -33,6 +33,7 @@ from .keeping import Checkpoints
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
 PLOT_DPI = 120  # dots an inch
+UNCHECKED = "not checked, so that Ctrl-C ends at once; Trajectory.load('run.nc').check() does it"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -201,6 +202,14 @@ def demand_plots() -> None:
         raise InputError("--plots needs matplotlib; pip install matplotlib")
 
 
+def demand_viewer_tools(kinds: Sequence[str]) -> None:
+    """Raise InputError where a program is missing that pictures ("png") or films ("mp4") need."""
+    from ..viewing.viewers import demand_tools
+
+    for kind in kinds:
+        demand_tools(kind)
+
+
 def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
     """Write what a model plots of its run, NAME.png each; of any other run its curves over time."""
     drawn = getattr(trajectory.system, "figures", None)
@@ -224,8 +233,11 @@ def wrote(file: Path) -> None:
     )
 
 
-def report(trajectory: Trajectory, title: str, all_events: bool) -> bool:
-    """The table of events, how the run ended, and its own residuals; whether these pass its check."""
+def report(trajectory: Trajectory, title: str, all_events: bool, checked: bool = True) -> bool:
+    """The table of events, how the run ended, and its own residuals; whether these pass its check.
+
+    Not `checked`, a run of which nobody knows how long it became is not looked through again, and that is told.
+    """
     console = terminal()
     if trajectory.events:
         console.print(event_table(trajectory.events, title, all_events))
@@ -238,7 +250,7 @@ def report(trajectory: Trajectory, title: str, all_events: bool) -> bool:
         console.print(f"note: {escape(note)}", soft_wrap=True)
     style = "green" if trajectory.status.complete else "bold red"
     console.print(f"[{style}]{trajectory.status.name.lower()}[/]: {escape(trajectory.message)}", soft_wrap=True)
-    line, sound = residual_line(trajectory)
+    line, sound = residual_line(trajectory) if checked else (UNCHECKED, True)
     console.print(line, soft_wrap=True)
     return sound
 

@@ -397,7 +397,7 @@ class ContactSystem(Facade):
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
         """{contact: force in world axes [N]} of all contacts, zero where a contact is open; of resistances [N m]."""
         world = self.world
-        along_rows, mechanism = self._contacts.forces(t, x, mode), world.mechanism.within(mode.regions)
+        along_rows, mechanism = self.row_forces(t, x, mode), world.mechanism.within(mode.regions)
         zero = np.zeros(3)
         return {
             name: mechanism.world_force(t, world.q(x), i, along_rows.get(i, zero[: mechanism.dims[i]]))
@@ -417,6 +417,10 @@ class ContactSystem(Facade):
             InputError: there is no such frame, or a Mechanism has none.
         """
         return self.world.frames.poses(self.world.q(x), frames)
+
+    def row_forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
+        """{number of a closed contact: its force along its rows [N], the normal one first}."""
+        return self._contacts.forces(t, x, mode)
 
     def energy(self, x: Array, mode: Any = None) -> float:
         """Kinetic and potential energy [J] of a plain state, that of a compliant ground left out."""

@@ -362,9 +362,14 @@ class Simulation:
         self._replace_system(self.system.with_parameter(name, value))
 
     @door(frame=NAME, duration=POSITIVE)
-    def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0)) -> None:
-        """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s]."""
-        self._replace_system(self.system.with_push(frame, force, self.t + duration, point))
+    def push(self, frame: str, force: Any, duration: float, point: Any = (0.0, 0.0, 0.0), alone: bool = False) -> None:
+        """Push on a frame from now on with `force` [N, world axes] at `point` [m, in the frame] for `duration` [s].
+
+        It comes to the pushes that there are; `alone`, in their place.
+        """
+        system: Any = self.system
+        system = system.with_pushes(()) if alone else system
+        self._replace_system(system.with_push(frame, force, self.t + duration, point))
 
     # --- the loop ---------------------------------------------------------------------------------------------
 

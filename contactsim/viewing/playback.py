@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -28,6 +29,10 @@ logger = logging.getLogger(__name__)
 
 IDLE = 1.0 / 60.0  # longest wait while the run is played [s]
 LATE = 0.1  # a run that is this far behind the clock is not hurried after it [s]
+LAG = 0.25  # of a run that is computed slowly, how far what is shown stays behind the head, evenly [s on the wall]
+SETTLED = 1.0  # without being late, after which a run is shown by the clock alone [s on the wall]
+HURRY = 1.25  # times the speed at which what is shown catches up with the clock
+PACE = 1.0  # over which the rate is measured [s on the wall]
 BEYOND = 1e6  # how far a run may go on behind its end [s]
 TOGETHER = 1e-9  # instants closer than this are one to somebody who goes from event to event [s]
 
@@ -58,6 +63,9 @@ class Moment(Brief):
         playing, speed: whether time goes on, and how fast [s/s].
         take: number of times the run was started again.
         note: what went wrong last, in a sentence.
+        ended: why the run cannot go on from its head; empty where it can.
+        rate: seconds of the run that were shown in a second on the wall, lately; None where time stands still.
+        late: whether the run is computed more slowly than it is to be played.
         log: of the session; it grows.
         arc_at: the arc of the run at any time between `start` and `head`.
     """
@@ -72,6 +80,9 @@ class Moment(Brief):
     note: str
     log: Sequence[Entry]
     arc_at: Callable[[float], Arc]
+    ended: str = ""
+    rate: float | None = None
+    late: bool = False
 
     @property
     def x(self) -> Array:
@@ -103,6 +114,56 @@ class _Clock:
     def until(self, t: float) -> float:
         """How long to wait for `t` [s on the wall]."""
         return (t - self()) / self.speed
+
+
+class _Pace:
+    """How fast what is shown goes on, evenly where the run is computed in fits and starts.
+
+    A run that keeps up is shown by the clock. One that does not is followed at a distance: v = (head - shown) / LAG, so
+    it is shown at the mean rate of its computing, and never later than LAG seconds on the wall behind its head.
+    """
+
+    def __init__(self) -> None:
+        self._looked = time.monotonic()
+        self._held_up = -math.inf
+        self._marks: deque[tuple[float, float]] = deque()
+
+    def begin(self) -> None:
+        """Time starts to go on, or jumps."""
+        self._looked = time.monotonic()
+        self._marks.clear()
+
+    def hold_up(self) -> None:
+        """The run is late."""
+        self._held_up = time.monotonic()
+
+    @property
+    def late(self) -> bool:
+        """Whether it was lately."""
+        return time.monotonic() - self._held_up < SETTLED
+
+    @property
+    def rate(self) -> float | None:
+        """Seconds shown in a second on the wall."""
+        if len(self._marks) < 2 or self._marks[-1][0] <= self._marks[0][0]:
+            return None
+        (began, start), (ended, end) = self._marks[0], self._marks[-1]
+        return (end - start) / (ended - began)
+
+    def __call__(self, shown: float, target: float, speed: float, computing: bool) -> float:
+        """What to show next, on the way to `target` [s]."""
+        now = time.monotonic()
+        past, self._looked = now - self._looked, now
+        if math.isinf(speed):
+            shown = target
+        elif self.late and computing:
+            shown += (target - shown) * -math.expm1(-past / LAG)
+        else:
+            shown = min(target, shown + HURRY * speed * past + TOGETHER)
+        self._marks.append((now, shown))
+        while now - self._marks[0][0] > PACE:
+            self._marks.popleft()
+        return shown
 
 
 class Playback:
@@ -141,12 +202,11 @@ class Playback:
         self.title, self.observe, self._also = title, observe, after_step
         self._wishes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._wanted, self._closed = True, False
-        self._clock, self._playing = _Clock(), playing
+        self._clock, self._pace, self._playing = _Clock(), _Pace(), playing
         self._clock.speed = speed
         self._end, self._first_end = end, end
         self._start, self._t0 = simulation.state, simulation.t
         self.take, self.note, self.begun = 0, "", False
-        self._failure: Exception | None = None
         self.controls: tuple[Control, ...] = ()
         self._begin(simulation)
 
@@ -157,7 +217,9 @@ class Playback:
         self._seen = 0
         self._shown = simulation.t
         self._clock.set(simulation.t)
-        self._stopped = False
+        self._pace.begin()
+        self._stopped, self._ended = False, ""
+        self._failure: Exception | None = None
         self.controls = controls(simulation.system)
 
     # --- what is read -----------------------------------------------------------------------------------------
@@ -203,7 +265,10 @@ class Playback:
         """The present view; for the running thread."""
         shown, head = float(self._shown), float(self._simulation.t)
         arc, speed = self._arc_at(shown), self._clock.speed
-        return Moment(shown, arc, self._t0, head, self._playing, speed, self.take, self.note, self.log, self._arc_at)
+        rate = self._pace.rate if self._playing else None
+        late = self._playing and self._pace.late
+        seen = shown, arc, self._t0, head, self._playing, speed
+        return Moment(*seen, self.take, self.note, self.log, self._arc_at, self._ended, rate, late)
 
     # --- what anybody may wish --------------------------------------------------------------------------------
 
@@ -253,7 +318,8 @@ class Playback:
     def run(self) -> Trajectory:
         """Play until `close` or Ctrl-C; returns the last run.
 
-        A run that fails stays to be looked at, and what it failed with is raised at the end.
+        A run that fails stays to be looked at, and its status tells of it; an error that is none of ours, such as one
+        in a user's function, is raised at the end.
         """
         self.begun = True
         self._clock.set(self._shown)
@@ -275,12 +341,22 @@ class Playback:
         simulation = self._simulation
         try:
             simulation.advance_to(min(self._end, self._t0 + BEYOND), self._after_step)
+        except ContactSimError as error:
+            logger.warning("the run ended at t = %.6g s: %s", simulation.t, error)
+            self._stop(str(error))
         except Exception as error:
             logger.exception("the run failed at t = %.6g s", simulation.t)
-            self._failure, self._stopped, self.note = error, True, f"{type(error).__name__}: {error}"
+            self._failure = error
+            self._stop(f"{type(error).__name__}: {error}")
         if simulation.status not in (Status.INTERRUPTED, Status.FINISHED):
-            self._stopped, self.note = True, self.note or simulation.message
+            self._stop(self._ended or simulation.message)
         self._note_events()
+
+    def _stop(self, why: str) -> None:
+        self._stopped, self._ended = (
+            True,
+            f"The run ended at {self._simulation.t:.6g} s. {why}" if not self._ended else why,
+        )
 
     def _after_step(self, t: float) -> None:
         self._also(t)
@@ -316,9 +392,12 @@ class Playback:
         """Move what is shown with the clock, and let it be observed where that was asked for."""
         head, now = self._simulation.t, self._clock()
         if self._playing:
-            self._shown = max(self._t0, min(now, head))
-            if now - head > LATE * self._clock.speed and not math.isinf(now):
+            speed, computing = self._clock.speed, not self._stopped and head < self._end
+            self._shown = max(self._t0, self._pace(self._shown, min(now, head), speed, computing))
+            if now - head > LATE * speed and not math.isinf(now):
                 self._clock.set(head)
+                if computing:
+                    self._pace.hold_up()
         if self._wanted:
             self._wanted = False
             self.observe(self.moment)
@@ -333,9 +412,10 @@ class Playback:
     def _set_playing(self, playing: bool, until: float | None = None) -> None:
         self._end = until or self._end
         self._clock.set(self._shown)
+        self._pace.begin()
         self._playing = playing
         if playing and self._stopped and self._shown >= self._simulation.t:
-            self._playing, self.note = False, f"{self._simulation.message} Drop again to start anew."
+            self._playing, self.note = False, "Go back, change something, or drop again to start anew."
 
     def _set_speed(self, speed: float) -> None:
         self._clock.speed = speed
@@ -345,6 +425,7 @@ class Playback:
         self._shown = min(max(t, self._t0), self._simulation.t)
         self._playing = self._playing and not pause
         self._clock.set(self._shown)
+        self._pace.begin()
 
     def _to_event(self, step: int) -> None:
         times = sorted({entry.time for entry in self.log})

@@ -8,17 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.spread import jacobian
 from ..common import registry
 from ..contact.laws import RigidLaw
 from ..errors import InputError
 from ..hybrid.simulate import Simulation
 from ..hybrid.system import Dynamics, completed
+from .curves import Curves, curves
 from .playback import Entry, Moment, Playback, positive
-from .session_controls import controls, current
+from .session_controls import Joint, controls, current, joints_of
 
 __all__ = ["Entry", "Moment", "Session", "begin"]
 
 PRESSED = 0.1  # how long a push lasts [s]
+PULL = 1.5  # frequency of the spring that pulls [Hz]
+PULLED = 0.1  # how long a pull lasts that no other follows [s]
+AGAIN = 0.5  # without one, after which a pull is another one [s]
 ATOL = 1e-2  # absolute error of a step, relative to the relative one
 
 
@@ -28,6 +33,8 @@ class Session(Playback):
     Its methods may be called from any thread; they take effect between two steps. Its arguments are those of
     `Playback`.
     """
+
+    _pulled, _pulled_at = "", -math.inf
 
     @property
     def laws(self) -> tuple[str, ...]:
@@ -66,6 +73,28 @@ class Session(Playback):
         """Push a body, by default the heaviest, with `force` (3,) [N, world axes] for `duration` [s]."""
         self._wish(lambda: self._push(force, body, duration))
 
+    def pull(self, body: str, point: Any, target: Any) -> None:
+        """Pull a point (3,) of a body, in the axes of its joint [m], to a `target` (3,) in the world, by a spring.
+
+        f = m w^2 (target - p) - 2 m w p' with the mass m of all bodies, held for PULLED seconds or until the next pull:
+        critically damped, at PULL Hz.
+        """
+        self._wish(lambda: self._pull(body, np.asarray(point, dtype=float), np.asarray(target, dtype=float)))
+
+    def joint(self, name: str, value: float) -> None:
+        """Set a joint of one coordinate [rad or m] while time stands still; the run goes on from there, at rest."""
+        self._wish(lambda: self._set_joint(name, value))
+
+    @property
+    def curves(self) -> tuple[Curves, ...]:
+        """What can be plotted of its system."""
+        return curves(self.system)
+
+    @property
+    def joints(self) -> tuple[Joint, ...]:
+        """Joints that can be set."""
+        return joints_of(self.system)
+
     def drop(self) -> None:
         """Start again where the session started, with the system as it is now."""
         self._wish(self._drop)
@@ -92,6 +121,45 @@ class Session(Playback):
         size = float(np.linalg.norm(np.asarray(force, dtype=float)))
         self._changed(f"push {body or heaviest} with {size:.4g} N for {duration:g} s")
 
+    def _pull(self, body: str, point: Any, target: Any) -> None:
+        if body not in self._bodies() or not self._playing:
+            return
+        system: Any = self.system
+        robot, q, v = system.robot, self._simulation.state.q, self._simulation.state.v
+        placement = robot.model.frames[robot.model.getFrameId(body)].placement
+        local = placement.rotation.T @ (point - placement.translation)
+        w, mass = 2.0 * math.pi * PULL, self.weight / max(float(np.linalg.norm(system.gravity)), 1.0)
+        away = target - robot.point_position(body, q, local)
+        force = mass * w * (w * away - 2.0 * (jacobian(system, body, q, local) @ v))
+        self._simulation.push(body, force, PULLED, local, alone=True)
+        if self._pulled != body or self._simulation.t - self._pulled_at > AGAIN:
+            self._changed(f"pull {body}")
+        self._pulled, self._pulled_at = body, self._simulation.t
+
+    def _set_joint(self, name: str, value: float) -> None:
+        """Another configuration at the head of the run; what would then be inside of the ground is lifted."""
+        from ..contact_dynamics.placement import clearance, lifted
+
+        if self._playing:
+            raise InputError("joints are set while time stands still; pause first")
+        place = next((joint.place for joint in self.joints if joint.name == name), None)
+        if place is None:
+            raise InputError(f"there is no joint '{name}' to set")
+        system: Any = self.system.without_pushes(math.inf)
+        old = self._simulation
+        q = np.array(old.state.q)
+        before, q[place] = q[place], value
+        state = system.close(q) if system.loops else replace(old.state, q=q, v=np.zeros_like(old.state.v))
+        if system.mechanism.names and clearance(system, state.q) < 0.0:
+            state = replace(state, q=lifted(system, state.q, 0.0))
+        self._go_on(old.anew(system, state, old.t))
+        self._changed(f"{name}: {before:.4g} \u2192 {value:.4g}, at rest")
+
+    def _go_on(self, simulation: Simulation) -> None:
+        """From now on with another simulation, which begins where the present one is."""
+        self._runs.append(simulation)
+        self._simulation, self._seen, self._stopped, self._ended = simulation, 0, False, ""
+
     def _set_law(self, name: str) -> None:
         """Another law from the present state on; a robot that has sunk into soft ground is lifted onto a rigid one."""
         from ..contact_dynamics.placement import clearance, lifted
@@ -102,9 +170,7 @@ class Session(Playback):
         depth = -clearance(system, state.q) if system.mechanism.names else 0.0
         if depth > system.tolerances.start_depth and isinstance(system.law, RigidLaw):
             state = replace(state, q=lifted(system, state.q, 0.0))
-        simulation = old.anew(system, state, old.t)
-        self._runs.append(simulation)
-        self._simulation, self._seen, self._stopped = simulation, 0, False
+        self._go_on(old.anew(system, state, old.t))
         self.controls = controls(system)
         self._changed(f"law: {before} \u2192 {name}")
 
@@ -121,7 +187,7 @@ class Session(Playback):
     def _changed(self, text: str) -> None:
         """Note a change; who changes something wants to see what comes of it."""
         self._note_events()
-        self._stopped = False
+        self._stopped, self._ended = False, ""
         self.log.append(Entry(self._simulation.t, None, text))
         if self._shown < self._simulation.t and not self._playing:
             self._shown = self._simulation.t

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,14 +13,23 @@ from pydantic import BaseModel
 from ..contact_dynamics import is_contact_system
 from ..errors import InputError
 from ..hybrid.system import HybridSystem
+from .curves import unit_of
 
 REACH = 4.0  # a number without an upper limit can be turned up to this many times its value
 STEPS = 200  # of a slider
+OWNER = 20  # characters of what a number may belong to
+WIDEST_PLACE = 1.0  # to both sides, to which a joint that slides can be set [m]
 FRICTION = 2.0  # highest coefficient of friction on a slider; more does what this does
 OF_CONTACTS = {
     "contact.friction": ("coefficient of kinetic friction of all contacts", FRICTION),
     "contact.static_friction": ("coefficient of static friction of all contacts", FRICTION),
     "contact.restitution": ("coefficient of restitution of all contacts", 1.0),
+}
+GAINS = {
+    "kp": "stiffness of joints [N m/rad]",
+    "kd": "damping of joints [N m s/rad]",
+    "kp_scale": "factor on all stiffnesses",
+    "kd_scale": "factor on all dampings",
 }
 OF_CONTROLLERS = 12  # numbers of a controller that are shown; those of single joints come last and are cut
 
@@ -34,6 +44,7 @@ class Control:
         low, high: between which it can be turned.
         step: the least turn; 1 for a whole number.
         text: what it is, and its unit.
+        group: what it belongs to, in a word or two.
     """
 
     name: str
@@ -42,6 +53,51 @@ class Control:
     high: float
     step: float
     text: str = ""
+    group: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Unit; empty for a bare number."""
+        return unit_of(self.text)
+
+    @property
+    def label(self) -> str:
+        """What it is in plain words, without its unit."""
+        words = re.sub(r"\s*\[[^\]]*\]", "", self.text).strip()
+        return words or self.name
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of one coordinate that can be set.
+
+    Attributes:
+        name: of the joint.
+        place: index of its coordinate.
+        low, high: between which it can be set [rad or m].
+        unit: "rad" or "m".
+    """
+
+    name: str
+    place: int
+    low: float
+    high: float
+    unit: str
+
+
+def joints_of(system: Any) -> tuple[Joint, ...]:
+    """Joints of one coordinate of a robot; none of any other system."""
+    model = getattr(getattr(system, "robot", None), "model", None)
+    if not is_contact_system(system) or model is None:
+        return ()
+    found = []
+    for k in range(1, model.njoints):
+        if model.joints[k].nq == model.joints[k].nv == 1:
+            place, slides = model.joints[k].idx_q, model.joints[k].shortname().startswith("JointModelP")
+            widest = WIDEST_PLACE if slides else np.pi
+            low, high = max(model.lowerPositionLimit[place], -widest), min(model.upperPositionLimit[place], widest)
+            found.append(Joint(model.names[k], place, float(low), float(high), "m" if slides else "rad"))
+    return tuple(found)
 
 
 def controls(system: HybridSystem) -> tuple[Control, ...]:
@@ -62,13 +118,23 @@ def _of_contacts(system: Any) -> Iterator[Control]:
     if system.mechanism.names:
         for name, (text, high) in OF_CONTACTS.items():
             value = _value(system, name)
-            yield Control(name, value, 0.0, max(high, value), 0.01, text)
-    yield from _of_schema(system.law.parameters, "law.")
+            yield Control(name, value, 0.0, max(high, value), 0.01, text, "contacts")
+    if hasattr(system.robot, "bodies") and system.gravity.any():
+        value = _value(system, "gravity")
+        yield replace(_free("gravity", value, "gravity [m/s^2]", positive=True), group="world")
+    for control in _of_schema(system.law.parameters, "law."):
+        yield replace(control, group="contact law")
     own = system.controller.parameters() if system.controller is not None else {}
     for name, value in sorted(own.items(), key=lambda item: "." in item[0])[:OF_CONTROLLERS]:
-        yield _free(f"controller.{name}", value, f"of the controller {system.controller!r}", positive=value > 0.0)
-    if hasattr(system.robot, "bodies") and system.gravity.any():
-        yield _free("gravity", _value(system, "gravity"), "magnitude of gravity [m/s^2]", positive=True)
+        text = _of_controller(name)
+        yield replace(_free(f"controller.{name}", value, text, positive=value > 0.0), group="controller")
+
+
+def _of_controller(name: str) -> str:
+    """A number of a controller in words: "kp.knee" is the stiffness of the knee."""
+    kind, _, joint = name.partition(".")
+    words = GAINS.get(kind, kind.replace("_", " "))
+    return f"{words}, {joint.replace('_', ' ')}" if joint else words
 
 
 def _value(system: Any, name: str) -> float:
@@ -84,9 +150,14 @@ def _value(system: Any, name: str) -> float:
 
 def _of_schema(parameters: BaseModel, prefix: str = "") -> Iterator[Control]:
     properties = type(parameters).model_json_schema().get("properties", {})
+    found: list[Control] = []
     for name, field in properties.items():
         if field.get("type") in ("number", "integer"):
-            yield _limited(f"{prefix}{name}", float(getattr(parameters, name)), field)
+            found.append(_limited(f"{prefix}{name}", float(getattr(parameters, name)), field))
+    groups = list(dict.fromkeys(control.group for control in found))
+    groups.sort(key=lambda group: (group != "parameters", group.startswith("without")))
+    for group in groups:
+        yield from (control for control in found if control.group == group)
 
 
 def _limited(name: str, value: float, field: dict[str, Any]) -> Control:
@@ -97,7 +168,16 @@ def _limited(name: str, value: float, field: dict[str, Any]) -> Control:
     low = free.low if low is None else float(low)
     high = free.high if high is None else float(high)
     step = 1.0 if field["type"] == "integer" else (high - low) / STEPS
-    return Control(name, value, low + step * (above is not None), high - step * (below is not None), step, free.text)
+    low, high = low + step * (above is not None), high - step * (below is not None)
+    return Control(name, value, low, high, step, free.text, _group(free.text))
+
+
+def _group(text: str) -> str:
+    """What a number of a schema belongs to: "leg 0: spring constant" to leg 0; what nothing reads comes apart."""
+    if "unused" in text or re.search(r"visuali[sz]ation|saved frame|no equation", text):
+        return "without effect on the motion"
+    owner, found, _ = text.partition(": ")
+    return owner if found and len(owner) < OWNER else "parameters"
 
 
 def _free(name: str, value: float, text: str, positive: bool) -> Control:

@@ -13,6 +13,7 @@ from ..common import registry
 from ..common.doors import NAME, PATH, custom, door
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
+from .curves import curves
 
 if TYPE_CHECKING:
     from .session import Session
@@ -46,7 +47,7 @@ def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: An
     """
     shown = registry.load("viewers", viewer)()
     if hasattr(what, "arcs"):
-        return shown.view(_drawable(what), **options)  # type: ignore[no-any-return]
+        return shown.view(_drawable(what), **_with_curves(shown, what, options))  # type: ignore[no-any-return]
     if not hasattr(shown, "live"):
         raise InputError(f"the viewer '{viewer}' shows finished runs only; give it a Trajectory")
     return shown.live(_session(what, state), **options)  # type: ignore[no-any-return]
@@ -73,6 +74,13 @@ class _WithoutForces(Trajectory):
         return {}
 
 
+def _with_curves(shown: Any, trajectory: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, and for a viewer that plots what there is to plot of the run."""
+    if not getattr(shown, "plots_curves", False) or not isinstance(trajectory, Trajectory):
+        return options
+    return {"curves": curves(trajectory.system), **options}
+
+
 def _drawable(trajectory: Trajectory) -> Trajectory:
     """The run itself, or without its forces where they need a controller that the file names only."""
     if not hasattr(trajectory, "system"):
@@ -91,7 +99,8 @@ def _drawable(trajectory: Trajectory) -> Trajectory:
 @door(path=WRITTEN, viewer=NAME)
 def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a run as one offline page; returns its path."""
-    return registry.load("viewers", viewer)().export_html(_drawable(trajectory), path, **options)
+    shown = registry.load("viewers", viewer)()
+    return shown.export_html(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
 @door(path=WRITTEN, viewer=NAME)
@@ -111,3 +120,14 @@ def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat"
     if not hasattr(shown, "export_mp4"):
         raise InputError(f"the viewer '{viewer}' makes no films; write a page with export_html")
     return shown.export_mp4(_drawable(trajectory), path, **options)  # type: ignore[no-any-return]
+
+
+def demand_tools(kind: str, viewer: str = "meshcat") -> None:
+    """Ask the viewer for the programs that a picture ("png") or a film ("mp4") needs, before a long run is begun.
+
+    Raises:
+        InputError: one of them is missing.
+    """
+    demand = getattr(registry.load("viewers", viewer), "demand_tools", None)
+    if demand is not None:
+        demand(kind)

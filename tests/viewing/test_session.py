@@ -228,7 +228,7 @@ def test_a_failure_is_kept_to_be_looked_at() -> None:
     robot = cs.load_robot("hexapod")
     system = cs.ContactSystem(robot, controller=broken)
     session, notes = Session(cs.Simulation(system, default_start(system)), speed=math.inf), []
-    led(session, lambda s: (notes.append(s.note), s.seek(0.01)))
+    led(session, lambda s: (notes.append(s.moment.ended), s.seek(0.01)))
     assert "the motor burns" in notes[0]
     assert session.trajectory.status is cs.Status.FAILED and "the motor burns" in session.trajectory.message
     assert session.trajectory.arcs[-1].t1 > 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from builders import G, sphere
 from contactsim_viz import layers, motion, told
 from contactsim_viz import spread as viz_spread
 from contactsim_viz.stage import Frame
+from test_viz import told_in, unpacked
 from viz_fakes import needs_browser
 
 import contactsim as cs
@@ -58,10 +58,6 @@ def page(run: cs.Trajectory, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def numbers(values: Any) -> np.ndarray:
     return np.frombuffer(values.data, np.float32) if isinstance(values, umsgpack.Ext) else np.array(values)
-
-
-def told_in(page: Path) -> dict[str, Any]:
-    return json.loads(re.search(r'id="run">(.*?)</script>', page.read_text(encoding="utf-8")).group(1))
 
 
 def moves(layer: layers.Layer, path: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -155,11 +151,14 @@ def test_a_trace_is_as_long_as_the_way_that_was_slipped(run, sampled, frame) -> 
 def test_the_page_tells_modes_energy_impulse_and_saltation(page: Path, run: cs.Trajectory) -> None:
     data = told_in(page)
     assert [words for _, words in data["captions"]] == ["in the air", "slip: ball", "stick: ball"]
-    unit, energy = data["head"]["energy"]
-    assert (unit, energy[0]) == ("J", pytest.approx(0.5 * SPEED**2 + G * (RADIUS + HEIGHT), rel=1e-5))
+    told = data["curves"]
+    place = [one["kind"] for one in told["kinds"]].index("energy")
+    assert (told["kinds"][place]["unit"], told["kinds"][place]["names"][0]) == ("J", "total")
+    energy = unpacked(told)[told["values"][place]].reshape(-1, 3)[:, 0]
+    assert energy[0] == pytest.approx(0.5 * SPEED**2 + G * (RADIUS + HEIGHT), rel=1e-5)
     assert energy[-1] == pytest.approx(0.7 * ROLLING**2 + G * RADIUS, rel=1e-5)
     landed = cs.linearize(run).events[0]
-    assert data["details"][0] == (
+    assert data["log"][0][3] == (
         f"impulse {np.hypot(IMPULSE, FRICTION * IMPULSE):.3g} N s · ‖Ξ‖ = {np.linalg.norm(landed.saltation, 2):.3g}"
     )
     assert data["groups"] == {
@@ -232,7 +231,7 @@ def test_the_page_opens_from_a_file_without_complaint_and_without_network(page: 
     state = fakes.ask_browser(listening, tmp_path, 0.2, asked)
     assert state["said"] == []
     assert [name for name in state["got"] if not name.startswith(("data:", "blob:"))] == []
-    assert re.fullmatch(r"0\.200 s\s+energy 1\.\d+ J", html.unescape(state["head"]))
+    assert re.fullmatch(r"0\.2000 s\s+energy 1\.\d+ J", html.unescape(state["head"]))
     assert state["mode"] == "slip: ball"
     assert "‖Ξ‖" in state["small"][0]
     assert state["groups"] == [

@@ -253,6 +253,7 @@ def test_the_page_has_a_slider_for_every_control(shown: tuple[Session, Tab]) -> 
 
 def test_accuracy(shown: tuple[Session, Tab]) -> None:
     session, tab = shown
+    tab.click("#solver summary")
     tab.click("#rtol", 0.5)
     until(lambda: changes(session) and changes(session)[-1].startswith("rtol"))
     rtol = session.simulation.tolerances.rtol

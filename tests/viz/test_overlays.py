@@ -221,8 +221,9 @@ NEXT_PICTURE = """new Promise((done) => {
   viewer.render = () => {
     viewer.render = render;
     render();
-    const copy = Object.assign(document.createElement("canvas"), {width: innerWidth, height: innerHeight});
-    copy.getContext("2d").drawImage(renderer.domElement, 0, 0, innerWidth, innerHeight);
+    const {clientWidth: width, clientHeight: height} = document.getElementById("pane");
+    const copy = Object.assign(document.createElement("canvas"), {width, height});
+    copy.getContext("2d").drawImage(viewer.renderer.domElement, 0, 0, width, height);
     done(copy.toDataURL());
   };
   viewer.set_dirty();
@@ -230,10 +231,10 @@ NEXT_PICTURE = """new Promise((done) => {
 
 
 def picture(tab: Tab) -> np.ndarray:
-    """What is drawn, without the cards over it."""
+    """What is drawn."""
     image = pytest.importorskip("PIL.Image")
     data = base64.b64decode(tab.ask(NEXT_PICTURE).partition(",")[2])
-    return np.asarray(image.open(io.BytesIO(data)).convert("RGB"), dtype=float)[60:600, 450:980]
+    return np.asarray(image.open(io.BytesIO(data)).convert("RGB"), dtype=float)
 
 
 SWITCHES = {

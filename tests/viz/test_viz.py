@@ -38,20 +38,33 @@ def page(walk, tmp_path_factory):
     return export_html(walk, tmp_path_factory.mktemp("page") / "walk.html")
 
 
+def told_in(page: Path) -> dict:
+    """What the script of a page reads."""
+    return json.loads(re.search(r'id="run">(.*?)</script>', page.read_text(encoding="utf-8")).group(1))
+
+
 def commands(page: Path) -> list[dict]:
-    text = re.search(r'id="run">(.*?)</script>', page.read_text(encoding="utf-8")).group(1)
-    return [umsgpack.unpackb(gzip.decompress(base64.b64decode(command))) for command in json.loads(text)["commands"]]
+    return [umsgpack.unpackb(gzip.decompress(base64.b64decode(command))) for command in told_in(page)["commands"]]
+
+
+def unpacked(told: dict) -> list[np.ndarray]:
+    """Arrays of `packing.arrays`: of each all lowest bytes come first."""
+    data, at, out = gzip.decompress(base64.b64decode(told["data"])), 0, []
+    for kind, count in told["arrays"]:
+        width = np.dtype(kind).itemsize
+        planes = np.frombuffer(data, np.uint8, width * count, at).reshape(width, count)
+        out.append(np.ascontiguousarray(planes.T).view(f"<{kind}").ravel())
+        at += width * count
+    assert at == len(data)
+    return out
 
 
 def tracks(page: Path) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    animation = commands(page)[-1]
-    assert animation["type"] == "set_animation"
-    return {
-        clip["path"]: {
-            track["name"]: (numbers(track["times"]), numbers(track["values"])) for track in clip["clip"]["tracks"]
-        }
-        for clip in animation["animations"]
-    }
+    told = told_in(page)["tracks"]
+    arrays, out = unpacked(told), {}
+    for path, name, times, values in told["list"]:
+        out.setdefault(path, {})[f".{name}"] = arrays[times], arrays[values]
+    return out
 
 
 def numbers(values) -> np.ndarray:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from .reads import Array
-from .shapes import Y_TO_Z, Json, colour_code, column_major, cylinder, floats, mesh, paint, rod
+from .shapes import Y_TO_Z, Json, colour_code, column_major, cylinder, mesh, paint, rod
 
 Command = dict[str, Any]
+
+_OVER = 5  # place in the order of drawing, behind all that is not seen through
 
 
 def node_name(name: str) -> str:
@@ -33,31 +35,36 @@ def set_property(path: str, name: str, value: Any) -> Command:
 
 
 def track(name: str, kind: str, time: Array, values: Array) -> Json:
-    """A track with the keys `values` (n, k) at the times `time` (n,), in a straight line from key to key."""
-    return {"name": f".{name}", "type": kind, "times": floats(time), "values": floats(values)}
+    """A track with the keys `values` (n, k) at the times `time` (n,), in a straight line from key to key.
+
+    Times are in double precision, so that a mode begins at the very time of its event; values in single precision.
+    """
+    keys = np.ascontiguousarray(values, dtype=np.float32).ravel()
+    return {"name": f".{name}", "type": kind, "times": np.asarray(time, dtype=np.float64), "values": keys}
 
 
 def switch(time: Array, on: np.ndarray) -> Json:
     """A visibility track with a key wherever it changes; `on` (m,) holds from each of `time` (m,) to the next."""
     keep = np.append(True, on[1:] != on[:-1])
-    return {"name": ".visible", "type": "bool", "times": floats(time[keep]), "values": [bool(x) for x in on[keep]]}
+    times = np.asarray(time, dtype=np.float64)[keep]
+    return {"name": ".visible", "type": "bool", "times": times, "values": np.asarray(on[keep], dtype=np.uint8)}
 
 
 def animation(tracks: dict[str, list[Json]], duration: float) -> Command:
-    """Play {path: tracks} over and over."""
-    # Equal durations keep the clips together when they repeat; times are seconds, hence one frame a second.
-    clip = {"fps": 1, "name": "run", "duration": max(duration, 1e-3)}
-    animations = [{"path": path, "clip": {**clip, "tracks": found}} for path, found in tracks.items()]
-    options = {"play": True, "repetitions": float("inf")}
-    return {"type": "set_animation", "animations": animations, "options": options, "path": ""}
+    """Play {path: tracks} over and over; the page does it, and not meshcat, whose times are in single precision."""
+    animations = [{"path": path, "clip": {"tracks": found}} for path, found in tracks.items()]
+    return {"type": "set_animation", "animations": animations, "duration": max(duration, 1e-3), "path": ""}
 
 
 def arrow(path: str, colour: str, shaft: float, head: float, tip: float) -> list[Command]:
-    """Shaft and head of an arrow along z: their radii, and the length of the head, in metres."""
-    material = glowing(colour)
+    """Shaft and head of an arrow along z: their radii, and the length of the head, in metres.
+
+    It is seen through what lies before it: the force on a foot runs along the leg, and often inside of it.
+    """
+    material = glowing(colour) | {"depthTest": False, "transparent": True}
     return [
-        put(f"{path}/shaft", rod(shaft, material)),
-        put(f"{path}/head", mesh(cylinder(head, 0.0, tip), material, Y_TO_Z)),
+        put(f"{path}/shaft", rod(shaft, material, renderOrder=_OVER)),
+        put(f"{path}/head", mesh(cylinder(head, 0.0, tip), material, Y_TO_Z, renderOrder=_OVER)),
     ]
 
 

@@ -33,10 +33,7 @@ _READY = """new Promise((done) => {
   look();
 })"""
 _GO = """(() => {
-  const animator = viewer.animator;
-  animator.seek(TIME);
-  animator.display_progress(TIME);
-  viewer.set_dirty();
+  viewer.animator.seek(TIME);
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
 })()"""
 

@@ -225,8 +225,8 @@ def _flashing(path: str, hits: Sequence[Hit], motion: SampledPoses, scale: float
     """Tracks of one contact's arrow and ring: still through each flash, moved where they are not seen."""
     starts = np.array([hit.time for hit in hits])
     ends = np.minimum(starts + FLASH * motion.speed, np.append(starts[1:], np.inf))
-    ends = np.nextafter(ends.astype(np.float32), np.float32(-np.inf)).astype(float)
-    keep = ends > starts.astype(np.float32)
+    ends = np.nextafter(ends, -np.inf)
+    keep = ends > starts
     points, pushes, normals = (np.array([hit[k] for hit in hits])[keep] for k in (1, 2, 3))
     time = np.column_stack([starts[keep], ends[keep]]).ravel()
     twice = np.repeat(np.arange(len(points)), 2)

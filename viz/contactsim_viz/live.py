@@ -25,6 +25,8 @@ import numpy as np
 from contactsim.errors import InputError
 
 from . import messages, page
+from .about import coloured, plain
+from .history import History
 from .picture import Picture, pack, painter
 from .reads import SessionLike
 from .scene import MODE_COLOURS, switched
@@ -35,14 +37,16 @@ logger = logging.getLogger(__name__)
 PERIOD = 1.0 / 30.0  # seconds between two pictures
 SOONEST = 0.9 * PERIOD  # between two pictures for one page: one that has just missed a turn need not wait for the next
 SILENCE = 1.0  # seconds after which a page that does not answer is sent a picture all the same
-_COMMAND, _PICTURE = 0, 1  # kinds of binary messages
+_COMMAND, _PICTURE, _SAMPLES = 0, 1, 2  # kinds of binary messages
 _MOST_WORDS = 1000  # entries of the list of events that a page is sent at a time
+_PANEL = '<button class="sheets" data-sheet="panel" aria-pressed="true" title="what can be changed">controls</button>'
+_DRAG = "; with the shift key, drag it: a spring pulls it while time goes on"
 
 
 @dataclass
 class Known:
     """State of a page, as told so far: numbers of commands, nodes and entries, and the latest take, panel and picture,
-    when that was sent [s], and whether the page has yet to draw it."""
+    when that was sent [s], whether the page has yet to draw it, and numbers of samples and modes of its curves."""
 
     commands: int = 0
     nodes: int = 0
@@ -52,6 +56,9 @@ class Known:
     picture: int = -1
     sent: float = -math.inf
     waits: bool = False
+    samples: int = 0
+    modes: int = 0
+    curves_of: int = -1
 
 
 @final
@@ -84,6 +91,7 @@ class Live:
         self._id = secrets.token_hex(8)
         self._commands = [pack(command) for command in self._painter.scene.commands]
         self._picture = (0, b"")
+        self._history = History(session.curves, list(self._painter.about.get("contacts", {})))
         self._panel, self._panel_number = self._describe(), 0
         self._of_panel = self._state_of_panel()
         self._words: tuple[int, list[dict[str, Any]]] = session.take, [_told(entry) for entry in session.log]
@@ -128,7 +136,8 @@ class Live:
 
     def _files(self) -> dict[str, tuple[bytes, str]]:
         title = html.escape(self.session.title or "contactsim")
-        text = page.filled("live.html", {"@TITLE@": title, "@LEGEND@": page.legend(self._painter.scene)})
+        parts = {"@TITLE@": title, "@LEGEND@": page.legend(self._painter.scene), "@PANEL@": _PANEL, "@DRAG@": _DRAG}
+        text = page.filled("live.html", parts)
         content = text.encode("utf-8"), "text/html; charset=utf-8"
         script = page.bundle().encode("utf-8"), "text/javascript; charset=utf-8"
         return {"/": content, "/index.html": content, "/meshcat.js": script, "/favicon.ico": (b"", "image/x-icon")}
@@ -143,6 +152,7 @@ class Live:
             logger.warning("no picture at t = %.6g s: %s", moment.time, error)
             return
         self._commands += [pack(command) for command in picture.commands]
+        self._history.note(moment, dict(picture.modes))
         if moment.take != self._words[0]:
             self._words = moment.take, []
         entries = self._words[1]
@@ -151,7 +161,14 @@ class Live:
             self._of_panel, self._panel = state, self._describe()
             self._panel_number += 1
         number = self._picture[0] + 1
-        self._picture = number, _packed(number, moment, picture)
+        self._picture = number, _packed(number, moment, picture, self._joints(moment))
+
+    def _joints(self, moment: Any) -> dict[str, float]:
+        """Where the joints are that can be set, for a page in which time stands still."""
+        if moment.playing or not self.session.joints:
+            return {}
+        q = moment.arc.system.state(moment.x).q
+        return {joint.name: round(float(q[joint.place]), 6) for joint in self.session.joints}
 
     def _state_of_panel(self) -> tuple[Any, ...]:
         simulation = self.session.simulation
@@ -162,7 +179,10 @@ class Live:
         return json.dumps(
             {
                 "type": "panel",
-                "controls": [asdict(control) for control in session.controls],
+                "controls": [
+                    asdict(control) | {"label": control.label, "unit": control.unit} for control in session.controls
+                ],
+                "joints": _described_joints(session.joints),
                 "laws": session.laws,
                 "law": session.law if session.laws else "",
                 "rtol": session.simulation.tolerances.rtol,
@@ -184,6 +204,9 @@ class Live:
             "id": self._id,
             "size": self._painter.size,
             "colours": {mode.lower(): code for mode, code in MODE_COLOURS.items()},
+            "about": coloured(self._painter.about, self.session.curves),
+            "newton": self._painter.scene.force_scale,
+            "curves": self._history.told(),
         }
         client.send(json.dumps(hello))
         self._clients.add(client)
@@ -237,8 +260,23 @@ class Live:
             told = {"type": "nodes", "from": known.nodes, "paths": fresh, "groups": self.groups}
             client.send(json.dumps(told))
             known.nodes += len(fresh)
+        self._tell_samples(client, known)
         client.send(picture)
         known.picture, known.sent, known.waits = number, now, True
+
+    def _tell_samples(self, client: Client, known: Known) -> None:
+        """What is new of the curves, as far as it belongs to the take that the page was told of."""
+        take = self._history.take
+        if take.number != known.take:
+            return
+        if known.curves_of != take.number:
+            known.curves_of, known.samples, known.modes = take.number, 0, 0
+        count, modes = len(take.rows), take.modes[known.modes :]
+        if count == known.samples and not modes:
+            return
+        head = {"times": take.times[known.samples : count], "modes": modes}
+        client.send(_framed(_SAMPLES, head, b"".join(take.rows[known.samples : count])))
+        known.samples, known.modes = count, known.modes + len(modes)
 
     def _tell_words(self, client: Client, known: Known) -> None:
         take, entries = self._words
@@ -260,17 +298,29 @@ def _told(entry: Any) -> dict[str, Any]:
     return {"time": float(entry.time), "text": text, "own": entry.event is None}
 
 
-def _packed(number: int, moment: Any, picture: Picture) -> bytes:
-    """A picture as the page reads it: kind, length of the head, head (JSON, padded to four bytes), rows (float32)."""
+def _packed(number: int, moment: Any, picture: Picture, joints: dict[str, float]) -> bytes:
+    """A picture as the page reads it: what is told of the moment, and its rows (float32)."""
     energy = moment.energy
-    head = {name: getattr(moment, name) for name in ("time", "start", "head", "playing", "take", "note")} | {
+    names = ("time", "start", "head", "playing", "take", "note", "ended", "rate", "late")
+    head = {name: getattr(moment, name) for name in names} | {
         "number": number,
         "speed": moment.speed if np.isfinite(moment.speed) else None,
         "energy": None if energy is None or not np.isfinite(energy) else energy,
         "caption": picture.caption,
         "modes": picture.modes,
         "focus": [float(value) for value in picture.focus],
+        "joints": joints,
     }
+    return _framed(_PICTURE, head, picture.rows.astype("<f4").tobytes())
+
+
+def _framed(kind: int, head: dict[str, Any], body: bytes) -> bytes:
+    """A binary message: its kind, length of the head, the head (JSON, padded to four bytes), the body."""
     text = json.dumps(head).encode("utf-8")
     text += b" " * (-len(text) % 4)
-    return struct.pack("<II", _PICTURE, len(text)) + text + picture.rows.astype("<f4").tobytes()
+    return struct.pack("<II", kind, len(text)) + text + body
+
+
+def _described_joints(joints: Sequence[Any]) -> list[dict[str, Any]]:
+    words = plain([joint.name for joint in joints])
+    return [asdict(joint) | {"words": words[joint.name]} for joint in joints]

@@ -10,6 +10,7 @@ from contactsim.errors import InputError
 
 LONGEST = 4096  # characters of a message; the longest that the page sends has some hundred
 _STRONGEST = 1e6  # newton
+_FARTHEST = 1e6  # metres
 _NAME = Field(min_length=1, max_length=200)
 
 
@@ -70,6 +71,32 @@ class Push(Message):
     force: list[Annotated[float, Field(ge=-_STRONGEST, le=_STRONGEST)]] = Field(min_length=3, max_length=3)
 
 
+_Place = Annotated[list[Annotated[float, Field(ge=-_FARTHEST, le=_FARTHEST)]], Field(min_length=3, max_length=3)]
+
+
+class Pull(Message):
+    """Pull a point of a body [m, in the axes of its joint] to a target [m, in the world] with a spring."""
+
+    do: Literal["pull"]
+    body: str = _NAME
+    point: _Place
+    target: _Place
+
+
+class Joint(Message):
+    """Set a joint [rad or m] while time stands still."""
+
+    do: Literal["joint"]
+    name: str = _NAME
+    value: float
+
+    def tell(self, session: Any) -> None:
+        """Pass the wish on."""
+        if self.name not in {joint.name for joint in session.joints}:
+            raise InputError(f"there is no joint '{self.name}' to set")
+        super().tell(session)
+
+
 class Set(Message):
     """Turn one of the numbers that the session shows."""
 
@@ -105,7 +132,9 @@ class Accuracy(Message):
 
 
 _READER: TypeAdapter[Message] = TypeAdapter(
-    Annotated[Seen | Bare | Speed | Seek | Event | Push | Set | Law | Accuracy, Field(discriminator="do")]
+    Annotated[
+        Seen | Bare | Speed | Seek | Event | Push | Pull | Joint | Set | Law | Accuracy, Field(discriminator="do")
+    ]
 )
 
 

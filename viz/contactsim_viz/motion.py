@@ -10,6 +10,9 @@ import numpy as np
 from .figure import Figure
 from .reads import MODES, Array, TrajectoryLike, mode_index
 
+_MOST_EXTRA = 1000  # events that have a frame of their own
+_APART = 1e-3  # of the time between two frames: how far from one an event needs a frame of its own
+
 __all__ = ["MODES", "SampledPoses", "frame_times", "sample", "smooth"]
 
 
@@ -19,12 +22,12 @@ class SampledPoses:
 
     Attributes:
         start: time of the first frame, seconds.
-        time: (n,) seconds after `start`.
+        time: (n,) seconds after `start`: evenly, and at events.
         joints: (n, nj, 7) joint placements: position and unit quaternion (x, y, z, w).
         points: (n, nc, 3) where contacts touch, or would.
         normals: (n, nc, 3) of the ground there.
         forces: (n, nc, 3) contact forces, newton.
-        mode_time: (m,) seconds after `start`: each frame and each event.
+        mode_time: (m,) seconds after `start`: each frame, each event, and the start of each arc.
         modes: (m, nc) indices into `MODES`; row k holds from `mode_time[k]` to `mode_time[k + 1]`.
         events: (ne,) seconds after `start`.
         speed: seconds of the run that a page plays in a second.
@@ -56,12 +59,14 @@ def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> SampledPose
     """Sample `traj` from its first to its last time with a frame at least every `step` seconds."""
     figure, terrain = Figure(traj.system.robot), traj.system.terrain
     start, end = float(traj.t[0]), float(traj.t[-1])
-    frames = frame_times(start, end, step)
+    events = np.array([event.time for event in traj.events], dtype=np.float64)
+    frames = _with_events(frame_times(start, end, step), events)
     names = figure.names
     states = [np.asarray(traj(float(t)).q, dtype=np.float64) for t in frames]
     touched = [figure.touch(q, terrain, float(t)) for q, t in zip(states, frames, strict=True)]
-    events = np.array([event.time for event in traj.events], dtype=np.float64)
-    mode_time = np.unique(np.concatenate([frames, events[(events > start) & (events < end)]]))
+    # A mode may begin without an event that is told, behind one of those that follow each other at once.
+    begun = np.array([*events, *(arc.t0 for arc in getattr(traj, "arcs", ()))], dtype=np.float64)
+    mode_time = np.unique(np.concatenate([frames, begun[(begun > start) & (begun < end)]]))
     return SampledPoses(
         start=start,
         time=frames - start,
@@ -79,6 +84,14 @@ def sample(traj: TrajectoryLike, step: float, speed: float = 1.0) -> SampledPose
 def frame_times(start: float, end: float, step: float) -> Array:
     """Times (n,) of the frames between two times, at least one every `step` seconds."""
     return np.linspace(start, end, max(2, int(np.ceil((end - start) / step - 1e-9)) + 1))
+
+
+def _with_events(frames: Array, events: Array) -> Array:
+    """The times of frames, and of events between them: there poses are exact, where they are looked at most closely."""
+    inside = events[(events > frames[0]) & (events < frames[-1])][:_MOST_EXTRA]
+    place = np.searchsorted(frames, inside)
+    apart = np.minimum(inside - frames[place - 1], frames[place] - inside) > _APART * (frames[1] - frames[0])
+    return np.union1d(frames, inside[apart])
 
 
 def _forces(traj: TrajectoryLike, t: float, names: Sequence[str]) -> Array:

@@ -1,9 +1,10 @@
-"""Packs the triangle meshes of a page: each of them once, however many objects show it, in few bytes.
+"""Packs the triangle meshes and the tracks of a page: each of them once, however many objects use it, in few bytes.
 
 Positions are 16-bit numbers along each axis of the box around the mesh, so they are off by at most 1 / 131070 of it;
 normals are 8-bit numbers. Corners come in the order in which the triangles use them first. So an index is told by how
 far it lies behind the first corner that is not used yet, which is a small number, and positions by their differences;
-equal bytes of all numbers lie together, which gzip likes. `unpack_mesh` of the page undoes it.
+equal bytes of all numbers lie together, which gzip likes. `unpack_mesh` of the page undoes it, and `unpack_arrays`
+what is done to tracks.
 """
 
 from __future__ import annotations
@@ -82,6 +83,39 @@ def pack(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray | None = N
         "step": step.tolist(),
         "smooth": normals is not None,
     }
+
+
+def arrays(found: Iterable[np.ndarray]) -> tuple[Json, list[int]]:
+    """Pack arrays of one dimension, equal ones once.
+
+    Returns:
+        what the page unpacks: {"data", "arrays": [(kind of number, how many)]}; for each array which of these it is.
+    """
+    known: dict[tuple[str, bytes], int] = {}
+    kinds: list[tuple[str, int]] = []
+    parts: list[bytes] = []
+    places: list[int] = []
+    for array in found:
+        key = array.dtype.str, array.tobytes()
+        if key not in known:
+            known[key] = len(kinds)
+            kinds.append((array.dtype.str.lstrip("<|"), len(array)))
+            parts.append(_planes(array[:, None]))
+        places.append(known[key])
+    data = gzip.compress(b"".join(parts), compresslevel=9, mtime=0)
+    return {"data": base64.b64encode(data).decode("ascii"), "arrays": kinds}, places
+
+
+def tracks(command: Command) -> Json:
+    """The tracks of an animation: {"data", "arrays", "list": [(path, property, which times, which values)]}."""
+    named = [
+        (clip["path"], one["name"].lstrip("."), one["times"], one["values"])
+        for clip in command["animations"]
+        for one in clip["clip"]["tracks"]
+    ]
+    packed, places = arrays(array for one in named for array in one[2:])
+    rows = [(path, name, *places[2 * k : 2 * k + 2]) for k, (path, name, _, _) in enumerate(named)]
+    return packed | {"list": rows, "duration": command["duration"]}
 
 
 def _by_use(index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

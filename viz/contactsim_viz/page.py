@@ -7,29 +7,36 @@ import gzip
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from contactsim.errors import InputError
 
-from .packing import share
-from .reads import TrajectoryLike
+from .about import coloured
+from .curves import packed
+from .packing import share, tracks
+from .reads import CurvesLike, TrajectoryLike
 from .scene import FORCE_COLOUR, Scene
 from .told import details
 
 _MOST_TICKS = 400  # more events than this would paint the time line grey
 _MOST_LINES = 1000  # of the list of events
-_SHARED = {"@STYLE@": "page.css", "@SHARED@": "page.js", "@BAR@": "bar.html"}
+_SCRIPTS = ("common.js", "quality.js", "player.js", "plots.js", "view.js")
+_SHARED = {"@STYLE@": "page.css"} | {f"@{name.upper()}@": f"{name}.html" for name in ("bar", "tools", "side", "sheets")}
 _LONGEST_WORD = 60  # of a value in it, in characters
 
 
 def write(
-    scene: Scene, traj: TrajectoryLike, title: str, step: float, speed: float, linearization: Any | None = None
+    scene: Scene,
+    traj: TrajectoryLike,
+    title: str,
+    step: float,
+    speed: float,
+    linearization: Any | None = None,
+    curves: Sequence[CurvesLike] = (),
 ) -> str:
     """The page as text, with the events of the run; those of its `linearization` say what they do to variations.
 
@@ -37,48 +44,59 @@ def write(
     """
     import umsgpack
 
-    commands, meshes, uses = share(scene.commands)
+    commands, meshes, uses = share(scene.commands[:-1])
     messages = (umsgpack.packb(command, force_float_precision="single") for command in commands)
     # no date: equal runs give equal pages
-    packed = (gzip.compress(message, compresslevel=6, mtime=0) for message in messages)
+    packed_commands = (gzip.compress(message, compresslevel=6, mtime=0) for message in messages)
     start, events = float(traj.t[0]), list(traj.events)
     more = details(traj, linearization)
     run = {
-        "commands": [base64.b64encode(part).decode("ascii") for part in packed],
+        "commands": [base64.b64encode(part).decode("ascii") for part in packed_commands],
         "meshes": meshes,
         "uses": uses,
+        "tracks": tracks(scene.commands[-1]),
+        "curves": packed(traj, scene, curves, step),
         "start": start,
-        "step": step,
         "speed": speed,
-        "events": [round(float(event.time - start), 6) for event in events] if len(events) <= _MOST_TICKS else [],
+        "events": [float(event.time - start) for event in events] if len(events) <= _MOST_TICKS else [],
         "count": len(events),
-        # Times as the tracks of the page know them, so that to go there is to be behind the event.
+        # Times behind the start, as the tracks have them: to go there is to be behind the event. And as they are.
         "log": [
-            (float(np.float32(event.time - start)), words) for event in events[:_MOST_LINES] if (words := told(event))
+            (float(event.time - start), float(event.time), words, more[id(event)])
+            for event in events[:_MOST_LINES]
+            if (words := told(event))
         ],
         "captions": list(scene.captions),
-        "details": [more[id(event)] for event in events[:_MOST_LINES] if told(event)],
         "groups": dict(scene.groups),
-        "head": dict(scene.head),
+        "about": coloured(scene.about, curves),
+        "newton": scene.force_scale,
     }
     parts = {
         "@TITLE@": html.escape(title),
         "@LEGEND@": legend(scene),
         "@RUN@": json.dumps(run).replace("</", "<\\/"),
         "@MESHCAT@": bundle(),
+        "@PANEL@": "",
+        "@DRAG@": "",
     }
     return filled("page.html", parts)
 
 
 def filled(name: str, parts: Mapping[str, str]) -> str:
     """A page of this package with {mark: text} put in, and what all pages share."""
-    shared = {mark: _file(other) for mark, other in _SHARED.items()}
-    texts = {**shared, **parts}
-    return re.sub("|".join(texts), lambda mark: texts[mark[0]], _file(name))
+    marks = {mark: _file(other) for mark, other in _SHARED.items()} | dict(parts)
+    marks["@SHARED@"] = "\n".join(map(_file, _SCRIPTS))
+    pattern = re.compile("|".join(marks))
+
+    def put(text: str) -> str:
+        """Marks inside of shared parts are put in, too; what comes from outside is taken as it is."""
+        return pattern.sub(lambda found: put(marks[found[0]]) if found[0] in _SHARED else marks[found[0]], text)
+
+    return put(_file(name))
 
 
 def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("web", name).read_text(encoding="utf-8")
 
 
 def told(event: Any) -> str:

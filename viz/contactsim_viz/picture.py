@@ -11,6 +11,7 @@ import numpy as np
 
 from contactsim.errors import ContactSimError, InputError
 
+from .about import about, joint_path
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
 from .figure import Figure
 from .ground import ground_way
@@ -19,7 +20,7 @@ from .overlays import Glance, Overlay, overlays
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
 from .reads import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
-from .scene import Scene, hills, joint_path, measure
+from .scene import Scene, hills, measure
 from .scene import build as build_robot
 from .shapes import paint
 from .sketch import Sketch, drawn, quaternions, read_drawing, setting
@@ -59,12 +60,14 @@ class Painter(ABC):
         nodes: paths of the nodes that the rows of a picture are for; it grows.
         groups: {name: (node above it, whether it is shown at first)} of what can be shown and hidden; it grows.
         size: diagonal of what is drawn, metres.
+        about: what a page tells of bodies and contacts; see `about.about`.
     """
 
     scene: Scene
     nodes: list[str]
     groups: dict[str, tuple[str, bool]]
     size: float
+    about: Mapping[str, Any]
 
     @abstractmethod
     def paint(self, moment: MomentLike) -> Picture:
@@ -99,6 +102,7 @@ class RobotPainter(Painter):
         motion = self._still(moment)
         self._frame = measure(system.robot, system.terrain, motion)
         self.size = self._frame.size
+        self.about = about(system.robot, self.size)
         self._offset = self._frame.target[0] - self._middle(motion.joints[0])
         self._laid = self._frame.target[0]
         self._newton = round_number(self._typical_force(system) / (_STANDING * self.size))
@@ -238,6 +242,7 @@ class SketchPainter(Painter):
         frame = measure_sketch(sketch)
         self._frame = replace(frame, size=_ROOM * frame.size)
         self.size = self._frame.size
+        self.about = {"size": self.size}
         self.scene = Scene(setting(self._frame, first.ground), first.legend)
         self.groups = {}
         self._bent: set[str] = set()

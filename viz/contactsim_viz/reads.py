@@ -81,6 +81,19 @@ class ArcLike(Protocol):
         """Plain state at time `t`."""
 
 
+class CurvesLike(Protocol):
+    """Values of one kind over time; see `contactsim.viewing.curves.Curves`."""
+
+    kind: str
+    unit: str
+    names: tuple[str, ...]
+    colours: tuple[str, ...]
+    by_contact: bool
+
+    def of(self, arc: Any, t: float) -> Array:
+        """Values (len(names),) at time `t` of a piece of the run."""
+
+
 class DrawingLike(Protocol):
     """Picture of a system at one instant; see `contactsim.look`."""
 
@@ -127,6 +140,8 @@ class SessionLike(Protocol):
         simulation: the present one, with its `tolerances`.
         laws, law: names of the contact laws to choose from, and of the present one.
         weight: of what can be pushed, newton; zero where nothing can.
+        curves: what can be plotted.
+        joints: what can be set while time stands still, with `name` and `place` in the configuration.
         want: asks for `observe` to be called.
         refresh: asks for it also where time stands still.
         play: lets time go on.
@@ -144,6 +159,8 @@ class SessionLike(Protocol):
     laws: Sequence[str]
     law: str
     weight: float
+    curves: Sequence[CurvesLike]
+    joints: Sequence[Any]
     want: Callable[[], None]
     refresh: Callable[[], None]
     play: Callable[[], None]

@@ -17,6 +17,7 @@ import numpy as np
 
 from contactsim.errors import InputError
 
+from .about import about, joint_path
 from .commands import (
     Command,
     animation,
@@ -47,6 +48,15 @@ _BOUNDLESS = 1e6  # metres; a floor, or a mesh that is empty
 
 
 @dataclass(frozen=True)
+class ModeRows:
+    """Modes of contacts: row k of `modes` (m, nc), indices into `MODES`, holds from `times[k]` [s] after the start."""
+
+    names: Sequence[str]
+    times: Array
+    modes: np.ndarray
+
+
+@dataclass(frozen=True)
 class Scene:
     """Drawing commands and what the page says beside them.
 
@@ -56,7 +66,8 @@ class Scene:
         force_scale: newton per metre of a force arrow; None: there are none.
         captions: (seconds after the start, words that hold from there).
         groups: {name: (node above it, whether it is shown at first)} of what can be shown and hidden.
-        head: {name: (unit, one value for each frame)} of the numbers told beside the time.
+        about: what a page tells of bodies and contacts; see `about.about`.
+        modes: times (m,) behind the start, and modes (m, nc) that hold from there, of `names`; None: there are none.
     """
 
     commands: list[Command]
@@ -64,7 +75,8 @@ class Scene:
     force_scale: float | None = None
     captions: Sequence[tuple[float, str]] = ()
     groups: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
-    head: Mapping[str, tuple[str, Sequence[float]]] = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+    modes: ModeRows | None = None
 
 
 def switched(
@@ -112,10 +124,13 @@ def build(
     commands.append(animation(tracks, motion.duration))
     groups = {layer.name: (layer.path, layer.shown) for layer in drawn}
     legend = {word: code for layer in drawn for word, code in (layer.legend or {}).items()}
+    told = about(robot, frame.size)
     if not marks(robot):
-        return Scene(commands, legend, groups=groups)
+        return Scene(commands, legend, groups=groups, about=told)
     legend = {mode.lower(): code for mode, code in MODE_COLOURS.items()} | legend
-    return Scene(commands, legend, force_scale, groups={"forces": ("/world/forces", True)} | groups)
+    rows = ModeRows([contact.name for contact in marks(robot)], motion.mode_time, motion.modes)
+    groups = {"forces": ("/world/forces", True)} | groups
+    return Scene(commands, legend, force_scale, groups=groups, about=told, modes=rows)
 
 
 def hills(traj: Any, frame: Frame) -> list[Command]:
@@ -152,11 +167,19 @@ def measure(robot: RobotLike, terrain: Any, motion: SampledPoses) -> Frame:
     low, high = first.min(axis=0), first.max(axis=0)
     size = max(float(np.linalg.norm(high - low)), 1e-3)
     middle = motion.joints[:, 1:, :3].mean(axis=1) if motion.joints.shape[1] > 1 else np.zeros((len(motion.time), 3))
-    target = follow(middle - middle[0] + (low + high) / 2, motion.duration, size, ground)
+    target = _evenly(middle - middle[0] + (low + high) / 2, motion.time, size, ground)
     shown = np.unique(np.linspace(0, len(target) - 1, min(_MOST_MEASURED, len(target))).astype(int))
     around = np.concatenate([_corners(boxes, motion, k) - target[k] for k in shown])
     centre = (around.min(axis=0) + around.max(axis=0)) / 2
     return Frame(size, target + centre, ground, around=around - centre)
+
+
+def _evenly(middle: Array, time: Array, size: float, ground: Plane | None) -> Array:
+    """What `follow` makes of the way through `middle` (n, 3) at any times (n,), at the same times."""
+    even = np.linspace(time[0], time[-1], len(time))
+    way = np.column_stack([np.interp(even, time, column) for column in middle.T])
+    target = follow(way, float(time[-1] - time[0]), size, ground)
+    return np.column_stack([np.interp(time, even, column) for column in target.T])
 
 
 def _boxes(robot: RobotLike) -> list[tuple[int, Array]]:
@@ -231,11 +254,6 @@ def _stick_figure(robot: RobotLike, size: float) -> list[Command]:
             put(rod, mesh(thin, paint(rgba("#98a2b3")), Y_TO_Z)),
         ]
     return commands
-
-
-def joint_path(robot: RobotLike, index: int) -> str:
-    """Node that moves with a joint."""
-    return f"/world/robot/{node_name(robot.model.names[index])}"
 
 
 def _robot_tracks(robot: RobotLike, motion: SampledPoses) -> dict[str, list[Json]]:

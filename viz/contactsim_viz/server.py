@@ -194,9 +194,11 @@ class Client(WebSocketHandler):
     def send(self, message: str | bytes) -> None:
         """Send a text or bytes; to a page that has gone it is in vain."""
         try:
-            self.write_message(message, binary=isinstance(message, bytes))
+            sent = self.write_message(message, binary=isinstance(message, bytes))
         except WebSocketClosedError:
             self.listener.closed(self)
+        else:
+            sent.add_done_callback(lambda done: done.cancelled() or done.exception())  # asked for, so nobody logs it
 
 
 def _log_refused(handler: RequestHandler) -> None:

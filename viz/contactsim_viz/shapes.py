@@ -127,11 +127,6 @@ def extension(code: int, values: np.ndarray) -> Any:
     return umsgpack.Ext(code, values.tobytes())
 
 
-def floats(values: Array) -> Any:
-    """An array of any shape, flattened row by row in single precision."""
-    return extension(_FLOAT32, np.ascontiguousarray(values, dtype=np.float32))
-
-
 def raised(height: float) -> Array:
     """The (4, 4) matrix that lifts by `height` along z, in metres."""
     matrix = np.eye(4)
@@ -193,9 +188,9 @@ def mesh(geometry: Json, material: Json, matrix: Array, **more: Any) -> Json:
     }
 
 
-def rod(radius: float, material: Json) -> Json:
+def rod(radius: float, material: Json, **more: Any) -> Json:
     """A rod of length one along z from the origin; `radius` in metres."""
-    return mesh(cylinder(radius, radius, 1.0), material, raised(0.5) @ Y_TO_Z)
+    return mesh(cylinder(radius, radius, 1.0), material, raised(0.5) @ Y_TO_Z, **more)
 
 
 def column_major(matrix: Array) -> list[float]:

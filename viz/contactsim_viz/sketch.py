@@ -37,7 +37,7 @@ class Sketch:
 
     Attributes:
         kind: class of the system.
-        time: (n,) seconds after the start, growing strictly in single precision.
+        time: (n,) seconds after the start, growing strictly.
         drawings: what is seen at each key.
         captions: the chart in words at each key.
         parts: {name: what is seen of it at each key}.
@@ -64,14 +64,14 @@ def sample(traj: TrajectoryLike, step: float) -> Sketch:
     """Draw `traj` from its first to its last time with a frame at least every `step` seconds."""
     start, end = float(traj.arcs[0].t0), float(traj.arcs[-1].t1)
     frames = frame_times(start, end, step)
-    keys: dict[np.float32, tuple[float, DrawingLike, str]] = {}
-    arcs = [arc for arc in traj.arcs if np.float32(arc.t1 - start) > np.float32(arc.t0 - start)] or traj.arcs[:1]
+    keys: dict[float, tuple[float, DrawingLike, str]] = {}
+    arcs = [arc for arc in traj.arcs if arc.t1 - start > arc.t0 - start] or traj.arcs[:1]
     for arc in arcs:
         inside = frames[(frames > arc.t0) & (frames < arc.t1)]
         for t in (arc.t0, *inside.tolist(), arc.t1):
-            key = np.float32(t - start)
+            key = float(t - start)
             if t == arc.t1 and arc is not arcs[-1]:
-                key = np.nextafter(key, np.float32(-np.inf))
+                key = float(np.nextafter(key, -np.inf))
             drawing = drawn(arc, t)
             keys[key] = t, drawing, drawing.caption or str(arc.mode)
     kind, time = type(traj.system).__name__, sorted(keys)

@@ -33,6 +33,14 @@ def find_browser() -> str | None:
     return next((found for found in map(shutil.which, BROWSERS) if found), None)
 
 
+def demand_browser() -> str:
+    """Path of the browser."""
+    browser = find_browser()
+    if browser is None:
+        raise InputError("a picture needs Chromium or Google Chrome; install one, for example: apt install chromium")
+    return browser
+
+
 def take(page: Path, picture: Path, fragment: str, width: int, height: int) -> None:
     """Save what `page` shows as a PNG of `width` x `height` pixels.
 
@@ -42,9 +50,7 @@ def take(page: Path, picture: Path, fragment: str, width: int, height: int) -> N
         InputError: no browser is installed.
         ContactSimError: the browser wrote no picture (its last words are in `problem`).
     """
-    browser = find_browser()
-    if browser is None:
-        raise InputError("a picture needs Chromium or Google Chrome; install one, for example: apt install chromium")
+    browser = demand_browser()
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
         shot = Path(folder) / "shot.png"
         command = [browser, *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={width},{height}"]

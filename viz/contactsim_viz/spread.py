@@ -45,12 +45,12 @@ def _draw(spread: Any, traj: Any, motion: SampledPoses, frame: Frame) -> Layer:
 
 
 def _keys(time: Array) -> Array:
-    """Times in single precision that grow; the first of two at an event is the number before it."""
-    keys = time.astype(np.float32)
+    """Times that grow; the first of two at an event is the number before it."""
+    keys = np.array(time, dtype=np.float64)
     for k in range(len(keys) - 2, -1, -1):
         if keys[k] >= keys[k + 1]:
-            keys[k] = np.nextafter(keys[k + 1], np.float32(-np.inf))
-    return np.maximum(keys, np.float32(0.0)).astype(np.float64)
+            keys[k] = np.nextafter(keys[k + 1], -np.inf)
+    return np.maximum(keys, 0.0)
 
 
 def _ellipsoid(

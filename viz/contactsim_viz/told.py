@@ -12,8 +12,6 @@ from contactsim.errors import ContactSimError, InputError
 from .motion import MODES, SampledPoses
 from .reads import Array, TrajectoryLike
 
-_DIGITS = 6  # of the numbers in a page
-
 
 def modes_in_words(names: Sequence[str], motion: SampledPoses) -> list[tuple[float, str]]:
     """(seconds after the start, mode of all contacts from there) wherever it changes: "stick: lf, lr; slip: rm"."""
@@ -26,17 +24,6 @@ def _mode(names: Sequence[str], row: np.ndarray) -> str:
     if len(groups["OPEN"]) == len(names):
         return "in the air"
     return "; ".join(f"{mode.lower()}: {', '.join(groups[mode])}" for mode in MODES[1:] if groups[mode])
-
-
-def energies(traj: Any, times: Array) -> dict[str, tuple[str, list[float]]]:
-    """{"energy": ("J", one value for each of `times`)} where the system knows its energy, else nothing."""
-    if not hasattr(traj, "energy"):
-        return {}
-    try:
-        values = [float(traj.energy(float(t))) for t in times]
-    except InputError:
-        return {}
-    return {"energy": ("J", [float(f"{value:.{_DIGITS}g}") for value in values])}
 
 
 def details(traj: TrajectoryLike, linearization: Any | None) -> dict[int, str]:

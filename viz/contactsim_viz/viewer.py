@@ -32,6 +32,7 @@ class _Wishes:
     zoom: float = 1.0
     show: Sequence[str] = ()
     hide: Sequence[str] = ()
+    curves: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         for name in ("fps", "speed", "zoom"):
@@ -59,6 +60,7 @@ def export_html(
     zoom: float = 1.0,
     show: Sequence[str] = (),
     hide: Sequence[str] = (),
+    curves: Sequence[Any] = (),
 ) -> Path:
     """Write one offline HTML file in which the robot (or what a system draws) moves; returns its path.
 
@@ -73,12 +75,13 @@ def export_html(
         zoom: how much closer than usual the camera is.
         show: groups that are seen when the page opens: "forces", "cones", "impulses", "traces", or a spread's name.
         hide: groups that are not.
+        curves: what is plotted below the picture, as `contactsim.viewing.curves` makes them of a system.
 
     Raises:
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
     file = _writable(path)
-    wishes = _Wishes(fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide))
+    wishes = _Wishes(fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide), tuple(curves))
     file.write_text(_page(traj, wishes), encoding="utf-8")
     return file
 
@@ -189,10 +192,22 @@ def export_mp4(
     return file
 
 
+def demand_tools(kind: str) -> None:
+    """Raise InputError where a browser is missing for a picture ("png"), or ffmpeg as well for a film ("mp4")."""
+    from . import film
+
+    if kind == "png":
+        snapshot.demand_browser()
+    if kind == "mp4":
+        film.demand_tools()
+
+
 @final
 class MeshcatViewer:
     """The viewer as a plugin: the module's functions under one name."""
 
+    plots_curves = True  # `view` and `export_html` take `curves`
+    demand_tools = staticmethod(demand_tools)
     export_html = staticmethod(export_html)
     export_mp4 = staticmethod(export_mp4)
     export_png = staticmethod(export_png)
@@ -215,12 +230,12 @@ def _page(traj: TrajectoryLike, wishes: _Wishes) -> str:
 
     built, title = _scene(traj, wishes)
     built = replace(built, groups=switched(built.groups, wishes.show, wishes.hide))
-    return page.write(built, traj, title, wishes.step, wishes.speed, wishes.linearization)
+    return page.write(built, traj, title, wishes.step, wishes.speed, wishes.linearization, wishes.curves)
 
 
 def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
     """The thing to draw, and its title."""
-    from . import motion, sketch, told
+    from . import sketch
 
     robot = getattr(traj.system, "robot", None)
     model = getattr(robot, "model", None)
@@ -231,8 +246,7 @@ def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
             raise InputError("spreads are shown around a Robot only; leave 'spreads' empty, or plot them")
         words = re.findall("[A-Z]?[^A-Z]+|[A-Z]+", type(traj.system).__name__)
         built = sketch.build(sketch.sample(traj, wishes.step), wishes.sight, wishes.zoom)
-        times = motion.frame_times(float(traj.arcs[0].t0), float(traj.arcs[-1].t1), wishes.step)
-        return replace(built, head=told.energies(traj, times)), " ".join(words).lower()
+        return built, " ".join(words).lower()
     kind = type(traj.system if robot is None else robot).__name__
     raise InputError(
         f"the {kind} of this run has no geometry to show; plot its states, build it as a Robot, or give"
@@ -248,8 +262,7 @@ def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
     over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads))
     built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
     names = [contact.name for contact in marks(traj.system.robot)]
-    head = told.energies(traj, sampled.time + sampled.start)
-    return replace(built, captions=told.modes_in_words(names, sampled), head=head)
+    return replace(built, captions=told.modes_in_words(names, sampled))
 
 
 def _positive(name: str, value: float) -> None:

@@ -1,0 +1,246 @@
+"""The offline page in a real browser: the mode behind each event, sheets, views, curves, and how well it is drawn."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from viz_browser import Browser, Tab
+from viz_fakes import needs_browser
+
+import contactsim as cs
+
+pytestmark = needs_browser
+
+GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
+READY = "document.body.classList.contains('ready')"
+NARROW = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+# Clicks each line of the list of events and tells what is seen behind it: the words, and the pad of each contact.
+WALK = """[...document.querySelectorAll("#log li")].map((line) => {
+  line.click();
+  const seen = {};
+  for (const [name, {path}] of Object.entries(run.about.contacts ?? {}))
+    seen[name] = ["open", "stick", "slip"].filter((mode) => view.node(`${path}/${mode}`).visible);
+  return [line.querySelector("time").dateTime, document.getElementById("chart").textContent, seen];
+})"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def walk() -> cs.Trajectory:
+    return cs.load_scene("biped").simulate(2.0)
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser, walk: cs.Trajectory, tmp_path_factory: pytest.TempPathFactory) -> Tab:
+    return opened(browser, walk, tmp_path_factory.mktemp("page"))
+
+
+def opened(browser: Browser, run: cs.Trajectory, folder: Path, hash_: str = "", **options: Any) -> Tab:
+    page = cs.export_html(run, folder / "run.html", **options)
+    tab = browser.open(page.as_uri() + hash_)
+    tab.until(READY)
+    tab.ask("viewer.animator.pause(), 1")
+    return tab
+
+
+def expected_behind(run: cs.Trajectory, time: float) -> dict[str, list[str]]:
+    """The mode of each contact behind all events of an instant."""
+    shown = {"closed": "stick"}
+    return {name: [shown.get(mode.value, mode.value)] for name, mode in run.mode_at(time).items()}
+
+
+def demand_modes_behind_events(run: cs.Trajectory, tab: Tab) -> None:
+    """Each line of the list leads to the very time of its event, written with all digits, and behind it."""
+    found = tab.ask(WALK)
+    told = [event for event in run.events if event.visible][:1000]
+    assert len(found) == len(told)
+    robot = hasattr(run.system, "robot")
+    for (text, words, seen), event in zip(found, told, strict=True):
+        assert float(text.removesuffix(" s")) == event.time
+        if robot:
+            assert seen == expected_behind(run, event.time), text
+        else:
+            arc = run.arc_at(event.time)
+            drawn = arc.system.drawing(event.time, arc(event.time), arc.mode)
+            assert words == (drawn.caption or str(arc.mode))
+
+
+def test_a_click_on_an_event_shows_the_mode_behind_it(walk: cs.Trajectory, tab: Tab) -> None:
+    demand_modes_behind_events(walk, tab)
+    assert not tab.errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["hexapod", "slip", "compliant-hexapod", "box.toml", "sphere.toml"])
+def test_each_event_of_the_gallery_shows_the_mode_behind_it(browser: Browser, tmp_path: Path, target: str) -> None:
+    from contactsim.cli import command, job
+
+    found = str(GALLERY / target) if target.endswith("toml") else target
+    work = command.job_of(found, [], {})
+    (run,) = job.simulate(work.simulation, work.end, work.title)
+    tab = opened(browser, run, tmp_path)
+    demand_modes_behind_events(run, tab)
+    assert (tmp_path / "run.html").stat().st_size < 1.5e6
+    assert not tab.errors
+    tab.close()
+
+
+def test_curves_are_those_of_the_run_and_the_cursor_follows_time(walk: cs.Trajectory, tab: Tab) -> None:
+    kinds = tab.ask("curves.data.kinds.map(({kind, unit, names}) => [kind, unit, names])")
+    names = list(walk.system.mechanism.names)
+    assert kinds[:5] == [
+        ["gap", "m", names],
+        ["normal force", "N", names],
+        ["friction force", "N", names],
+        ["slip speed", "m/s", names],
+        ["energy", "J", ["total", "kinetic", "potential"]],
+    ]
+    t = 0.4
+    tab.ask(f"go_to(rel_of({t})), 1")
+    state = walk(t)
+    gaps = tab.ask(f"[0, 1].map((k) => curves.value_at({t}, 0, k))")
+    assert gaps == pytest.approx(walk.system.mechanism.gaps(t, state.q)[:2].tolist(), abs=1e-3)
+    energy = tab.ask(f"curves.value_at({t}, 4, 0)")
+    assert energy == pytest.approx(walk.energy(t), rel=1e-6)
+    # A click in the curves is a time of the run, and the strip of modes has one colour for each of them.
+    before = tab.ask("viewer.animator.time")
+    tab.click("#chart-area", 0.75)
+    assert tab.ask("viewer.animator.time") > before
+    assert tab.ask("Math.abs(curves.time - abs_of(viewer.animator.time)) < 1e-12")
+    assert tab.ask("curves.table().split('\\n').length") == tab.ask("curves.data.times.length + 1")
+
+
+def test_what_lasts_a_millisecond_is_seen_in_the_strip_of_modes(tab: Tab) -> None:
+    shown = tab.ask(
+        """(() => {
+          const held = curves.data, contacts = ["a"], times = [0, 1, 1.001];
+          curves.data = {...held, contacts, contact_colours: ["#000000"], end: 2, times: [0, 2], kinds: [], values: [],
+            modes: {times, rows: [["stick"], ["slip"], ["stick"]]}, events: []};
+          curves.draw();
+          const pen = curves.under.getContext("2d"), x = Math.round(curves.x_of(1) * devicePixelRatio);
+          const pixels = [...pen.getImageData(x - 2, 3, 5, 1).data];
+          curves.data = held;
+          curves.draw();
+          return pixels;
+        })()"""
+    )
+    r, g, b, _ = np.reshape(shown, (-1, 4)).T
+    assert ((r > 150) & (r > 1.1 * g) & (b < 120)).any()  # orange somewhere, between green
+
+
+def test_nothing_lies_over_the_picture(tab: Tab) -> None:
+    for size in ({"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}, NARROW):
+        tab.call("Emulation.setDeviceMetricsOverride", **size)
+        tab.until("Math.abs(viewer.renderer.domElement.clientWidth - document.getElementById('pane').clientWidth) < 2")
+        covered = tab.ask(
+            """(() => {
+              const {left, top, width, height} = document.getElementById("pane").getBoundingClientRect();
+              let covered = 0;
+              for (let i = 1; i < 12; i += 1) for (let j = 1; j < 12; j += 1) {
+                const found = document.elementFromPoint(left + i / 12 * width, top + j / 12 * height);
+                covered += !document.getElementById("pane").contains(found);
+              }
+              return [covered, height, getComputedStyle(document.querySelector(".dg")).display];
+            })()"""
+        )
+        assert covered[0] == 0 and covered[1] > 200 and covered[2] == "none"
+    tab.click("#sheets [data-sheet=side]")  # at 390 pixels the list of events is a touch away
+    assert tab.ask("getComputedStyle(document.getElementById('side')).display") == "flex"
+    tab.call("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+    tab.until("document.getElementById('pane').clientWidth > 600")
+
+
+def test_views_names_axes_and_help(tab: Tab) -> None:
+    tab.click("[data-view=top]")
+    x, y, z = tab.ask("viewer.camera.position.toArray()")
+    assert y > 10.0 * max(abs(x), abs(z))
+    tab.click("[data-view=home]")
+    assert tab.ask("viewer.camera.position.distanceTo(view.home)") == pytest.approx(0.0, abs=1e-6)
+    tab.click("[data-toggle=labels]")
+    tab.until("document.querySelectorAll('#labels span').length === 2")
+    tab.click("[data-toggle=labels]")
+    tab.click("[data-toggle=frames]")
+    assert tab.ask("!!viewer.scene.getObjectByName('axes of the joint')")
+    tab.click("[data-toggle=frames]")
+    tab.click("#ask")
+    assert tab.ask("document.getElementById('help').open")
+    tab.click("#help button")
+    assert not tab.ask("document.getElementById('help').open")
+
+
+def test_a_body_that_is_clicked_tells_its_name_and_place(walk: cs.Trajectory, tab: Tab) -> None:
+    body = tab.ask("Object.keys(run.about.bodies)[0]")
+    spot = tab.ask(f"(() => {{ viewer.render(); const n = view.node({json.dumps(body)}); return view.project(n); }})()")
+    box = tab.ask(
+        "(() => { const {left, top} = document.getElementById('pane').getBoundingClientRect(); return [left, top]; })()"
+    )
+    at = {"x": box[0] + spot[0], "y": box[1] + spot[1], "button": "left", "clickCount": 1}
+    tab.call("Input.dispatchMouseEvent", type="mousePressed", **at)
+    tab.call("Input.dispatchMouseEvent", type="mouseReleased", **at)
+    tab.until("!document.getElementById('picked').hidden")
+    name = tab.ask("document.querySelector('#picked b').textContent")
+    assert name in [frame.name for frame in walk.system.robot.model.frames]
+    tab.ask("view.choose(null), 1")
+
+
+def test_the_link_of_a_moment_leads_back_to_it(browser: Browser, walk: cs.Trajectory, tab: Tab) -> None:
+    landed = next(event for event in walk.events if event.visible)
+    tab.click("#log li")
+    tab.click("[data-view=side]")
+    tab.click("#share")
+    tab.until("location.hash.includes('eye')")
+    address = tab.ask("location.href")
+    again = browser.open(address)
+    again.until(READY)
+    assert again.ask("abs_of(viewer.animator.time)") == landed.time
+    assert again.ask("viewer.camera.position.toArray()") == pytest.approx(
+        tab.ask("viewer.camera.position.toArray()"), rel=1e-3
+    )
+    again.close()
+
+
+def test_the_picture_becomes_less_under_load_and_better_again(tab: Tab) -> None:
+    levels = tab.ask(
+        """(() => {
+          const q = view.quality, held = q.measure, seen = [];
+          q.settle = () => {};
+          const run = (cost, count) => {
+            for (let k = 0; k < count; k += 1) {
+              q.cost = cost;
+              q.young = 0;
+              q.judge(k * 1.0 + seen.length * 1000);
+            }
+            seen.push(q.level);
+          };
+          q.resting = false;
+          run(0.2, 10);
+          run(0.001, 60);
+          run(0.2, 1);
+          delete q.settle;
+          return seen;
+        })()"""
+    )
+    worst, again, less = levels
+    assert worst == tab.ask("QUALITY.length - 1")
+    assert again == tab.ask("view.quality.best") < worst
+    assert less > again
+    tab.until("view.quality.resting && view.quality.shown <= view.quality.level")  # paused: as well as can be
+
+
+def test_the_saved_picture_is_one(tab: Tab) -> None:
+    image = pytest.importorskip("PIL.Image")
+    import io
+
+    data = base64.b64decode(tab.ask("view.picture()").partition(",")[2])
+    assert np.asarray(image.open(io.BytesIO(data)).convert("RGBA"))[..., 3].max() == 255
