@@ -11,6 +11,7 @@ import pinocchio as pin
 from ..common.arrays import Array
 from ..common.doors import numbers
 from ..hybrid.manifold import Manifold
+from .exponential import spin_in_chart, twist_in_chart
 from .zero import SMALL_ANGLE
 
 CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]; exp is singular only at 2 pi
@@ -19,8 +20,7 @@ CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]; exp is sin
 class ConfigurationSpace(Manifold):
     """Configurations of a model: a Lie group, whose tangent vectors are written in the body frames.
 
-    The inverse differential of its exponential map is exact: pinocchio's Jlog6 for a free-flyer, Jlog3 for a spherical
-    joint, that of SE(2) for a planar joint, and the identity where a joint commutes with itself.
+    The inverse differential of its exponential map is exact: see `exponential`.
     """
 
     def __init__(self, model: Any) -> None:
@@ -28,6 +28,7 @@ class ConfigurationSpace(Manifold):
         self.size, self.dim = model.nq, model.nv
         self._free: list[slice] = []
         self._spherical: list[slice] = []
+        self._planar: list[slice] = []
         self._other: list[slice] = []
         rotations: list[int] = []
         for i in range(1, model.njoints):
@@ -40,6 +41,9 @@ class ConfigurationSpace(Manifold):
             elif kind == "JointModelSpherical":
                 self._spherical.append(part)
                 rotations += range(part.start, part.stop)
+            elif kind == "JointModelPlanar":
+                self._planar.append(part)
+                rotations.append(part.stop - 1)
             elif joint.nv > 1 and joint.nq != joint.nv:
                 self._other.append(part)
                 rotations += range(part.start, part.stop)
@@ -48,7 +52,7 @@ class ConfigurationSpace(Manifold):
         ]  # where (cos, sin) of joints that turn without end begin
         self._groups = _groups(model)
         self._rotations = np.array(rotations, dtype=int)
-        self._flat = not (self._free or self._spherical or self._other)
+        self._flat = not (self._free or self._spherical or self._planar or self._other)
 
     def integrate(self, x: Array, dx: Array) -> Array:
         """Configuration reached from `x` (nq,) along `dx` (nv,)."""
@@ -88,9 +92,13 @@ class ConfigurationSpace(Manifold):
             return rate
         out = rate.copy()
         for part in self._free:
-            np.dot(pin.Jlog6(pin.exp6(dx[part])), rate[part], out=out[part])
+            out[part] = twist_in_chart(dx[part].tolist(), rate[part].tolist())
         for part in self._spherical:
-            out[part] = pin.Jlog3(pin.exp3(dx[part])) @ rate[part]
+            out[part] = spin_in_chart(dx[part].tolist(), rate[part].tolist())
+        for part in self._planar:  # a motion in space, along x and y and about z
+            (x, y, turn), (along, aside, spin) = dx[part].tolist(), rate[part].tolist()
+            found = twist_in_chart((x, y, 0.0, 0.0, 0.0, turn), (along, aside, 0.0, 0.0, 0.0, spin))
+            out[part] = found[0], found[1], found[5]
         if self._other:
             # d(x0 (+) dx) = J d(dx) in the body frame, J the right Jacobian of the exponential.
             jacobian = pin.dIntegrate(self._model, pin.neutral(self._model), dx[: self.dim], pin.ArgumentPosition.ARG1)
