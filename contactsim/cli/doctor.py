@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,6 +16,8 @@ from importlib.util import find_spec
 from .. import __version__
 from ..common import registry
 from ..common.threads import VARIABLES
+from ..contact_dynamics import engines
+from ..errors import InputError
 
 NEEDED = {"pin": "pinocchio", "numpy": "numpy", "scipy": "scipy", "pydantic": "pydantic", "xarray": "xarray",
           "h5netcdf": "h5netcdf", "h5py": "h5py", "clarabel": "clarabel"}  # fmt: skip
@@ -39,6 +42,7 @@ def findings() -> Iterator[Finding]:
     for package, module in NEEDED.items():
         yield _package(package, module)
     yield _threads()
+    yield _engine()
     yield from _plugins()
     yield _robots()
     yield _optional("meshcat", "--html, --png and --view")
@@ -46,6 +50,22 @@ def findings() -> Iterator[Finding]:
     yield _ffmpeg()
     yield _optional("matplotlib", "--plots")
     yield _optional("mujoco", "MJCF files")
+
+
+def _engine() -> Finding:
+    """What arcs are computed by; Python is as right, and slower."""
+    try:
+        name = engines.chosen(None)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            works = engines.engine(name) is not None or name == engines.PYTHON
+    except InputError as error:
+        return Finding("engine", str(error), False, f"unset {engines.VARIABLE}")
+    if not works:
+        reason = str(told[0].message) if told else f"'{name}' does not load"
+        return Finding("engine", reason, False, f"install it anew, or set {engines.VARIABLE}=python")
+    faster = " (compiled arcs: pip install ./plugins/contactsim_native)" if name == engines.PYTHON else ""
+    return Finding("engine", name + faster)
 
 
 def _package(package: str, module: str) -> Finding:

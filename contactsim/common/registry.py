@@ -29,6 +29,7 @@ GROUPS = (
     "viewers",
     "formats",
     "plots",
+    "engines",
 )
 CONTRACTS = "contracts"  # the group in which each of the others has its contract
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import hypot
 from typing import Any
 
@@ -29,6 +29,8 @@ from ..contact.solvers.pivot import GivenModes
 from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
+from .engines import CompiledArc, chosen, engine
+from .plain_arc import plain_arc
 from .world import World
 from .zero import STRAIGHT
 
@@ -91,6 +93,24 @@ class RigidArc:
     kept: list[int]
     given: GivenModes | None
     resting: Array
+
+    @cached_property
+    def compiled(self) -> CompiledArc | None:
+        """The arc by the engine of its world; None: it runs in Python."""
+        found = None if self.given is not None else engine(chosen(self.world.engine))
+        plain = None if found is None else plain_arc(self.world, self.mode)
+        return None if found is None or plain is None else found.compiled(plain)
+
+    def directions(self, references: References) -> Array:
+        """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""
+        found = np.zeros((len(self.closed), 2))
+        for k, i in enumerate(self.closed):
+            direction = self.held.get(i) or references.slip.get(i) or ()
+            found[k, : len(direction)] = direction
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "compiled"}
 
 
 def prepare(world: World, mode: SystemMode) -> RigidArc:
@@ -176,6 +196,13 @@ def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, referen
         SingularError: the constraints depend on each other there, or the mass matrix is singular.
     """
     applied = arc.world.applied_force(t, q, v, z)
+    if arc.compiled is not None:
+        slips = arc.directions(references), references.straight
+        found = arc.compiled.motion(q, v, applied, *slips)
+        if found is not None:
+            acceleration, rates, forces = found
+            left = partial(arc.compiled.regularity, q, v, *slips) if arc.slips else None
+            return Accelerations(acceleration, rates, lambda: forces, regularity=left)
     if arc.shortcut is not None:
         acceleration, fill = arc.shortcut(q, v, applied)
         return Accelerations(acceleration, arc.resting, fill)

@@ -12,7 +12,7 @@ from ..common.arrays import Array
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
-from ..hybrid.flow import Finding, Look
+from ..hybrid.flow import Finding, Look, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
@@ -78,6 +78,13 @@ class RigidFlow(ContactFlow):
         if world.memory:
             out[2 * nv :] = world.memory_rate(t, x)
         return out
+
+    def stages(self, base: Array) -> Stages | None:
+        """Those of the compiled arc, where there is one."""
+        compiled = self.arc.compiled
+        if compiled is None:
+            return None
+        return compiled.stages(base, self.arc.directions(self.references), self.references.straight)
 
     def motion(self, t: float, x: Array) -> Accelerations:
         """Accelerations and forces at (t, x)."""

@@ -18,6 +18,7 @@ from ..multibody.controllers import controller_of
 from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.robot_model import RobotModel
 from . import parameters
+from .engines import chosen
 from .states import State
 from .world import World
 
@@ -88,6 +89,15 @@ class Variants(HybridSystem):
             InputError: it is no controller, or does not fit the robot.
         """
         return self._of(self.world.changed(controller=controller_of(controller, self.world.robot)))
+
+    @door(name=NAME)
+    def on_engine(self, name: str) -> Self:
+        """A copy whose arcs run on the engine of a name: "python", or one that is installed, such as "native".
+
+        Raises:
+            InputError: there is no such engine.
+        """
+        return self._of(self.world.changed(engine=chosen(name)))
 
     def carried(self, state: State) -> State:
         """A state of this robot under another law as one of this system: the memory of the law starts at zero."""

@@ -55,6 +55,7 @@ class Parts:
         restitution: coefficients (nc,).
         pushes: what pushes for a while.
         action: generalised forces (nv,) that are given step by step, besides those of the controller; None: none.
+        engine: name of the engine that arcs are run by; None: the fastest that is installed.
     """
 
     robot: Any
@@ -70,6 +71,7 @@ class Parts:
     restitution: Array
     pushes: tuple[Push, ...] = ()
     action: Array | None = None
+    engine: str | None = None
 
     @cached_property
     def nq(self) -> int:

@@ -81,6 +81,22 @@ class Restarts:
         return Transition(x, mode)
 
 
+class Engines:
+    """What its arcs are computed by."""
+
+    def on_engine(self, name: str) -> Self:
+        """A copy whose arcs run on the engine of a name; here there is Python alone.
+
+        Raises:
+            InputError: there is no such engine, or not for this system.
+        """
+        if name != "python":
+            raise InputError(
+                f"a {type(self).__name__} runs on the engine 'python' alone, not on '{name}'; leave it out"
+            )
+        return self
+
+
 class Spaces:
     """The spaces that its states live in.
 
@@ -277,6 +293,7 @@ ABILITIES = (
     Preferences,
     States,
     Restarts,
+    Engines,
     Spaces,
     Neighbours,
     Words,

@@ -28,6 +28,11 @@ class Finding:
     fatal: bool = False
 
 
+# The rates of an explicit Runge-Kutta method of coefficients A (s, s) and C (s,) in a chart: (A, C, t, h, y, K, points,
+# first, last) writes K[i] (dim,) = rate(t + C_i h, points[i]), points[i] = y + h sum A_ij K[j], for first <= i < last.
+Stages = Callable[[Array, Array, float, float, Array, Array, Array, int, int], None]
+
+
 class Path(NamedTuple):
     """Bounds of a step, in tangent coordinates, that hold all along it.
 
@@ -85,6 +90,7 @@ class Flow(ABC):
     where it falls further; one that starts below its band has jumped there and fires at once.
     """
 
+    stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guards_follow: bool = False  # whether `rebased` changes the values of guards

@@ -45,7 +45,7 @@ class Simulation:
     """A run that is advanced step by step; `simulate` is a loop over it.
 
     Args:
-        system, state, integrator, tolerances, record_period, max_events, accumulation, mode: as of `simulate`.
+        system, state, integrator, tolerances, record_period, max_events, accumulation, mode, engine: as of `simulate`.
         t0: time of the start [s].
 
     Attributes:
@@ -68,6 +68,7 @@ class Simulation:
         record_period=optional(POSITIVE),
         max_events=COUNT,
         accumulation=one_of("pass", "stop"),
+        engine=optional(NAME),
     )
     def __init__(
         self,
@@ -81,8 +82,11 @@ class Simulation:
         max_events: int = 100_000,
         accumulation: Accumulation = "pass",
         mode: Any = None,
+        engine: str | None = None,
     ) -> None:
         system = completed(system)
+        if engine is not None:
+            system = system.on_engine(engine)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
         integrator = integrator or system.preferred_integrator or AUTOMATIC
         method(integrator, tolerances)
@@ -580,6 +584,7 @@ class Simulation:
     max_events=COUNT,
     accumulation=one_of("pass", "stop"),
     progress=either(FLAG, PROGRESS),
+    engine=optional(NAME),
 )
 def simulate(
     system: Dynamics,
@@ -593,6 +598,7 @@ def simulate(
     accumulation: Accumulation = "pass",
     progress: bool | Progress = False,
     mode: Any = None,
+    engine: str | None = None,
 ) -> Trajectory:
     """Run `system` from `state` over the time `span` (t0, t1) [s].
 
@@ -611,6 +617,7 @@ def simulate(
         mode: in which to start in the middle of a motion: that of another run there (`run.arc_at(t).mode`), which is
             gone on with as it was, or {contact: Mode} of a ContactSystem (`run.mode_at(t)`). None: sorted out anew, by
             which a contact opens that leaves by a rounding.
+        engine: what computes arcs: "python", or one that is installed; None: that of CONTACTSIM_ENGINE, or the fastest.
 
     Returns:
         The trajectory. A run that has to stop early returns what it has computed, with its status and message.
@@ -629,6 +636,7 @@ def simulate(
         max_events=max_events,
         accumulation=accumulation,
         mode=mode,
+        engine=engine,
     )
     if progress is True:
         from ..common.progress import bar

@@ -14,7 +14,7 @@ from ..errors import SimulationError, StepSizeError
 from .differences import tangent_derivative
 from .flow import Flow
 from .integrators import FIRM, IMPLICIT, method
-from .integrators.dop853 import Interpolant853
+from .integrators.dop853 import Dop853, Interpolant853
 from .integrators.radau9 import Radau9
 from .manifold import Manifold
 from .segments import Chain, Segment
@@ -240,6 +240,11 @@ class Stepper:
         return True
 
     def _advance(self, solver: OdeSolver, t0: float, base: Array, start: Array | None = None) -> Segment:
+        compiled = solver if isinstance(solver, Dop853) else None
+        before = 0
+        if compiled is not None:
+            compiled.whole = self.flow.stages(base) if self.flow.stages else None
+            before = compiled.evaluations
         with np.errstate(over="ignore", invalid="ignore"):  # a trial step that went too far is not taken
             message = solver.step()
         if solver.status == "failed":
@@ -254,6 +259,8 @@ class Stepper:
         end = self.space.integrate(base, solver.y)
         guards = np.asarray(self.flow.guards(solver.t, end), dtype=float)
         dense = solver.dense_output()
+        if compiled is not None:
+            self.evaluations += compiled.evaluations - before
         return Segment(t0, solver.t, base, dense, self.space, end, guards, start, _missed(solver, solver.t - t0))
 
 

@@ -15,6 +15,7 @@ from ..common import registry
 from ..common.arrays import Array
 from ..contact.laws import ContactLaw
 from ..contact_dynamics.contact_system import ContactSystem
+from ..contact_dynamics.engines import PYTHON
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
 from ..multibody.contact_point import ContactPoint
@@ -94,6 +95,7 @@ def describe(system: ContactSystem) -> Description:
         "controller": controller and _describe_controller(controller),
         "gravity": system.gravity.tolist(),
         "joint_limits": system.joint_limits,
+        "engine": system.world.engine,
         "loops": [asdict(loop) for loop in system.loops],
         "pushes": [
             asdict(push) | {"force": push.force.tolist(), "point": push.point.tolist()} for push in system.pushes
@@ -125,6 +127,8 @@ def rebuild(description: Description) -> ContactSystem:
         [stored_loop(loop) for loop in description.get("loops", ())],
         tolerances=Tolerances(**description["tolerances"]),
     )
+    if (engine := description.get("engine")) in (PYTHON, *registry.names("engines")):
+        system = system.on_engine(engine)
     for push in description["pushes"]:
         system = system.with_push(push["frame"], push["force"], push["end"], push["point"])
     return system.with_coefficients(*(np.array(description[name], dtype=float) for name in COEFFICIENTS))

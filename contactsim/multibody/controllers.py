@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,23 @@ from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
 from .configuration_space import ConfigurationSpace, whole
 from .drive_limits import DriveLimits, drive_limits
+
+
+class PlainGains(NamedTuple):
+    """tau = kp (q_ref (-) q) + kd (v_ref - v) + tau_ff, as data.
+
+    Attributes:
+        kp, kd: gains (nv,).
+        posture: q_ref (nq,) where it stands still, and is all of the reference; else None.
+        reference: t -> (q_ref, v_ref, tau_ff), of which the driven joints follow tau_ff.
+        driven: 1.0 of each velocity (nv,) that is driven, else 0.0.
+    """
+
+    kp: Array
+    kd: Array
+    posture: Array | None
+    reference: Callable[[float], tuple[Array, Array, Array]]
+    driven: Array
 
 
 class Controller(ABC):
@@ -64,6 +81,14 @@ class Controller(ABC):
             InputError: no such parameter (the known ones are listed), or its value is out of range.
         """
         raise no_parameter(self, name)
+
+    def plain(self) -> PlainGains | None:
+        """Its torque as constant gains, for compiled engines; None where it is more than that."""
+        return None
+
+    def held_at(self) -> int | None:
+        """Place in its memory, which stands still, of the torque (nv,) that it holds; None where it is another one."""
+        return None
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Rate of the memory (memory,); at rest unless overridden."""
@@ -131,6 +156,10 @@ class Held(Controller):
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The torque held since the last sample."""
         return z[self.own.memory :]
+
+    def held_at(self) -> int | None:
+        """Behind the controller's own memory, where that stands still."""
+        return self.own.memory if type(self.own).rate is Controller.rate else None
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """That of the controller's memory; the torque stands still."""
@@ -319,6 +348,16 @@ class PD(Controller):
         setattr(changed, f"_{kind}", gain)
         return changed
 
+    def plain(self) -> PlainGains | None:
+        """Its gains and its reference, where it has neither limits nor samples."""
+        if self._limits is not None or self.period is not None:
+            return None
+        return PlainGains(self._kp, self._kd, self._still, self._reference, self._actuated)
+
+    def held_at(self) -> int | None:
+        """Its memory is the torque, where it samples."""
+        return None if self.period is None else 0
+
     @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The PD law at (t, q, v), or the value held since the last sample."""
@@ -383,6 +422,10 @@ class Sampled(Controller):
 
     def __repr__(self) -> str:
         return f"Sampled({name_of(self._function)})"
+
+    def held_at(self) -> int | None:
+        """Its memory is the torque."""
+        return 0
 
     @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:

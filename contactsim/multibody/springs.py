@@ -122,6 +122,15 @@ class Passive:
         springs = bool(len(self._stiffness) or self._turns or self._carried is not None)
         return springs or bool(self._damping.any() or len(self._drag))
 
+    @property
+    def plain(self) -> tuple[tuple[int, int, float, float], ...] | None:
+        """(q, v, stiffness, rest) of its springs; None where it is more than linear springs of plain coordinates."""
+        if self._turns or self._carried is not None or len(self._drag) or self._curve.any():
+            return None
+        where = zip(*(part.tolist() for part in self._plain), strict=True)
+        pairs = zip(where, self._stiffness.tolist(), self._slack.tolist(), strict=True)
+        return tuple((q, v, stiffness, rest) for (q, v), stiffness, rest in pairs)
+
     def force(self, q: Array, v: Array) -> Array:
         """Generalised force (nv,)."""
         force = self._dragged(v)

@@ -11,6 +11,8 @@ import thirty_runs
 from thirty_runs import ACCURACIES, REFERENCE, SETS, Record, Runs, compared, judged, record, reference
 from thirty_scenes import SCENES
 
+from contactsim.contact_dynamics.engines import PYTHON, chosen
+
 QUICK = {
     "anymal-askew",
     "ball-on-a-shaken-hill",
@@ -33,7 +35,10 @@ SPAN = (0.0, 1.0)
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SCENES]
 )
 def test_a_run_is_what_it_was(name: str) -> None:
-    verdict = compared(name, record(name, ACCURACIES[0]), ACCURACIES[0])
+    """A compiled engine rounds otherwise and takes other steps where their error is rounding: its errors are told apart
+    from the tolerance in tight runs only."""
+    rtol = ACCURACIES[chosen(None) != PYTHON]
+    verdict = compared(name, record(name, rtol), rtol)
     assert verdict.holds, f"{verdict.worst:g} times what is allowed: {verdict.where}"
 
 

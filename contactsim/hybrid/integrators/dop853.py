@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853, DenseOutput
+from scipy.integrate._ivp import dop853_coefficients
 
 from ...common.arrays import Array
+from ..flow import Stages
 
+COEFFICIENTS, TIMES = np.ascontiguousarray(dop853_coefficients.A), np.ascontiguousarray(dop853_coefficients.C)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of the next step, from the error of this one; those of SciPy
 
 
@@ -61,6 +64,9 @@ class Dop853(DOP853):
         stages = zip(self.A[1:], self.C[1:].tolist(), strict=True)
         self._stages = [(s, self.K[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(stages, start=1)]
         self._all, self._last = self.K[:-1].T, self.y
+        self.whole: Stages | None = None  # the rates of a step by one call
+        self.evaluations = 0  # made so
+        self._points = np.empty_like(self.K_extended)
         extra = zip(self.A_EXTRA, self.C_EXTRA.tolist(), strict=True)
         self._extra = [(s, self.K_extended[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(extra, start=len(self.K))]
 
@@ -94,6 +100,11 @@ class Dop853(DOP853):
         """State and rate at the end of a step of length `h`; the rates of all stages are left in K."""
         rate, K = self._rate, self.K
         K[0] = self.f
+        if self.whole is not None:
+            points, end = self._points, len(K)
+            self._run(self.whole, t, y, h, 1, end)
+            self._last = points[end - 2]
+            return points[end - 1].copy(), K[-1].copy()
         for s, before, a, c in self._stages:
             at = np.dot(before, a)
             at *= h
@@ -107,6 +118,11 @@ class Dop853(DOP853):
         K[-1] = f_new
         return y_new, f_new
 
+    def _run(self, whole: Stages, t: float, y: Array, h: float, first: int, last: int) -> None:
+        """The rates of some stages, into K."""
+        self.evaluations += last - first
+        whole(COEFFICIENTS, TIMES, t, h, y, self.K_extended, self._points, first, last)
+
     @property
     def reach(self) -> float:
         """Estimate of h |lambda| in the last step, by the two rates at its end: stability ends at some six.
@@ -119,7 +135,9 @@ class Dop853(DOP853):
 
     def _dense_output_impl(self) -> Interpolant853:
         K, h, f_old = self.K_extended, self.h_previous, self.K_extended[0]
-        for s, before, a, c in self._extra:
+        if self.whole is not None:
+            self._run(self.whole, self.t_old, self.y_old, h, len(self.K), len(K))
+        for s, before, a, c in self._extra if self.whole is None else ():
             K[s] = self._rate(self.t_old + c * h, self.y_old + h * np.dot(before, a))
         rise = self.y - self.y_old
         F = np.empty((len(self.D) + 3, len(rise)))

@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
+from ..plain_robot import PlainContact, PlainRobot, plain_joints
 from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
@@ -384,6 +385,29 @@ class BoundRobot(ContactMechanism):
             if abs(length - 1.0) > UNIT:
                 kind = "quaternion" if len(part) == 4 else "(cos, sin) pair"
                 raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
+
+    @cached_property
+    def _plain_robot(self) -> PlainRobot | None:
+        """Plain arrays of it, for compiled engines; None on other grounds than planes, and of joints that they lack."""
+        joints, springs = plain_joints(self._model), () if self._passive is None else self._passive.plain
+        if not self._plain or joints is None or springs is None:
+            return None
+        found, number = joints
+        on_ground = zip(self._joints, self._centres, self._radius.tolist(), strict=True)
+        points = [PlainContact(number[joint], centre, radius) for joint, centre, radius in on_ground]
+        limits = [PlainContact(-1, np.zeros(3), 0.0, limit.v, limit.sign) for limit in self._limits]
+        return PlainRobot(
+            nq=self.nq,
+            nv=self.nv,
+            joints=found,
+            gravity=np.array(self._model.gravity.linear),
+            armature=np.array(self._model.armature),
+            damping=np.zeros(self.nv) if self._passive is None else np.array(self._model.damping),
+            springs=springs,
+            contacts=(*points, *limits),
+            basis=self._basis,
+            belt=np.array(self._terrain.belt()),
+        )
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """Pinocchio's own dynamics: articulated bodies in flight, constrained dynamics where points stick."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +16,8 @@ from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
 from ..geometry.shapes import Region
-from ..mechanism import GapBounds, JointPath, Shortcut, TermDerivatives, Terms
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
+from ..plain_robot import PlainRobot
 from ..terrain import Terrain
 from .bound_robot import BoundRobot
 from .pair_features import PairFeatures
@@ -186,6 +189,15 @@ class BoundWorld(PairFeatures):
                 if isinstance(pair.features, PointOnSolid):
                     self._pairs.frame.demand(self._pairs.frame_at(q, k, self._pairs.region(q, k))[0][0], pair.name)
 
+    @cached_property
+    def _plain_robot(self) -> PlainRobot | None:
+        """That of the robot on its ground; contacts between bodies are not among it."""
+        ground = plain_robot(self.inner)
+        if ground is None:
+            return None
+        contacts = ground.contacts[: self._first], ground.contacts[self._first :]
+        return replace(ground, contacts=contacts[0] + (None,) * len(self.pair_names) + contacts[1])
+
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the robot on its ground, where no bodies touch each other."""
         states = mode.contacts
@@ -207,3 +219,8 @@ class BoundWorld(PairFeatures):
 def _inserted(rows: Array, place: int, own: Array) -> Array:
     """`own` between the first `place` rows and the rest."""
     return np.concatenate([rows[:place], own, rows[place:]])
+
+
+def plain_robot(mechanism: ContactMechanism) -> PlainRobot | None:
+    """A mechanism as plain arrays, for compiled engines; None where it is no robot on a plane."""
+    return mechanism._plain_robot if isinstance(mechanism, BoundRobot | BoundWorld) else None

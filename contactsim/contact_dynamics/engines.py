@@ -1,0 +1,128 @@
+"""Compiled engines: what takes over the arcs that it knows, and how one is chosen.
+
+An engine is a plugin of the group `contactsim.engines`. It is handed a contact mode as plain data and returns it
+compiled, or None where it does not know what moves in it: that arc runs in Python.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from ..common.arrays import Array
+from ..common.registry import load, names
+from ..errors import InputError, PluginError
+from ..hybrid.flow import Stages
+from ..multibody.controllers import PlainGains
+from ..multibody.plain_robot import PlainContact, PlainRobot
+
+INTERFACE = 1  # of what follows; an engine says for which it was made
+PYTHON, FASTEST = "python", "native"
+VARIABLE = "CONTACTSIM_ENGINE"
+
+
+@dataclass(frozen=True, eq=False)
+class PlainClosed:
+    """A closed contact of a mode.
+
+    Attributes:
+        contact: what touches.
+        state: "smooth" where it slips without friction, "stick", "slip", or "directed" of a held direction.
+        friction: kinetic coefficient.
+    """
+
+    contact: PlainContact
+    state: Literal["smooth", "stick", "slip", "directed"]
+    friction: float
+
+
+@dataclass(frozen=True, eq=False)
+class PlainArc:
+    """A contact mode of a rigid law, with unique forces and known slip directions, as plain data.
+
+    Attributes:
+        robot: what moves.
+        closed: its closed contacts, in order.
+        memory: numbers of a state behind (q, v), of controller and law.
+        held_at: where in a state the torque (nv,) begins that is held; None: none is.
+        gains: of a controller that is no more than that; None: it has none.
+        reference: t -> (q_ref, v_ref, tau_ff) of the gains in one array (nq + 2 nv,); None where the posture says it.
+        drive: (t, x) -> what controllers and pushes apply (nv,) and the rate of the memory (memory,), in one array;
+            None where `held_at` or `gains` or nothing says it all.
+    """
+
+    robot: PlainRobot
+    closed: tuple[PlainClosed, ...]
+    memory: int
+    held_at: int | None
+    gains: PlainGains | None
+    reference: Callable[[float], Array] | None
+    drive: Callable[[float, Array], Array] | None
+
+
+class CompiledArc(ABC):
+    """A contact mode, compiled: functions of their arguments, which threads may call at once.
+
+    Where a slip began, or holds its direction, is an argument: `directions` (closed contacts, 2). Slip that leaves it
+    by less than `straight` [m/s] runs along it.
+    """
+
+    @abstractmethod
+    def motion(
+        self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
+    ) -> tuple[Array, Array, Array] | None:
+        """Acceleration (nv,), contact velocities (m,) and forces (m,); None where rows depend on each other."""
+
+    @abstractmethod
+    def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
+        """det(C M^-1 D^T) / det(C M^-1 C^T): what friction leaves of the determinant of the closed contacts."""
+
+    @abstractmethod
+    def stages(self, base: Array, directions: Array, straight: float) -> Stages:
+        """The rates of an explicit method in the chart around the state `base`."""
+
+
+class Engine(ABC):
+    """Compiles arcs.
+
+    Attributes:
+        interface: `INTERFACE` of the contactsim that it was made for.
+    """
+
+    interface: int = 0
+
+    @abstractmethod
+    def compiled(self, arc: PlainArc) -> CompiledArc | None:
+        """An arc compiled; None: it does not know what moves in it."""
+
+
+def chosen(name: str | None) -> str:
+    """The name of the engine that a run takes: the given one, that of the environment, or the fastest installed.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    known = (PYTHON, *names("engines"))
+    asked = name or os.environ.get(VARIABLE) or ""
+    if asked and asked not in known:
+        whence = "" if name else f" of {VARIABLE}"
+        raise InputError(f"there is no engine '{asked}'{whence}; installed are {', '.join(known)}")
+    return asked or (FASTEST if FASTEST in known else PYTHON)
+
+
+@cache
+def engine(name: str) -> Engine | None:
+    """The engine of a name; None: Python, also where it does not load, with a warning."""
+    if name == PYTHON:
+        return None
+    try:
+        found: Engine = load("engines", name)()
+    except PluginError as error:
+        warnings.warn(f"{error}; arcs run in Python", stacklevel=2)
+        return None
+    return found

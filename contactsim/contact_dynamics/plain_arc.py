@@ -1,0 +1,83 @@
+"""A contact mode of a world as plain data, for compiled engines."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Literal
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..common.user_calls import UserCall
+from ..contact.modes import ContactState, Mode, Phase, SystemMode
+from ..multibody.controllers import PlainGains
+from ..multibody.kinematics.bound_world import plain_robot
+from .engines import PlainArc, PlainClosed
+from .world import World
+
+State = Literal["smooth", "stick", "slip", "directed"]
+
+
+def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
+    """A mode of unique forces and known slip directions; None where plain data does not say it all."""
+    robot = plain_robot(world.mechanism)
+    if robot is None:
+        return None
+    closed = []
+    for i in mode.closed:
+        contact, state = robot.contacts[i], _state(mode.contacts[i], world.tangent_rows[i])
+        if contact is None or state is None:
+            return None
+        closed.append(PlainClosed(contact, state, float(world.friction[i])))
+    held_at = gains = None
+    alone = not world.pushes and world.action is None
+    if world.controller is not None and alone:
+        held_at, gains = world.controller.held_at(), world.controller.plain()
+    told = world.controller is None and alone and not world.memory
+    drive = None if told or held_at is not None or gains is not None else Drive(world)
+    start = None if held_at is None else world.nq + world.nv + held_at
+    followed = None if gains is None or gains.posture is not None else Followed(world, gains)
+    return PlainArc(robot, tuple(closed), world.memory, start, gains, followed, drive)
+
+
+def _state(state: ContactState, tangents: int) -> State | None:
+    """What an engine has to know of the state of a closed contact; None where it begins to slip."""
+    if not tangents or state.mode is Mode.CLOSED:
+        return "smooth"
+    if state.mode is Mode.STICK:
+        return "stick"
+    return {Phase.FREE: "slip", Phase.DIRECTED: "directed"}.get(state.phase)  # type: ignore[return-value]
+
+
+class Drive:
+    """What controllers and pushes of a world do, for engines that do not know them: (t, x) -> (nv + memory,)."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __call__(self, t: float, x: Array) -> Array:
+        """Applied forces, then the rates of the memory."""
+        world = self._world
+        applied = world.applied_at(t, x)
+        force = np.zeros(world.nv) if applied is None else applied
+        return np.concatenate((force, world.memory_rate(t, x))) if world.memory else np.ascontiguousarray(force)
+
+
+class Followed:
+    """The reference of plain gains, for engines: t -> (q_ref, v_ref, tau_ff) in one array (nq + 2 nv,)."""
+
+    def __init__(self, world: World, gains: PlainGains) -> None:
+        self._world, self._gains, self._size = world, gains, world.nq + 2 * world.nv
+
+    def __call__(self, t: float) -> Array:
+        """Where the reference is at a time; what is wrong with it is told as of the controller."""
+        world = self._world
+        try:
+            q_ref, v_ref, tau_ff = self._gains.reference(t)
+            joined = np.concatenate((q_ref, v_ref, self._gains.driven * tau_ff))
+        except Exception:
+            with UserCall("the controller", world.controller, t):
+                raise
+        if len(joined) != self._size or not isfinite(joined.dot(joined)):
+            world.given_force(t, np.asarray(world.robot.nominal), np.zeros(world.nv), np.zeros(world.memory))
+        return joined

@@ -1,0 +1,112 @@
+"""Arcs of robots on planes in C++: an engine of contactsim."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from contactsim.contact_dynamics.engines import INTERFACE, CompiledArc, Engine, PlainArc
+from contactsim.hybrid.flow import Stages
+from contactsim.multibody.plain_robot import PlainRobot
+
+from . import _native
+
+KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
+STATES = ("smooth", "stick", "slip", "directed")
+Array = np.ndarray
+
+
+@lru_cache(maxsize=64)
+def native_robot(robot: PlainRobot) -> _native.Robot:
+    """A robot as the extension has it."""
+    made = _native.Robot(robot.nq, robot.nv, robot.gravity.tolist(), robot.armature, robot.damping)
+    for joint in robot.joints:
+        made.add_joint(
+            KINDS.index(joint.kind),
+            joint.parent,
+            joint.q,
+            joint.v,
+            joint.size,
+            joint.turn.ravel().tolist(),
+            joint.place.tolist(),
+            joint.axis.tolist(),
+            joint.mass,
+            joint.centre.tolist(),
+            joint.inertia.ravel().tolist(),
+        )
+    for spring in robot.springs:
+        made.add_spring(*spring)
+    return made
+
+
+class NativeArc(CompiledArc):
+    """A contact mode in C++.
+
+    Args:
+        arc: the mode.
+    """
+
+    def __init__(self, arc: PlainArc) -> None:
+        robot = arc.robot
+        self._robot, self._nothing = native_robot(robot), np.zeros(robot.nv)
+        self._mode = _native.ContactMode(np.ascontiguousarray(robot.basis), robot.belt.tolist())
+        for closed in arc.closed:
+            contact = closed.contact
+            if contact.joint < 0:
+                self._mode.add_limit(contact.velocity, contact.sign)
+            else:
+                state = STATES.index(closed.state)
+                self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
+        self._drive = _native.Drive(arc.memory)
+        if arc.drive is not None:
+            self._drive.call(self._robot, arc.drive)
+        elif arc.held_at is not None:
+            self._drive.hold(arc.held_at)
+        elif arc.gains is not None:
+            gains = arc.gains
+            posture = np.zeros(robot.nq) if gains.posture is None else np.array(gains.posture, dtype=float)
+            self._drive.gains(self._robot, posture, np.array(gains.kp), np.array(gains.kd))
+            if arc.reference is not None:
+                self._drive.follow(self._robot, arc.reference)
+
+    def motion(
+        self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
+    ) -> tuple[Array, Array, Array] | None:
+        """Acceleration, contact velocities and forces; None where rows depend on each other."""
+        rows = self._mode.rows
+        acceleration, rates, forces = np.empty(len(v)), np.empty(rows), np.empty(rows)
+        force = self._nothing if applied is None else applied
+        given = self._robot, self._mode, directions, straight, q, v, force
+        return (acceleration, rates, forces) if _native.accelerate(*given, acceleration, rates, forces) else None
+
+    def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
+        """What friction leaves of the determinant of the closed contacts."""
+        return _native.regularity(self._robot, self._mode, directions, straight, q, v)
+
+    def stages(self, base: Array, directions: Array, straight: float) -> Stages:
+        """The rates of whole steps in the chart around a state."""
+        robot, mode, drive, run = self._robot, self._mode, self._drive, _native.run_stages
+
+        def stages(
+            A: Array, C: Array, t: float, h: float, y: Array, K: Array, points: Array, first: int, last: int
+        ) -> None:
+            run(robot, mode, directions, straight, drive, A, C, base, t, h, y, K, points, first, last)
+
+        return stages
+
+
+class NativeEngine(Engine):
+    """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
+
+    interface = INTERFACE
+
+    def compiled(self, arc: PlainArc) -> CompiledArc | None:
+        """The arc in C++; None where gains act on joints that are no single angle or length."""
+        if arc.gains is not None:
+            single = np.zeros(arc.robot.nv, dtype=bool)
+            for joint in arc.robot.joints:
+                single[joint.v : joint.v + joint.size] = joint.size == 1
+            if arc.gains.kp[~single].any():
+                return None
+        return NativeArc(arc)

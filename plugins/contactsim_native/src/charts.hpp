@@ -1,0 +1,17 @@
+// Configurations reached along tangent vectors, and rates in exponential charts.
+#pragma once
+
+#include "robot.hpp"
+
+namespace native {
+
+// q (+) dq; quaternions and (cos, sin) pairs of the result have unit length.
+void integrate(const Robot& robot, const double* q, const double* dq, double* out);
+
+// dexp^-1 of dq on the body velocities in `rate`, in place.
+void chart_rate(const Robot& robot, const double* dq, double* rate);
+
+// Torque kp (q_ref (-) q) of plain joints and of those that turn without end.
+double joint_difference(const Joint& joint, const double* from, const double* to);
+
+}  // namespace native

@@ -1,0 +1,204 @@
+// What Python sees: Robot, ContactMode and Drive, made from plain arrays, and the two functions that runs call.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "stages.hpp"
+
+namespace nb = nanobind;
+using namespace native;
+using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+namespace {
+
+Vec3 vec3(const std::vector<double>& a) { return {a.at(0), a.at(1), a.at(2)}; }
+
+// From nine numbers, row by row.
+Mat3 mat3(const std::vector<double>& a) {
+    return {{a.at(0), a.at(3), a.at(6)}, {a.at(1), a.at(4), a.at(7)}, {a.at(2), a.at(5), a.at(8)}};
+}
+
+std::vector<double> numbers(const Row& a) { return {a.data(), a.data() + a.shape(0)}; }
+
+void demand(bool fits, const char* what) {
+    if (!fits) throw nb::value_error(what);
+}
+
+References references(const ContactMode& mode, const Table& directions, double straight) {
+    demand(directions.shape(0) == mode.closed.size() && directions.shape(1) == 2, "a direction (2,) of each contact");
+    return {directions.data(), straight};
+}
+
+void add_joint(Robot& robot, int kind, int parent, int q, int v, int size, const std::vector<double>& turn,
+               const std::vector<double>& place, const std::vector<double>& axis, double mass,
+               const std::vector<double>& centre, const std::vector<double>& inertia) {
+    robot.joints.push_back({static_cast<JointKind>(kind), parent, q, v, size, mat3(turn), vec3(place), vec3(axis), mass,
+                            vec3(centre), mat3(inertia)});
+    robot.link();
+}
+
+// A function of Python as what drives a robot: (t, x) -> force (nv,) and rates of the memory, in one array.
+Callback called(nb::object function, int nq, int nv, int memory) {
+    return [function, nq, nv, memory](double t, const double* x, double* force, double* rate) {
+        nb::gil_scoped_acquire held;
+        const std::size_t size = nq + nv + memory;
+        double* copy = new double[size];
+        std::copy(x, x + size, copy);
+        nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+        nb::ndarray<nb::numpy, double, nb::ndim<1>> state(copy, {size}, owner);
+        const Row given = nb::cast<Row>(function(t, state));
+        demand(given.shape(0) == static_cast<std::size_t>(nv + memory), "the drive gave another number of forces");
+        std::copy(given.data(), given.data() + nv, force);
+        std::copy(given.data() + nv, given.data() + nv + memory, rate);
+    };
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+    nb::class_<Robot>(m, "Robot")
+        .def("__init__",
+             [](Robot* self, int nq, int nv, const std::vector<double>& gravity, Row armature, Row damping) {
+                 new (self) Robot();
+                 self->nq = nq, self->nv = nv, self->gravity = vec3(gravity);
+                 self->armature = numbers(armature), self->damping = numbers(damping);
+                 demand(self->armature.size() == std::size_t(nv) && self->damping.size() == std::size_t(nv),
+                        "armature and damping have nv numbers");
+                 self->link();
+             })
+        .def("add_joint", &add_joint)
+        .def("add_spring", [](Robot& robot, int q, int v, double stiffness, double rest) {
+            robot.springs.push_back({q, v, stiffness, rest});
+        });
+
+    nb::class_<ContactMode>(m, "ContactMode")
+        .def("__init__",
+             [](ContactMode* self, Table basis, const std::vector<double>& belt) {
+                 new (self) ContactMode();
+                 demand(basis.shape(1) == 3 && basis.shape(0) >= 1 && basis.shape(0) <= 3, "the basis is (1 to 3, 3)");
+                 for (std::size_t d = 0; d < basis.shape(0); ++d) {
+                     self->plane.basis.push_back({basis(d, 0), basis(d, 1), basis(d, 2)});
+                 }
+                 self->plane.belt = vec3(belt);
+             })
+        .def("add_point",
+             [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius, int state,
+                double friction) {
+                 mode.closed.push_back({{joint, vec3(centre), radius, -1, 0.0}, static_cast<State>(state), friction});
+                 mode.count();
+             })
+        .def("add_limit",
+             [](ContactMode& mode, int velocity, double sign) {
+                 mode.closed.push_back({{-1, {}, 0.0, velocity, sign}, State::stick, 0.0});
+                 mode.count();
+             })
+        .def_ro("rows", &ContactMode::rows);
+
+    nb::class_<Drive>(m, "Drive")
+        .def("__init__", [](Drive* self, int memory) {
+            new (self) Drive();
+            self->memory = memory;
+        })
+        .def("hold", [](Drive& drive, int at) { drive.held_at = at; })
+        .def("gains",
+             [](Drive& drive, const Robot& robot, Row reference, Row kp, Row kd) {
+                 JointGains gains{numbers(reference), numbers(kp), numbers(kd), {}, {}};
+                 demand(gains.reference.size() == std::size_t(robot.nq) && gains.kp.size() == std::size_t(robot.nv) &&
+                            gains.kd.size() == std::size_t(robot.nv),
+                        "a reference (nq,) and gains (nv,)");
+                 for (std::size_t j = 0; j < robot.joints.size(); ++j) {
+                     const Joint& joint = robot.joints[j];
+                     for (int k = joint.v; k < joint.v + joint.size; ++k) {
+                         demand(gains.kp[k] == 0.0 || joint.size == 1, "a gain of a joint that is no single angle");
+                     }
+                     if (joint.size == 1 && gains.kp[joint.v] != 0.0) gains.joints.push_back(static_cast<int>(j));
+                 }
+                 drive.gains = gains;
+             })
+        .def("follow",
+             [](Drive& drive, const Robot& robot, nb::object function) {
+                 demand(drive.gains.has_value(), "gains come first");
+                 drive.gains->moving = [function, nq = robot.nq, nv = robot.nv](double t, double* reference) {
+                     nb::gil_scoped_acquire held;
+                     const Row given = nb::cast<Row>(function(t));
+                     demand(given.shape(0) == std::size_t(nq + 2 * nv), "the reference has another number of numbers");
+                     std::copy(given.data(), given.data() + nq + 2 * nv, reference);
+                 };
+             })
+        .def("call", [](Drive& drive, const Robot& robot, nb::object function) {
+            drive.callback = called(std::move(function), robot.nq, robot.nv, drive.memory);
+        });
+
+    m.def(
+        "run_stages",
+        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const Drive& drive, Table a,
+           Row c, Row base, double t, double h, Row y, Out k, Out points, int first, int last) {
+            const std::size_t n = 2 * robot.nv + drive.memory, width = a.shape(1), end = last;
+            demand(a.shape(0) >= end && c.shape(0) >= end && width >= end, "more stages than coefficients");
+            demand(base.shape(0) == std::size_t(robot.nq + robot.nv + drive.memory) && y.shape(0) == n,
+                   "a state and its tangent vector");
+            demand(k.ndim() == 2 && points.ndim() == 2 && k.shape(0) >= end && points.shape(0) >= end &&
+                       k.shape(1) == n && points.shape(1) == n && first >= 1,
+                   "rates and points (stages, dim)");
+            const Method method{a.data(), c.data(), static_cast<int>(width)};
+            const References slips = references(mode, directions, straight);
+            const auto run = [&] {
+                run_stages(robot, mode, slips, drive, method, base.data(), t, h, y.data(), k.data(), points.data(), first, last);
+            };
+            if (drive.callback || (drive.gains && drive.gains->moving)) return run();
+            nb::gil_scoped_release released;
+            run();
+        },
+        "Rates k[first:last] of the stages y + h a k, and their points, in a chart around a state.");
+
+    m.def(
+        "accelerate",
+        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v, Row applied,
+           Out acceleration, Out rates, Out forces) {
+            const std::size_t nv = robot.nv, rows = mode.rows;
+            demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == nv && applied.shape(0) == nv &&
+                       acceleration.size() == nv && rates.size() == rows && forces.size() == rows,
+                   "arrays (nq,), (nv,), (nv,), (nv,), (rows,), (rows,)");
+            thread_local Scratch scratch;
+            Forces told;
+            const References slips = references(mode, directions, straight);
+            if (!accelerate(robot, mode, slips, q.data(), v.data(), applied.data(), scratch, acceleration.data(), &told)) {
+                return false;
+            }
+            std::copy(told.rates.begin(), told.rates.end(), rates.data());
+            std::copy(told.forces.begin(), told.forces.end(), forces.data());
+            return true;
+        },
+        "Acceleration (nv,), contact velocities and forces (rows,) of a mode; False where its rows depend on each other.");
+
+    m.def(
+        "regularity",
+        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v) {
+            demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == std::size_t(robot.nv), "arrays (nq,), (nv,)");
+            thread_local Scratch scratch;
+            return regularity(robot, mode, references(mode, directions, straight), q.data(), v.data(), scratch);
+        },
+        "What friction leaves of the determinant of the closed contacts.");
+
+    m.def(
+        "integrate",
+        [](const Robot& robot, Row q, Row along, Out end) {
+            demand(q.shape(0) == std::size_t(robot.nq) && along.shape(0) == std::size_t(robot.nv) &&
+                       end.size() == std::size_t(robot.nq),
+                   "arrays (nq,), (nv,), (nq,)");
+            integrate(robot, q.data(), along.data(), end.data());
+        },
+        "The configuration reached along a tangent vector.");
+
+    m.def(
+        "chart_rate",
+        [](const Robot& robot, Row along, Out rate) {
+            demand(along.shape(0) >= std::size_t(robot.nv) && rate.size() >= std::size_t(robot.nv), "arrays (nv,)");
+            chart_rate(robot, along.data(), rate.data());
+        },
+        "dexp^-1 of a tangent vector on a body velocity, in place.");
+}

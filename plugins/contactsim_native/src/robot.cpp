@@ -1,0 +1,161 @@
+#include "robot.hpp"
+
+namespace native {
+
+namespace {
+
+Inertia moved(const Joint& joint, const Mat3& turn, const Vec3& place) {
+    const Vec3 centre = place + turn * joint.centre;
+    const Mat3 own = turn * joint.inertia * turn.transposed();
+    const double m = joint.mass;
+    const Vec3& d = centre;
+    return {m,
+            d * m,
+            {own.c0.x + m * (d.y * d.y + d.z * d.z), own.c1.y + m * (d.x * d.x + d.z * d.z),
+             own.c2.z + m * (d.x * d.x + d.y * d.y), own.c1.x - m * d.x * d.y, own.c2.x - m * d.x * d.z,
+             own.c2.y - m * d.y * d.z}};
+}
+
+// Place of a joint's frame by its coordinates, in the frame in which it moves.
+void move(const Joint& joint, const double* q, Mat3& turn, Vec3& place) {
+    switch (joint.kind) {
+        case JointKind::revolute:
+            turn = turn * rotation(joint.axis, std::cos(q[0]), std::sin(q[0]));
+            break;
+        case JointKind::unbounded:
+            turn = turn * rotation(joint.axis, q[0], q[1]);
+            break;
+        case JointKind::prismatic:
+            place += turn * (joint.axis * q[0]);
+            break;
+        case JointKind::free_flyer:
+            place += turn * Vec3{q[0], q[1], q[2]};
+            turn = turn * Quaternion{q[3], q[4], q[5], q[6]}.matrix();
+            break;
+        case JointKind::spherical:
+            turn = turn * Quaternion{q[0], q[1], q[2], q[3]}.matrix();
+            break;
+        case JointKind::planar:
+            place += turn * Vec3{q[0], q[1], 0.0};
+            turn = turn * rotation({0.0, 0.0, 1.0}, q[2], q[3]);
+            break;
+        case JointKind::translation:
+            place += turn * Vec3{q[0], q[1], q[2]};
+            break;
+    }
+}
+
+// The motions that a joint's velocities cause: they are constant in its own frame.
+void columns(const Joint& joint, const Mat3& turn, const Vec3& place, Spatial* out) {
+    const auto slide = [&](const Vec3& axis) { return Spatial{axis, {}}; };
+    const auto spin = [&](const Vec3& axis) { return Spatial{cross(place, axis), axis}; };
+    switch (joint.kind) {
+        case JointKind::revolute:
+        case JointKind::unbounded:
+            out[0] = spin(turn * joint.axis);
+            break;
+        case JointKind::prismatic:
+            out[0] = slide(turn * joint.axis);
+            break;
+        case JointKind::free_flyer:
+            out[0] = slide(turn.c0), out[1] = slide(turn.c1), out[2] = slide(turn.c2);
+            out[3] = spin(turn.c0), out[4] = spin(turn.c1), out[5] = spin(turn.c2);
+            break;
+        case JointKind::spherical:
+            out[0] = spin(turn.c0), out[1] = spin(turn.c1), out[2] = spin(turn.c2);
+            break;
+        case JointKind::planar:
+            out[0] = slide(turn.c0), out[1] = slide(turn.c1), out[2] = spin(turn.c2);
+            break;
+        case JointKind::translation:
+            out[0] = slide(turn.c0), out[1] = slide(turn.c1), out[2] = slide(turn.c2);
+            break;
+    }
+}
+
+}  // namespace
+
+void Robot::link() {
+    ancestor.assign(nv, -1);
+    std::vector<int> last(joints.size(), -1);
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+        const Joint& joint = joints[i];
+        int inwards = joint.parent < 0 ? -1 : last[joint.parent];
+        for (int k = 0; k < joint.size; ++k) {
+            ancestor[joint.v + k] = inwards;
+            inwards = joint.v + k;
+        }
+        last[i] = inwards;
+    }
+}
+
+void Sweep::prepare(const Robot& robot) {
+    const std::size_t n = robot.joints.size(), nv = robot.nv;
+    turn.resize(n), place.resize(n), velocity.resize(n), drift.resize(n), force.resize(n), inertia.resize(n);
+    column.resize(nv), free.resize(nv), mass.resize(nv * nv);
+}
+
+void Sweep::at(const Robot& robot, const double* q, const double* v) {
+    const int n = static_cast<int>(robot.joints.size()), nv = robot.nv;
+    for (int i = 0; i < n; ++i) {
+        const Joint& joint = robot.joints[i];
+        const bool root = joint.parent < 0;
+        turn[i] = root ? joint.turn : turn[joint.parent] * joint.turn;
+        place[i] = root ? joint.place : place[joint.parent] + turn[joint.parent] * joint.place;
+        move(joint, q + joint.q, turn[i], place[i]);
+        if (root) {  // the first place is the origin: far from home no digits are lost
+            if (i == 0) origin = place[0];
+            place[i] = place[i] - origin;
+        }
+        columns(joint, turn[i], place[i], &column[joint.v]);
+        Spatial own{};
+        for (int k = joint.v; k < joint.v + joint.size; ++k) own += column[k] * v[k];
+        velocity[i] = root ? own : velocity[joint.parent] + own;
+        drift[i] = (root ? Spatial{-robot.gravity, {}} : drift[joint.parent]) + cross_motion(velocity[i], own);
+        inertia[i] = moved(joint, turn[i], place[i]);
+        force[i] = inertia[i] * drift[i] + cross_force(velocity[i], inertia[i] * velocity[i]);
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        const Joint& joint = robot.joints[i];
+        for (int k = joint.v; k < joint.v + joint.size; ++k) {
+            free[k] = -dot(column[k], force[i]) - robot.damping[k] * v[k];
+            const Spatial carried = inertia[i] * column[k];
+            for (int j = k; j >= 0; j = robot.ancestor[j]) mass[k * nv + j] = dot(column[j], carried);
+            mass[k * nv + k] += robot.armature[k];
+        }
+        if (joint.parent >= 0) {
+            inertia[joint.parent] += inertia[i];
+            force[joint.parent] += force[i];
+        }
+    }
+    for (const Spring& spring : robot.springs) free[spring.v] -= spring.stiffness * (q[spring.q] - spring.rest);
+}
+
+// Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, tables 6.3 and 6.5.
+void Sweep::factorise(const Robot& robot) {
+    const int nv = robot.nv;
+    for (int k = nv - 1; k >= 0; --k) {
+        double* row = &mass[k * nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) {
+            const double share = row[i] / row[k];
+            for (int j = i; j >= 0; j = robot.ancestor[j]) mass[i * nv + j] -= share * row[j];
+            row[i] = share;
+        }
+    }
+}
+
+void Sweep::solve(const Robot& robot, double* b) const {
+    const int nv = robot.nv;
+    for (int k = nv - 1; k >= 0; --k) {
+        const double* row = &mass[k * nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[i] -= row[i] * b[k];
+    }
+    for (int k = 0; k < nv; ++k) {
+        const double* row = &mass[k * nv];
+        double sum = b[k] / row[k];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) sum -= row[i] * b[i];
+        b[k] = sum;
+    }
+}
+
+}  // namespace native

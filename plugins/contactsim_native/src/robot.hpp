@@ -1,0 +1,59 @@
+// A tree of joints and bodies: places, mass matrix and forces of one state by one sweep outwards and one inwards.
+#pragma once
+
+#include <vector>
+
+#include "spatial.hpp"
+
+namespace native {
+
+enum class JointKind { revolute, unbounded, prismatic, free_flyer, spherical, planar, translation };
+
+struct Joint {
+    JointKind kind;
+    int parent;  // -1: the world
+    int q, v;    // where its coordinates and its velocities begin
+    int size;    // numbers of its velocity
+    Mat3 turn;   // of its frame in that of its parent
+    Vec3 place;
+    Vec3 axis;
+    double mass;   // of the body it moves
+    Vec3 centre;   // its centre of mass, in the joint's frame
+    Mat3 inertia;  // about that, in its axes
+};
+
+// A spring of a plain coordinate: -stiffness (q - rest).
+struct Spring {
+    int q, v;
+    double stiffness, rest;
+};
+
+struct Robot {
+    int nq = 0, nv = 0;
+    std::vector<Joint> joints;
+    Vec3 gravity;
+    std::vector<double> armature, damping;
+    std::vector<Spring> springs;
+    std::vector<int> ancestor;  // velocity that moves the base of each one: the next one inwards, or -1
+
+    void link();  // fills `ancestor`, once all joints are there
+};
+
+// What one sweep finds; kept to be used again.
+struct Sweep {
+    Vec3 origin;                   // about which spatial vectors are taken
+    std::vector<Mat3> turn;        // of each joint's frame, in world axes
+    std::vector<Vec3> place;       // from the origin [m]
+    std::vector<Spatial> velocity, drift, force;  // drift: acceleration that velocities and -gravity cause
+    std::vector<Inertia> inertia;  // of each body, then of all that it carries
+    std::vector<Spatial> column;   // motion that each velocity causes
+    std::vector<double> mass;      // (nv, nv), its lower triangle; factorised in place
+    std::vector<double> free;      // forces (nv,) but for what is applied
+
+    void prepare(const Robot& robot);
+    void at(const Robot& robot, const double* q, const double* v);
+    void factorise(const Robot& robot);                     // mass = L^T D L along the tree
+    void solve(const Robot& robot, double* b) const;        // mass^-1 b in place
+};
+
+}  // namespace native

@@ -1,0 +1,74 @@
+#include "stages.hpp"
+
+#include <limits>
+
+namespace native {
+
+namespace {
+
+struct Room {
+    Scratch scratch;
+    std::vector<double> x, force;
+};
+
+void rate(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
+          const double* base, double t, const double* dx, Room& room, double* out) {
+    const int nq = robot.nq, nv = robot.nv, n = 2 * nv + drive.memory;
+    room.x.resize(nq + nv + drive.memory), room.force.assign(nv, 0.0);
+    double* x = room.x.data();
+    integrate(robot, base, dx, x);
+    for (int k = 0; k < nv + drive.memory; ++k) x[nq + k] = base[nq + k] + dx[nv + k];
+    bool well = true;
+    for (const double value : room.x) well = well && std::isfinite(value);
+    if (well) {
+        drive.at(robot, t, x, room.force.data(), out + 2 * nv);
+        std::copy(x + nq, x + nq + nv, out);
+        well = accelerate(robot, mode, references, x, x + nq, room.force.data(), room.scratch, out + nv, nullptr);
+        chart_rate(robot, dx, out);
+    }
+    if (!well) std::fill(out, out + n, std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace
+
+void Drive::at(const Robot& robot, double t, const double* x, double* force, double* rate) const {
+    if (callback) return callback(t, x, force, rate);
+    std::fill(rate, rate + memory, 0.0);
+    if (held_at >= 0) std::copy(x + held_at, x + held_at + robot.nv, force);
+    if (!gains) return;
+    const double* v = x + robot.nq;
+    const int nq = robot.nq, nv = robot.nv;
+    const double* reference = gains->reference.data();
+    for (int k = 0; k < nv; ++k) force[k] -= gains->kd[k] * v[k];
+    if (gains->moving) {
+        thread_local std::vector<double> now;
+        now.resize(nq + 2 * nv);
+        gains->moving(t, now.data());
+        reference = now.data();
+        for (int k = 0; k < nv; ++k) force[k] += gains->kd[k] * now[nq + k] + now[nq + nv + k];
+    }
+    for (const int j : gains->joints) {
+        const Joint& joint = robot.joints[j];
+        force[joint.v] += gains->kp[joint.v] * joint_difference(joint, x, reference);
+    }
+}
+
+void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
+                const Method& method, const double* base, double t, double h, const double* y, double* k, double* points,
+                int first, int last) {
+    thread_local Room room;
+    const int n = 2 * robot.nv + drive.memory;
+    for (int s = first; s < last; ++s) {
+        const double* a = method.a + s * method.width;
+        double* at = points + s * n;
+        std::fill(at, at + n, 0.0);
+        for (int j = 0; j < s; ++j) {
+            if (a[j] == 0.0) continue;
+            for (int i = 0; i < n; ++i) at[i] += a[j] * k[j * n + i];
+        }
+        for (int i = 0; i < n; ++i) at[i] = y[i] + h * at[i];
+        rate(robot, mode, references, drive, base, t + method.c[s] * h, at, room, k + s * n);
+    }
+}
+
+}  // namespace native

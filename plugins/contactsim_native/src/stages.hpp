@@ -1,0 +1,41 @@
+// The stages of an explicit Runge-Kutta step in a chart, with the robot's own joint controller.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "charts.hpp"
+#include "contact_mode.hpp"
+
+namespace native {
+
+// tau = kp (q_ref (-) q) + kd (v_ref - v) + tau_ff of joints whose coordinates add up or turn without end.
+struct JointGains {
+    std::vector<double> reference, kp, kd;
+    std::vector<int> joints;                       // of a positive kp
+    std::function<void(double, double*)> moving;  // (t, (q_ref, v_ref, tau_ff)); empty: the reference stands still
+};
+
+// What drives the robot at (t, x): applied forces (nv,) and the rates of its memory (memory,).
+using Callback = std::function<void(double, const double*, double*, double*)>;
+
+struct Drive {
+    std::optional<JointGains> gains;
+    int held_at = -1;   // where in a state the torque begins that is held; -1: none is
+    Callback callback;  // empty: gains, a held torque or nothing
+    int memory = 0;     // numbers of a state behind (q, v)
+
+    void at(const Robot& robot, double t, const double* x, double* force, double* rate) const;
+};
+
+struct Method {
+    const double *a, *c;  // coefficients (width, width) and (width,)
+    int width;
+};
+
+// Rates k[first..last) (n,) each of the stages y + h sum a_ij k_j, whose points go to `points`.
+void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
+                const Method& method, const double* base, double t, double h, const double* y, double* k, double* points,
+                int first, int last);
+
+}  // namespace native

@@ -1,0 +1,217 @@
+"""The compiled engine against Pinocchio and against the engine in Python; skipped where it is not installed."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+from contactsim.contact_dynamics.engines import CompiledArc, Engine, chosen, engine
+from contactsim.errors import InputError
+from contactsim.multibody.kinematics.bound_world import plain_robot
+
+pytestmark = pytest.mark.usefixtures("fastest")
+native = pytest.importorskip("contactsim_native")
+extension = native._native
+
+FIELD = 1e-12  # relative to the largest acceleration: rounding of two ways to one number
+CHART = 1e-14
+RUN = 1e-9  # of two runs at rtol 1e-10 that differ in rounding
+TIME = 1e-8  # of their events, slow ones among them [s]
+
+
+@pytest.fixture
+def fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine that is taken where nothing is said, whatever the environment says."""
+    monkeypatch.delenv("CONTACTSIM_ENGINE", raising=False)
+
+
+def joints() -> pin.Model:
+    """A tree with every kind of joint that the engine knows, composite ones and an armature among them."""
+    model = pin.Model()
+    axis = np.array([1.0, 2.0, 2.0]) / 3.0
+    both = pin.JointModelComposite(pin.JointModelPX(), pin.SE3.Random())
+    both.addJoint(pin.JointModelRY(), pin.SE3.Random())
+    kinds = [
+        pin.JointModelFreeFlyer(), pin.JointModelRX(), pin.JointModelRevoluteUnaligned(*axis), pin.JointModelPY(),
+        pin.JointModelPrismaticUnaligned(*axis), pin.JointModelRUBZ(), pin.JointModelSpherical(), both,
+        pin.JointModelPlanar(), pin.JointModelTranslation(), pin.JointModelRZ(),
+    ]  # fmt: skip
+    pin.seed(5)
+    for k, kind in enumerate(kinds):
+        parent = (0, 1, 2, 2, 4, 5, 1, 7, 8, 1, 10, 11)[k]  # depth first
+        index = model.addJoint(parent, kind, pin.SE3.Random(), f"joint{k}")
+        model.appendBodyToJoint(index, pin.Inertia.Random(), pin.SE3.Random())
+    rng = np.random.default_rng(3)
+    model.armature = rng.uniform(0.0, 0.2, model.nv)
+    model.damping = rng.uniform(0.0, 0.2, model.nv)
+    return model
+
+
+def bound(model: pin.Model, points: list[cs.ContactPoint]) -> cs.ContactSystem:
+    return cs.ContactSystem(cs.Robot(model, contacts=points), terrain=cs.terrain.Slope(0.1), gravity=(0.3, -0.2, -9.0))
+
+
+def test_every_joint_moves_as_pinocchio_says() -> None:
+    system, rng = bound(joints(), []), np.random.default_rng(1)
+    mechanism = system.world.mechanism
+    arc = system.flow(
+        system.start(0.0, system.pack(cs.State(pin.neutral(system.robot.model), np.zeros(mechanism.nv)))).mode
+    )
+    compiled = arc.arc.compiled
+    assert isinstance(compiled, native.NativeArc)
+    none = np.zeros((0, 2))
+    for _ in range(20):
+        q = mechanism.space.integrate(pin.neutral(system.robot.model), rng.normal(size=mechanism.nv))
+        v, tau = rng.normal(size=mechanism.nv), rng.normal(size=mechanism.nv)
+        terms = mechanism.terms(0.0, q, v, ())
+        expected = np.linalg.solve(terms.mass, terms.force + tau)
+        found, _, _ = compiled.motion(q, v, tau, none, 0.0)
+        assert np.abs(found - expected).max() < FIELD * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1e-3, 0.3, 0.6])
+def test_charts_are_those_of_the_manifold(size: float) -> None:
+    system, rng = bound(joints(), []), np.random.default_rng(2)
+    space, model = system.world.mechanism.space, system.robot.model
+    robot = native.native_robot(plain_robot(system.world.mechanism))
+    for _ in range(10):
+        q, along = space.integrate(pin.neutral(model), rng.normal(size=model.nv)), size * rng.normal(size=model.nv)
+        end, rate = np.empty(model.nq), rng.normal(size=model.nv)
+        expected = space.chart_rate(along, rate.copy())
+        extension.integrate(robot, q, along, end)
+        extension.chart_rate(robot, along, rate)
+        assert np.abs(end - space.integrate(q, along)).max() < CHART * 10.0
+        assert np.abs(rate - expected).max() < 1000.0 * CHART * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["hexapod", "biped", "solo12"])
+def test_the_field_of_every_mode_is_that_of_python(name: str) -> None:
+    robot = cs.load_robot(name)
+    systems = {kind: cs.ContactSystem(robot).on_engine(kind) for kind in ("python", "native")}
+    rng, mode_of = np.random.default_rng(7), cs.Mode
+    from contactsim.contact.modes import ContactState, Phase, SystemMode
+    from contactsim.contact_dynamics.rigid_arc import References, accelerations, prepare
+
+    world = systems["native"].world
+    tangents = world.tangent_rows
+    for _ in range(30):
+        states, slip = [], {}
+        for i in range(len(world.mechanism.all_names)):
+            kind = rng.integers(4)
+            direction = rng.normal(size=2)
+            direction /= np.linalg.norm(direction)
+            if i >= len(robot.contacts):
+                upper = (i - len(robot.contacts)) % 2  # a joint is at one limit at most
+                states.append(ContactState(mode_of.CLOSED) if upper and rng.random() < 0.1 else ContactState())
+            elif kind == 0:
+                states.append(ContactState())
+            elif kind == 1:
+                states.append(ContactState(mode_of.STICK))
+            elif kind == 2 and tangents[i] == 2:
+                states.append(ContactState(mode_of.SLIP, Phase.FREE))
+                slip[i] = tuple(direction)
+            else:
+                held = tuple(direction) if tangents[i] == 2 else (1.0,)
+                states.append(ContactState(mode_of.SLIP, Phase.DIRECTED, held))
+        mode = SystemMode(tuple(states))
+        q = world.mechanism.space.integrate(robot.nominal, 0.3 * rng.normal(size=robot.nv))
+        v, z = rng.normal(size=robot.nv), np.zeros(0)
+        arcs = {kind: prepare(systems[kind].world, mode) for kind in systems}
+        assert arcs["native"].compiled is not None
+        references = References(slip)
+        found, expected = (accelerations(arcs[kind], 0.0, q, v, z, references) for kind in ("native", "python"))
+        if sum(state.closed for state in states) > 4:  # redundant ones are another matter
+            continue
+        scale = np.abs(expected.acceleration).max()
+        assert np.abs(found.acceleration - expected.acceleration).max() < FIELD * 100.0 * scale
+        assert np.abs(found.forces - expected.forces).max(initial=0.0) < FIELD * 1000.0 * np.abs(expected.forces).max(
+            initial=1.0
+        )
+        if arcs["native"].slips:
+            assert found.regularity() == pytest.approx(expected.regularity(), rel=1e-8, abs=1e-10)
+
+
+def landing(kind: str, controller: object = None) -> cs.Trajectory:
+    robot = cs.load_robot("solo12")
+    drive = cs.PD(robot, kp=3.0, kd=0.05) if controller is None else controller(robot)
+    system = cs.ContactSystem(robot, controller=drive)
+    q = robot.nominal.copy()
+    q[2] += 0.05
+    tight = cs.Tolerances(1e-10, 1e-12)
+    return cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.2), tolerances=tight, engine=kind)
+
+
+@pytest.mark.parametrize(
+    "controller",
+    [
+        None,
+        lambda robot: cs.PD(robot, kp=3.0, kd=0.05, period=0.01),
+        lambda robot: cs.PD(
+            robot, lambda t: robot.nominal + 0.02 * np.sin(9.0 * t) * (np.arange(robot.nq) > 6), 3.0, 0.05
+        ),
+        lambda robot: lambda t, q, v: -0.05 * v * (np.arange(robot.nv) > 5),
+    ],
+    ids=["PD", "sampled", "moving reference", "function"],
+)
+def test_runs_agree(controller: object) -> None:
+    one, two = landing("native", controller), landing("python", controller)
+    assert [event.contacts for event in one.events] == [event.contacts for event in two.events]
+    assert np.abs([a.time - b.time for a, b in zip(one.events, two.events, strict=True)]).max() < TIME
+    assert np.abs(one.final.q - two.final.q).max() < RUN
+    assert np.abs(one.final.v - two.final.v).max() < 100.0 * RUN
+    one.check()
+
+
+def test_copies_pickles_and_threads_give_the_same_bits() -> None:
+    run = landing("native")
+    state, times = cs.State(run.q[0], run.v[0]), (0.0, 0.1)
+    systems = [run.system, copy.deepcopy(run.system), pickle.loads(pickle.dumps(run.system))]
+    finals: list[np.ndarray] = []
+
+    def job(system: cs.ContactSystem) -> None:
+        finals.append(cs.simulate(system, state, times).final.q)
+
+    threads = [threading.Thread(target=job, args=(system,)) for system in systems * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({final.tobytes() for final in finals}) == 1
+
+
+def test_a_fault_of_the_users_function_is_told_as_in_python() -> None:
+    def broken(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.01:
+            raise ZeroDivisionError("of the user")
+        return np.zeros(len(v))
+
+    runs = [landing(kind, lambda robot: broken) for kind in ("native", "python")]
+    assert runs[0].status == runs[1].status
+    assert "ZeroDivisionError: of the user" in runs[0].message
+    assert runs[0].message.split(" at t = ")[0] == runs[1].message.split(" at t = ")[0]
+
+
+def test_engines_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen(None) == "native"
+    monkeypatch.setenv("CONTACTSIM_ENGINE", "python")
+    assert chosen(None) == "python"
+    with pytest.raises(InputError, match="there is no engine 'rocket'; installed are python, native"):
+        chosen("rocket")
+    assert isinstance(engine("native"), Engine)
+    assert engine("python") is None
+    with pytest.raises(InputError, match="runs on the engine 'python' alone"):
+        cs.simulate(cs.load_model("slip"), cs.load_model("slip").initial_state(), (0.0, 0.1), engine="native")
+
+
+def test_what_it_does_not_know_runs_in_python() -> None:
+    system = cs.ContactSystem(cs.load_robot("solo12"), terrain=cs.terrain.Sinusoid(0.1, 1.0, 1.0))
+    flow = system.flow(
+        system.start(0.0, system.pack(cs.State(system.robot.nominal + np.eye(19)[2], np.zeros(18)))).mode
+    )
+    assert flow.arc.compiled is None
+    assert flow.stages(np.zeros(37)) is None
+    assert issubclass(native.NativeArc, CompiledArc)
