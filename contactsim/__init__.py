@@ -74,6 +74,7 @@ _HOMES = {
     "MPC": "control.mpc",
     "Plan": "control.plan",
     "ilqr": "control.ilqr",
+    "SaltedKalman": "control.salted_kalman",
     "Actuators": "multibody.actuators",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from .control.inputs import Inputs
     from .control.mpc import MPC
     from .control.plan import Plan
+    from .control.salted_kalman import SaltedKalman
     from .derivatives.contract import EventDerivative
     from .derivatives.saltation import bouligand, bouligand_pieces, saltation_matrix
     from .errors import (

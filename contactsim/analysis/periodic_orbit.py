@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import FLAG, NAME, door
 from ..common.representation import Brief
 from ..hybrid.system import HybridSystem
 from ..hybrid.trajectory import Trajectory
 from .linearization import Linearization
+from .orbit_family import monodromy_derivative, multiplier_derivatives, slope
 from .zero import STABLE
+
+NEIGHBOUR = 1e-9  # residual of an orbit beside another one
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +38,7 @@ class PeriodicOrbit(Brief):
         flow: the field F (n,) at the start; None where the period is that of the system's own clock.
         rate_of_return: w (n,) = d/dT sigma(phi_T(x0)) = D sigma F(phi_T(x0)), how fast the returned state goes on: F
             itself, unless `symmetry` takes a motion away; None where `flow` is.
+        shooting: how it was found: with which symmetry, section and tolerances.
     """
 
     system: HybridSystem
@@ -48,6 +53,7 @@ class PeriodicOrbit(Brief):
     normal: Array = field(repr=False)
     flow: Array | None = field(repr=False)
     rate_of_return: Array | None = field(default=None, repr=False)
+    shooting: Any = field(default=None, repr=False, compare=False)
 
     @cached_property
     def multipliers(self) -> Array:
@@ -92,6 +98,46 @@ class PeriodicOrbit(Brief):
         Neutral directions (a translation that `symmetry` does not take away, an energy that is kept) make this False.
         """
         return bool(np.all(np.abs(self.section_multipliers) < 1.0 - STABLE))
+
+    @door(name=NAME)
+    def sensitivity(self, name: str) -> tuple[Array, float]:
+        """dx0 (n,) and dT by a parameter of the system, along the family of orbits that the parameter makes.
+
+        From (M - 1) dx0 + w dT + D_p sigma(phi_T(x0)) = 0 with the phase held, n^T dx0 = 0, by a section as it was
+        given; neutral directions stay where they are. Units: those of the tangent space, and seconds, a unit of p.
+
+        Args:
+            name: as of `system.parameter`, such as "terrain.angle". A symmetry or section that depends on it is to be
+                a function (state, system).
+
+        Raises:
+            InputError: the system has no such parameter.
+            NonDifferentiableError: the orbit folds there.
+        """
+        self.system.parameter(name)
+        return slope(self.shooting.bordered(self.shooting.again(self), name), name)
+
+    @door(name=NAME, with_error=FLAG)
+    def multiplier_derivative(self, name: str, with_error: bool = False) -> Any:
+        """d mu / dp (k,) of `multipliers` by a parameter, along the family of orbits; complex.
+
+        From differences of exact monodromy matrices of four orbits next to this one. Multipliers that an event makes
+        zero stay zero; of one that is not simple the derivative is NaN.
+
+        Args:
+            name: as of `sensitivity`.
+            with_error: whether to return a pair, with an estimate of the errors (k,).
+
+        Raises:
+            InputError: the system has no such parameter.
+            NonDifferentiableError: the orbit folds there.
+            ConvergenceError: an orbit next to this one was not found.
+        """
+        self.system.parameter(name)
+        shot, accuracy = self.shooting.again(self), max(NEIGHBOUR, 2.0 * self.residual)
+        change, error = monodromy_derivative(self.shooting, shot, name, accuracy)
+        found = multiplier_derivatives(self.monodromy, change, error)
+        return found if with_error else found[0]
 
 
 def eigenvalues(matrix: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from scipy.optimize import minimize_scalar
 
 from ..common.arrays import Array
 from ..common.representation import Brief
+from ..derivatives.event_linearization import Parameters
+from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, ConvergenceError, InputError
 from ..hybrid.differences import map_derivative, tangent_derivative
 from ..hybrid.flow import Flow
@@ -21,8 +24,10 @@ from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from ..hybrid.zero import TINY
 from .linearization import Linearization, linearize
+from .mode_directions import directions, on_constraints, projector
+from .orbit_family import Bordered
 from .periodic_orbit import PeriodicOrbit
-from .zero import FLAT, RANK, TOUCHING, TRANSVERSE
+from .zero import RANK, TOUCHING, TRANSVERSE
 
 CLOSE = 0.05  # a period that ends this near to an event, relative to its length, starts elsewhere on the orbit
 MOVE = 0.12  # and this is how far it moves on, relative to the period
@@ -33,10 +38,9 @@ RETURN_TIME = 1e-9  # accuracy of that time, relative to the period; a minimum i
 STRETCH = 0.3  # largest change of the period in one step, relative to it
 EVENTS, STEPS = 1000, 20_000  # a first run over one period has at most as many
 LONGER = 5  # and the runs after it this many times those that the first had, and 50 more
-PROJECTIONS = 5
 
-Symmetry = Callable[[Any], Any]
-Section = Callable[[Any], Any] | tuple[Any, float]
+Symmetry = Callable[..., Any]  # of the state, or of the state and the system
+Section = Callable[..., Any] | tuple[Any, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,9 +130,17 @@ class Shooting:
         integrator: str,
     ) -> None:
         self.system, self.fixed_period = system, fixed_period
-        self._symmetry, self._section = symmetry, section
+        self._given = symmetry, section
+        self._symmetry, self._section = of_system(symmetry, system), of_system(section, system)
         self._tolerances, self._integrator = tolerances, integrator
         self._most_events, self._most_steps = EVENTS, STEPS
+
+    def of(self, system: HybridSystem) -> Shooting:
+        """The same for another system of a family."""
+        symmetry, section = self._given
+        other = Shooting(system, symmetry, section, self.fixed_period, self._tolerances, self._integrator)
+        other._most_events, other._most_steps = self._most_events, self._most_steps
+        return other
 
     @property
     def symmetric(self) -> bool:
@@ -177,7 +189,7 @@ class Shooting:
         except ConvergenceError:
             return np.inf
 
-    def _run(self, state: Any, t0: float, end: float) -> Trajectory:
+    def _run(self, state: Any, t0: float, end: float, mode: Any = None) -> Trajectory:
         """A run that is given up when it takes much longer than the first one."""
         steps = 0
 
@@ -196,6 +208,7 @@ class Shooting:
                 integrator=self._integrator,
                 max_events=self._most_events,
                 progress=count,
+                mode=mode,
             )
         except ContactSimError as error:
             if not hasattr(error, "trajectory"):
@@ -213,10 +226,10 @@ class Shooting:
             ConvergenceError: the run stops before the period is over, or ends in another kind of state.
         """
         if mode is not None:
-            x = self._projected(x, t0, mode)
+            x = on_constraints(self.system, mode, t0, x)
         state = self.system.state(x)
         end = t0 + period
-        trajectory = self._run(state, t0, end + margin * period)
+        trajectory = self._run(state, t0, end + margin * period, mode)
         if trajectory.arcs[-1].t1 < end:
             raise ConvergenceError(
                 f"the run from the guess stops at t = {trajectory.arcs[-1].t1:.6g} s, before its period ends at"
@@ -226,9 +239,8 @@ class Shooting:
             )
         start = next(arc for arc in trajectory.arcs if arc.t1 > arc.t0)
         x = start(t0)
-        residual = self._space(start.mode, x).difference(x, self._image(self._at(trajectory, end), x))
-        values = self._values(x)
-        return Shot(trajectory, x, start.mode, t0, period, np.concatenate([residual, values]), len(values))
+        residual = self._residual(x, self._at(trajectory, end), self._space(start.mode, x))
+        return Shot(trajectory, x, start.mode, t0, period, residual, len(self._values(x)))
 
     def closed(self, shot: Shot) -> Shot:
         """The same run over exactly one period."""
@@ -266,7 +278,7 @@ class Shooting:
             monodromy=sigma @ self._linearize(shot.trajectory).matrix(shot.t0, shot.t0 + shot.period),
             start=start,
             end=rate,
-            allowed=self._allowed(shot, self._space(shot.mode, shot.x)),
+            allowed=projector(self.system, shot.mode, shot.t0, shot.x),
             rows=self._gradient(shot),
             field=self._field(shot.mode, shot.t0, shot.x),
         )
@@ -283,16 +295,52 @@ class Shooting:
     def newton(self, shot: Shot) -> _Newton:
         """The linear equations of a Newton step."""
         d = self.derivative(shot)
-        directions = _range(d.allowed)
-        matrix = np.vstack([(d.monodromy + d.start) @ directions, d.rows @ directions])
-        target, by_period = -shot.residual, np.zeros(len(matrix))
+        basis = directions(d.allowed)
+        matrix, by_period = self._equations(shot, d)
+        target = np.append(-shot.residual, np.zeros(len(matrix) - len(shot.residual)))
+        return _Newton.of(basis, matrix @ basis, by_period, target, STRETCH * shot.period)
+
+    def _equations(self, shot: Shot, d: _Derivative) -> tuple[Array, Array]:
+        """Derivatives of the residual and, where no section fixes it, of the phase: by x0 (m, n) and the period (m,).
+
+        A period that is known has a column of zeros.
+        """
+        matrix = np.vstack([d.monodromy + d.start, d.rows])
+        by_period = np.zeros(len(matrix))
         if not self.fixed_period:
             by_period[: len(d.end)] = d.end
             if crosses(d.rows, d.end) is None:
-                phase = d.end @ directions / max(float(np.linalg.norm(d.end)), TINY)
-                matrix = np.vstack([matrix, phase])
-                target, by_period = np.append(target, 0.0), np.append(by_period, 0.0)
-        return _Newton.of(directions, matrix, by_period, target, STRETCH * shot.period)
+                matrix = np.vstack([matrix, d.end / max(float(np.linalg.norm(d.end)), TINY)])
+                by_period = np.append(by_period, 0.0)
+        return matrix, by_period
+
+    def bordered(self, shot: Shot, name: str) -> Bordered:
+        """The same with a parameter as a further unknown: derivatives of the residual by x0, period and parameter."""
+        d = self.derivative(shot)
+        basis = directions(d.allowed)
+        matrix, by_period = self._equations(shot, d)
+        space, end = self._space(shot.mode, shot.x), shot.t0 + shot.period
+        x_end = self._at(shot.trajectory, end)
+        family = Parameters((name,))
+        moved = family.derivative(
+            self.system, lambda other: space.difference(shot.x, on_constraints(other, shot.mode, shot.t0, shot.x))
+        )[:, 0]
+        run = self._linearize(shot.trajectory)
+        by_parameter = matrix @ moved
+        by_parameter[: len(d.start)] += self._returned(shot) @ parameter_variation(run, name, end)
+        by_parameter[: len(shot.residual)] += family.derivative(
+            self.system, lambda other: self.of(other)._residual(shot.x, x_end, space)
+        )[:, 0]
+        residual = np.append(shot.residual, np.zeros(len(matrix) - len(shot.residual)))
+        return Bordered(basis, moved, np.column_stack([matrix @ basis, by_period, by_parameter]), residual)
+
+    def _returned(self, shot: Shot) -> Array:
+        """Derivative (n, n) of the residual by the end of the run."""
+        return self._returning(shot)[1]
+
+    def _residual(self, x: Array, x_end: Array, space: Manifold) -> Array:
+        """sigma(x_end) (-) x, then the values of the section."""
+        return np.concatenate([space.difference(x, self._image(x_end, x)), self._values(x)])
 
     def stepped(self, shot: Shot, dx: Array, dT: float) -> Shot:
         """The run from a changed start."""
@@ -316,7 +364,16 @@ class Shooting:
             normal=d.end if crossed is None else crossed,
             flow=None if self.fixed_period else d.field,
             rate_of_return=None if self.fixed_period else d.end,
+            shooting=self,
         )
+
+    def again(self, orbit: PeriodicOrbit) -> Shot:
+        """The run of an orbit that was found."""
+        run = orbit.trajectory
+        start = next(arc for arc in run.arcs if arc.t1 > arc.t0)
+        x = start(orbit.t0)
+        residual = self._residual(x, self._at(run, orbit.t0 + orbit.period), self._space(start.mode, x))
+        return Shot(run, x, start.mode, orbit.t0, orbit.period, residual, len(self._values(x)))
 
     def missed(self, shot: Shot) -> tuple[float, float]:
         """How far from x0 a second period ends, sigma(sigma(phi_2T(x0))) (-) x0, and |M w - w| / |w|.
@@ -372,22 +429,6 @@ class Shooting:
             return np.eye(space.dim)
         return map_derivative(lambda point: self._image(point, point), space, x, image)
 
-    def _projected(self, x: Array, t: float, mode: Any) -> Array:
-        for _ in range(PROJECTIONS):
-            flow = self._flow(mode, t, x)
-            nearer = flow.project(t, x)
-            if np.array_equal(nearer, x):
-                break
-            x = nearer
-        return x
-
-    def _allowed(self, shot: Shot, space: Manifold) -> Array:
-        """Derivative of the projection on the constraints of the mode."""
-        flow = self._flow(shot.mode, shot.t0, shot.x)
-        if type(flow).project is Flow.project:
-            return np.eye(space.dim)
-        return map_derivative(lambda point: flow.project(shot.t0, point), space, shot.x, space)
-
     def _values(self, x: Array) -> Array:
         """Values of the section at a plain state."""
         if self._section is None:
@@ -415,14 +456,6 @@ def _difference_derivatives(space: Manifold, x: Array, y: Array) -> tuple[Array,
     return by_x, by_y
 
 
-def _range(projector: Array) -> Array:
-    """Orthonormal basis (n, r) of the image of a projector."""
-    if np.array_equal(projector, np.eye(len(projector))):
-        return projector
-    basis, values, _ = np.linalg.svd(projector)
-    return basis[:, values > FLAT]
-
-
 def crosses(rows: Array, field: Array) -> Array | None:
     """Normal (n,) of the combination of `rows` (k, n) that the field crosses best; None where it crosses none."""
     scale = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -431,6 +464,24 @@ def crosses(rows: Array, field: Array) -> Array | None:
     if float(np.linalg.norm(unit_rows @ field)) <= TRANSVERSE * float(np.linalg.norm(field)):
         return None
     return normal
+
+
+def of_system(function: Any, system: HybridSystem) -> Any:
+    """A function of the state, of one of the state and the system; anything else as it is."""
+    if not callable(function):
+        return function
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return function
+    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (lambda state: function(state, system)) if len(needed) == 2 else function
+
+
+def parameter_variation(run: RunDerivative, name: str, t: float) -> Array:
+    """D x(t) / D p (n,) of a parameter, with the start held."""
+    other = RunDerivative(run.trajectory, (name,), run.tolerances, run.integrator)
+    return other.apply(np.append(np.zeros(run.dim), 1.0)[None], None, t)[0, :-1]
 
 
 def _section_values(given: Any) -> Array:
