@@ -51,8 +51,8 @@ def slope(equations: Bordered, name: str) -> tuple[Array, float]:
     missed = float(np.linalg.norm(matrix @ found + by_parameter))
     if missed > FOLDED * max(1.0, float(np.linalg.norm(by_parameter))):
         raise NonDifferentiableError(
-            f"the orbit has no derivative by '{name}': it folds there, or the parameter changes what its symmetry or"
-            " section takes for given; let these be functions (state, system)"
+            f"the orbit has no derivative by '{name}': it folds there, and has neighbours on one side only; follow"
+            " it by cs.continue_orbit"
         )
     return equations.directions @ found[:-1] + equations.moved, float(found[-1])
 
