@@ -32,7 +32,7 @@ from ..hybrid.trajectory import Event, Trajectory
 from .keeping import Checkpoints
 
 HEAD, TAIL = 20, 12  # events at both ends of a long table
-PLOT_DPI = 120  # dots an inch
+PLOT_DPI = 200  # dots an inch, of pictures made of pixels
 UNCHECKED = "not checked, so that Ctrl-C ends at once; Trajectory.load('run.nc').check() does it"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -211,13 +211,17 @@ def demand_viewer_tools(kinds: Sequence[str]) -> None:
 
 
 def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
-    """Write what a model plots of its run, NAME.png each; of any other run its curves over time."""
+    """Write what a model plots of its run, of any other run its curves over time: NAME.png, .pdf and .svg each."""
+    from matplotlib import rc_context
+
     drawn = getattr(trajectory.system, "figures", None)
     own = drawn(trajectory) if drawn is not None else {}
     files = []
-    for name, figure in (own or {"plot": trajectory.plot()}).items():
-        files.append(where / f"{name}.png")
-        figure.savefig(files[-1], dpi=PLOT_DPI)
+    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):  # text stays text
+        for name, figure in (own or {"plot": trajectory.plot()}).items():
+            for kind in ("png", "pdf", "svg"):
+                files.append(where / f"{name}.{kind}")
+                figure.savefig(files[-1], dpi=PLOT_DPI)
     return files
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..contact.modes import Mode
 from ..contact_dynamics import is_contact_system
 from ..derivatives.variational import ArcVariation
 from ..errors import InputError, NonDifferentiableError
+from .curves import PALETTE, Curves, curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 MODE_COLOURS = {"open": "#e4e7ec", "stick": "#12b76a", "slip": "#f79009", "closed": "#12b76a"}
 INK, SOFT, BLUE, RED, VIOLET = "#344054", "#98a2b3", "#3b6fe0", "#e5484d", "#7a3ff2"
+OVER = ("open", "stick", "slip")  # bars of later ones lie above those of the others
+EDGE = 0.8  # points: how wide the shortest bar is drawn, at least
 SAMPLES = 600  # of a curve over the whole run, about
 STEPS = 80  # of the norm of D x(t) / D x(0) over the whole run, about
 WIDTH, LINE, ROW = 8.0, 1.7, 0.26  # inches: a figure, a panel of curves, a row of modes
@@ -34,8 +38,9 @@ MOST_LINES = 200  # events that are marked by a line in every panel
 def plot_trajectory(trajectory: Trajectory, kinds: str | Sequence[str] | None = None) -> Figure:
     """Draw a run over time, one panel for each kind of curve, with its events as vertical lines.
 
-    Kinds: "modes", the gait diagram of contacts (or the charts of a model); "gaps" [m]; "forces", sizes [N];
-    "impulses", sizes [N s]; "energy" [J]; "states", of a system without contacts.
+    Kinds: "modes", the gait diagram of contacts with their impacts (or the charts of a model); "gaps" [m]; "forces",
+    sizes [N]; "slip", speeds of contacts that slip [m/s]; "impulses", sizes [N s]; "energy" [J]; "states", of a system
+    without contacts, a panel for each unit. A contact has one colour in all of them.
 
     Args:
         trajectory: the run.
@@ -50,9 +55,10 @@ def plot_trajectory(trajectory: Trajectory, kinds: str | Sequence[str] | None = 
     for kind in chosen:
         if kind not in panels:
             raise InputError(f"this run has no panel '{kind}' to plot; choose of {', '.join(panels)}")
-    heights = [panels[kind].height(trajectory) for kind in chosen]
+    drawn = [draw for kind in chosen for draw in panels[kind].draws(trajectory)]
+    heights = [panels[kind].height(trajectory) for kind in chosen for _ in panels[kind].draws(trajectory)]
     figure, rows = plt.subplots(
-        len(chosen),
+        len(drawn),
         1,
         figsize=(WIDTH, sum(heights) + 0.6),
         sharex=True,
@@ -60,8 +66,8 @@ def plot_trajectory(trajectory: Trajectory, kinds: str | Sequence[str] | None = 
         layout="constrained",
         gridspec_kw={"height_ratios": heights},
     )
-    for axes, kind in zip(rows[:, 0], chosen, strict=True):
-        panels[kind].draw(axes, trajectory)
+    for axes, draw in zip(rows[:, 0], drawn, strict=True):
+        draw(axes, trajectory)
         _finish(axes, trajectory)
     rows[-1, 0].set_xlabel("time [s]")
     rows[-1, 0].set_xlim(trajectory.arcs[0].t0, trajectory.arcs[-1].t1)
@@ -88,12 +94,19 @@ def _finish(axes: Axes, trajectory: Trajectory) -> None:
 # --- panels -----------------------------------------------------------------------------------------------------
 
 
+Draw = Callable[["Axes", "Trajectory"], None]
+
+
+def _one(draw: Draw) -> Callable[[Trajectory], list[Draw]]:
+    return lambda trajectory: [draw]
+
+
 @dataclass(frozen=True)
 class Panel:
-    """One kind of curve: whether a run has it, how it is drawn, and how high it is in inches."""
+    """One kind of curve: whether a run has it, how it is drawn, in one panel or several, and how high one is [in]."""
 
     there: Callable[[Trajectory], bool]
-    draw: Callable[[Axes, Trajectory], None]
+    draws: Callable[[Trajectory], list[Draw]]
     height: Callable[[Trajectory], float] = lambda trajectory: LINE
 
 
@@ -116,6 +129,7 @@ def _draw_modes(axes: Axes, trajectory: Trajectory) -> None:
 
 
 def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     names = _names(trajectory)
@@ -123,15 +137,42 @@ def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
     for row, name in enumerate(names):
         for word, arcs in groupby(zip(words, trajectory.arcs, strict=True), key=lambda pair, n=name: pair[0][n]):  # type: ignore[misc]
             held = [arc for _, arc in arcs]
-            _bar(axes, row, held[0].t0, held[-1].t1, MODE_COLOURS.get(word, BLUE))
+            _bar(
+                axes,
+                row,
+                held[0].t0,
+                held[-1].t1,
+                MODE_COLOURS.get(word, BLUE),
+                OVER.index(word) if word in OVER else 0,
+            )
+    _draw_impacts(axes, trajectory, names)
     _rows(axes, names)
+    for label, colour in zip(axes.get_yticklabels(), _colours(trajectory).values(), strict=True):
+        label.set_color(colour)
     seen = {word for row in words for word in row.values()}
-    handles = [Patch(color=colour, label=word) for word, colour in MODE_COLOURS.items() if word in seen]
+    handles: list[Any] = [Patch(color=colour, label=word) for word, colour in MODE_COLOURS.items() if word in seen]
+    if _impulses(trajectory):
+        handles.append(Line2D([], [], marker="v", ms=4.0, mew=0, ls="", color=VIOLET, label="impact"))
     axes.legend(handles=handles, ncol=max(len(handles), 1), loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
 
-def _bar(axes: Axes, row: int, start: float, end: float, colour: str) -> None:
-    axes.broken_barh([(start, end - start)], (row - 0.38, 0.76), color=colour, lw=0)
+def _bar(axes: Axes, row: int, start: float, end: float, colour: str, over: int = 0) -> None:
+    """A bar with an edge of its own colour, so that the shortest is seen; those of rare modes lie above the others."""
+    axes.broken_barh([(start, end - start)], (row - 0.38, 0.76), color=colour, lw=EDGE * bool(over), zorder=1.0 + over)
+
+
+def _draw_impacts(axes: Axes, trajectory: Trajectory, names: Sequence[str]) -> None:
+    """A mark above the bar of a contact for each of its impacts, also where it is open before and after it."""
+    for name, hits in _impulses(trajectory).items():
+        if name in names:
+            times = [time for time, _ in hits]
+            axes.plot(times, [names.index(name) - 0.42] * len(times), "v", ms=3.0, color=VIOLET, mew=0, zorder=6.0)
+
+
+def _colours(trajectory: Trajectory) -> dict[str, str]:
+    """{contact: colour}, the same in every panel and every page."""
+    names = _names(trajectory)
+    return {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(names)}
 
 
 def _draw_charts(axes: Axes, trajectory: Trajectory) -> None:
@@ -173,8 +214,10 @@ def _along(trajectory: Trajectory, value: Callable[[Arc, float], Array]) -> tupl
 
 
 def _curves(axes: Axes, times: Array, values: Array, names: Sequence[str], label: str) -> None:
-    for name, column in zip(names, values.T, strict=False):
-        axes.plot(times, column, lw=1.1, label=name)
+    """Lines in the colours of their places; those that lie on one another show through, each dashed in its own turn."""
+    for k, (name, column) in enumerate(zip(names, values.T, strict=False)):
+        dashes = (5.0 * k, (12.0, 4.0 * (k % 3))) if len(names) > 1 and k % 3 else "solid"
+        axes.plot(times, column, lw=1.1, ls=dashes, label=name, color=PALETTE[k % len(PALETTE)])
     axes.set_ylabel(label)
     if 1 < len(names) <= MOST_ROWS:
         _legend(axes, len(names))
@@ -183,7 +226,7 @@ def _curves(axes: Axes, times: Array, values: Array, names: Sequence[str], label
 def _legend(axes: Axes, count: int) -> None:
     """Names beside a panel."""
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.05), "borderaxespad": 0.2}
-    axes.legend(fontsize="x-small", ncol=1 + count // 9, frameon=False, handlelength=1.2, **beside)
+    axes.legend(fontsize="x-small", ncol=1 + count // 9, frameon=False, handlelength=2.4, **beside)
 
 
 def _draw_gaps(axes: Axes, trajectory: Trajectory) -> None:
@@ -213,13 +256,14 @@ def _impulses(trajectory: Trajectory) -> dict[str, list[tuple[float, float]]]:
 
 def _draw_impulses(axes: Axes, trajectory: Trajectory) -> None:
     found = _impulses(trajectory)
-    for k, (name, hits) in enumerate(found.items()):
+    shades = _colours(trajectory) if _has_contacts(trajectory) else {}
+    for name, hits in found.items():
         times, sizes = np.array(hits).T
-        axes.vlines(times, 0.0, sizes, color=f"C{k % 10}", lw=1.0)
-        axes.plot(times, sizes, "o", ms=3, color=f"C{k % 10}", label=name)
+        axes.vlines(times, 0.0, sizes, color=shades.get(name, INK), lw=1.0)
+        axes.plot(times, sizes, "o", ms=3, color=shades.get(name, INK), label=name)
     axes.set_ylabel("impulse [N s]")
     axes.set_ylim(bottom=0.0)
-    if 1 < len(found) <= MOST_ROWS:
+    if len(found) <= MOST_ROWS:
         _legend(axes, len(found))
 
 
@@ -239,22 +283,48 @@ def _draw_energy(axes: Axes, trajectory: Trajectory) -> None:
         axes.set_ylim((low + high - least) / 2, (low + high + least) / 2)
 
 
+def _panels_of(trajectory: Trajectory, there: Callable[[Curves], bool]) -> list[Draw]:
+    """A panel for each kind of curve of the system that is asked for."""
+
+    def drawing(found: Curves) -> Draw:
+        def draw(axes: Axes, trajectory: Trajectory) -> None:
+            label = found.kind if found.kind.startswith("states") else f"{found.kind} [{found.unit}]"
+            _curves(axes, *_along(trajectory, found.of), found.names, label.replace(", ", " [") + "]" * (", " in label))
+
+        return draw
+
+    return [drawing(found) for found in curves(trajectory.system) if there(found)]
+
+
+def _states(trajectory: Trajectory) -> list[Draw]:
+    """States by their units; those of a system that tells no names, together."""
+    return _panels_of(trajectory, lambda found: found.kind.startswith("states")) or [_draw_states]
+
+
 def _draw_states(axes: Axes, trajectory: Trajectory) -> None:
     times, values = _along(trajectory, lambda arc, t: np.asarray(arc(t), dtype=float))
-    fields = getattr(getattr(trajectory.system, "State", None), "model_fields", {})
-    names = list(fields) if len(fields) == values.shape[1] else [f"x{k}" for k in range(values.shape[1])]
-    held = set(getattr(trajectory.system, "bookkeeping", ()))
-    kept = [k for k, name in enumerate(names) if name not in held]
-    _curves(axes, times, values[:, kept], [names[k] for k in kept], "state")
+    _curves(axes, times, values, [f"x{k}" for k in range(values.shape[1])], "state")
+
+
+def _slips(trajectory: Trajectory) -> list[Draw]:
+    return _panels_of(trajectory, lambda found: found.kind == "slip speed")
+
+
+def _has_slips(trajectory: Trajectory) -> bool:
+    """Whether a contact slips at any time."""
+    if not _has_contacts(trajectory):
+        return False
+    return any(state.mode is Mode.SLIP for arc in trajectory.arcs for state in arc.mode.contacts)  # type: ignore[attr-defined]
 
 
 PANELS = {
-    "modes": Panel(lambda trajectory: True, _draw_modes, _mode_height),
-    "gaps": Panel(_has_contacts, _draw_gaps),
-    "forces": Panel(_has_contacts, _draw_forces),
-    "impulses": Panel(lambda trajectory: bool(_impulses(trajectory)), _draw_impulses),
-    "states": Panel(lambda trajectory: not _has_contacts(trajectory), _draw_states, lambda trajectory: 1.5 * LINE),
-    "energy": Panel(_has_energy, _draw_energy),
+    "modes": Panel(lambda trajectory: True, _one(_draw_modes), _mode_height),
+    "gaps": Panel(_has_contacts, _one(_draw_gaps)),
+    "forces": Panel(_has_contacts, _one(_draw_forces)),
+    "slip": Panel(_has_slips, _slips),
+    "impulses": Panel(lambda trajectory: bool(_impulses(trajectory)), _one(_draw_impulses)),
+    "states": Panel(lambda trajectory: not _has_contacts(trajectory), _states),
+    "energy": Panel(_has_energy, _one(_draw_energy)),
 }
 
 

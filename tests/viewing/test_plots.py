@@ -47,9 +47,10 @@ def bars(axes: Any) -> list[tuple[float, float, str]]:
     return found
 
 
-def test_a_robot_has_five_panels_and_its_modes_are_bars(ball: cs.Trajectory) -> None:
+def test_a_robot_has_six_panels_and_its_modes_are_bars(ball: cs.Trajectory) -> None:
     figure = ball.plot()
-    assert [axes.get_ylabel() for axes in figure.axes] == ["", "gap [m]", "force [N]", "impulse [N s]", "energy [J]"]
+    labels = ["", "gap [m]", "force [N]", "slip speed [m/s]", "impulse [N s]", "energy [J]"]
+    assert [axes.get_ylabel() for axes in figure.axes] == labels
     moments = [0.0, *(event.time for event in ball.events), 0.5]
     colours = [plots.MODE_COLOURS[word] for word in ("open", "slip", "stick")]
     expected = list(zip(moments[:-1], moments[1:], colours, strict=True))
@@ -72,6 +73,27 @@ def test_curves_are_the_values_of_the_run(ball: cs.Trajectory) -> None:
     assert ball.energy(ball.events[0].time, "-") - ball.energy(ball.events[0].time) > 0.4
 
 
+def test_what_lasts_a_millisecond_has_a_bar_of_its_own_and_a_contact_one_colour(ball: cs.Trajectory) -> None:
+    figure = ball.plot()
+    strip, gaps, forces, slip, impulses, _ = figure.axes
+    slipping = [group for group in strip.collections if to_hex(group.get_facecolor()[0]) == plots.MODE_COLOURS["slip"]]
+    assert slipping and all(group.get_linewidth()[0] >= 0.5 for group in slipping)  # points, however short it is
+    shades = {to_hex(axes.lines[0].get_color()) for axes in (gaps, forces, slip)}
+    shades |= {to_hex(line.get_color()) for line in impulses.lines if line.get_marker() == "o"}
+    assert shades == {to_hex(strip.get_yticklabels()[0].get_color())}
+    impacts = next(line for line in strip.lines if line.get_marker() == "v")
+    assert impacts.get_xdata() == pytest.approx([LANDING])
+
+
+def test_slip_is_the_speed_of_the_contact(ball: cs.Trajectory) -> None:
+    (axes,) = ball.plot("slip").axes
+    t, speed = axes.lines[0].get_data()
+    slips = (t > ball.events[0].time) & (t < ball.events[1].time) & np.isfinite(speed)
+    # A sphere that slips slows down by mu g and is spun up by 5 mu g / 2: its point of contact slows by 7 mu g / 2.
+    expected = speed[slips][0] - 3.5 * 0.1 * G * (t[slips] - t[slips][0])
+    assert speed[slips] == pytest.approx(expected, abs=1e-7)
+
+
 def test_impulses_and_events_stand_at_their_times(ball: cs.Trajectory) -> None:
     (axes,) = ball.plot("impulses").axes
     stem = next(line for line in axes.lines if line.get_marker() == "o")
@@ -86,18 +108,22 @@ def test_mechanisms_and_models_are_drawn() -> None:
     corners = {"left": (-0.5, -0.2), "right": (0.5, -0.2)}
     system = cs.ContactSystem(planar_mechanism(1.0, 0.1, corners, 0.3, 0.0))
     run = cs.simulate(system, cs.State([0, 0.25, 0.1], [0, 0, 0]), (0.0, 0.3))
-    assert len(run.plot().axes) == 5
+    assert len(run.plot(["modes", "gaps", "forces", "energy"]).axes) == 4
     model = cs.load_model("slip")
     run = cs.simulate(model, model.initial_state(), (0.0, 1.0))
-    modes, states, energy = run.plot().axes
+    modes, places, speeds, energy = run.plot().axes
     assert [label.get_text() for label in modes.get_yticklabels()] == plots._charts(run)
-    assert [line.get_label() for line in states.lines][:4] == ["x", "y", "xdot", "ydot"]
+    assert [line.get_label() for line in places.lines][:2] == ["x", "y"]
+    assert [line.get_label() for line in speeds.lines][:2] == ["xdot", "ydot"]
+    assert (places.get_ylabel(), speeds.get_ylabel()) == ("states [m]", "states [m/s]")
     low, high = energy.get_ylim()
     assert high - low > 5.0  # an energy that is constant is drawn as a straight line, not as its rounding
 
 
 def test_a_panel_that_is_not_there_is_told(ball: cs.Trajectory) -> None:
-    with pytest.raises(InputError, match="no panel 'states' to plot; choose of modes, gaps, forces, impulses, energy"):
+    with pytest.raises(
+        InputError, match="no panel 'states' to plot; choose of modes, gaps, forces, slip, impulses, energy"
+    ):
         ball.plot(["modes", "states"])
 
 
