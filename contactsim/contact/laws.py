@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,9 +45,11 @@ class RigidLaw(ContactLaw):
     Attributes:
         jams: where no mode is admissible for contacts that slide (Painleve), an impact without collision stops them;
             else the run stops there.
+        speed_dependent: whether `sliding_friction` holds for all contacts, not only for those with a Stribeck speed.
     """
 
     jams: bool = False
+    speed_dependent: bool = False
 
     @abstractmethod
     def impact(self, problem: ContactProblem, restitution: Array) -> ImpactSolution:
@@ -64,6 +67,29 @@ class RigidLaw(ContactLaw):
     def friction(self, kinetic: Array, static: Array) -> tuple[Array, Array]:
         """Coefficients (n,) that hold under this law, from those of the contact points."""
         return kinetic, static
+
+    def moments(self, torsion: Array, rolling: Array) -> tuple[Array, Array]:
+        """Coefficients (n,) of torsional and rolling friction [m] under this law: those above zero give rows.
+
+        By default those of the contact points.
+        """
+        return torsion, rolling
+
+    def sliding_friction(self, square: float, kinetic: float, static: float, speed: float) -> tuple[float, float]:
+        """Coefficient of a contact that slides, and its derivative by the square of its slip velocity [s^2/m^2].
+
+        Here Stribeck's curve mu_k + (mu_s - mu_k) exp(-|z_t|^2 / v_S^2), which begins at the static coefficient; one of
+        a law's own is smooth in the square and begins there, too.
+
+        Args:
+            square: |z_t|^2 [m^2/s^2].
+            kinetic, static: coefficients of the contact.
+            speed: v_S, its Stribeck speed [m/s]; zero where it has none.
+
+        Source: Armstrong-Helouvry, Dupont, Canudas de Wit, Automatica 30, 1994, eq. (6).
+        """
+        left = (static - kinetic) * exp(-square / speed**2) if speed > 0.0 else 0.0
+        return kinetic + left, -left / speed**2 if speed > 0.0 else 0.0
 
 
 class CompliantPoint(NamedTuple):

@@ -13,7 +13,10 @@ LARGEST_MEMORY = 100  # numbers a contact; more is a mistake in the declaration
 
 def contact_law(found: Any) -> Iterator[str]:
     """Breaches of the contract of `contactsim.contact_laws`."""
-    kinds = {RigidLaw: ("impact", "select", "friction"), CompliantLaw: ("force", "jacobian", "margin")}
+    kinds = {
+        RigidLaw: ("impact", "select", "friction", "moments", "sliding_friction"),
+        CompliantLaw: ("force", "jacobian", "margin"),
+    }
     kind = next((kind for kind in kinds if is_kind(found, kind)), None)
     if kind is None:
         yield f"is {found!r}; let it name a subclass of RigidLaw or CompliantLaw"

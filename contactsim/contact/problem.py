@@ -147,10 +147,14 @@ class ContactProblem:
         free[list(self.starts)] -= self.rebound
         return replace(self, free=free, rebound=())
 
-    def at(self, delassus: Array, free: Array, sliding: tuple[Direction, ...]) -> ContactProblem:
+    def at(
+        self, delassus: Array, free: Array, sliding: tuple[Direction, ...], friction: Array | None = None
+    ) -> ContactProblem:
         """The same contacts in another state: a copy in a microsecond, for those who ask at every step."""
         other, _ = object.__new__(ContactProblem), self.widths
         other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
+        if friction is not None:
+            other.__dict__["friction"] = friction
         other.__dict__.pop("speed", None)
         return other
 

@@ -133,7 +133,7 @@ def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, wor
             worst.see("friction cone [relative]", size - float(world.static_friction[i]) * normal)
             worst.see("slip of sticking contacts [m/s]", speed)
             continue
-        bound = float(world.friction[i]) * normal
+        bound = world.friction_at(i, slip) * normal
         worst.see("friction cone [relative]", abs(size - bound))
         if speed > MOVING * world.tolerances.slip_speed:
             worst.see("sliding friction [relative]", float(np.linalg.norm(tangential + bound * slip / speed)))

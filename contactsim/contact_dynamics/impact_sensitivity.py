@@ -125,7 +125,7 @@ class ImpactSensitivity:
             given_x[n] = normal_x
             if slip is not None:
                 part = self.world.tangents(i, self.where[i])
-                given_x[part] = -self.world.friction[i] * np.outer(slip, normal_x)
+                given_x[part] = -stage.solution.problem.friction[k] * np.outer(slip, normal_x)
         return given_x
 
     def _equations(self, stage: ImpactStage, impulses: Array, rates: Array) -> ModeEquations:
@@ -147,7 +147,7 @@ class ImpactSensitivity:
             constrained += rows
             directions += list(np.eye(len(rates))[rows])
             if mode is Mode.SLIP and slip is not None:
-                mu = self.world.friction[i]
+                mu = float(solution.problem.friction[k])
                 if unknown is not None:
                     directions[unknown][part] = -mu * slip
                 if len(slip) == 2:

@@ -35,10 +35,11 @@ def impact_without_collision(
         NoAdmissibleModeError: no compression grows to one.
     """
     terms, touching, tolerances = touch.terms, event.touching, world.tolerances
-    if resisting := [world.mechanism.all_names[i] for i in touching if i >= world.count]:
+    if beyond := [world.mechanism.all_names[i] for i in touching if i >= world.count or i in world.curves]:
         raise NoAdmissibleModeError(
             f"no mode is admissible for what slides at t = {event.t:.12g} s (Painleve), and an impact without collision"
-            f" does not take in {', '.join(resisting)}; lower the friction, or leave rolling and torsion out"
+            f" does not take in the rolling, torsion or Stribeck speed of {', '.join(beyond)}; lower the friction, or"
+            " leave these out"
         )
     applied = world.applied_at(event.t, x)
     force = terms.force if applied is None else terms.force + applied

@@ -67,7 +67,7 @@ class ModeChoice:
         force = terms.force if applied is None else terms.force + applied
         slips = {i: terms.rates[world.tangents(i, where[i])] for i in staying}
         sliding = tuple([self._slip_direction(i, mode, slips[i], at_rest, jumped) for i in staying])
-        problem = contact_problem(world, terms, force, staying, sliding)
+        problem = contact_problem(world, terms, force, staying, sliding, slips)
         before: Mapping[int, Array] = {}
         if any(kind in OF_FORCES for kind in kinds.values()):
             before = closed_forces(world, t, x, mode)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import projector, pseudo_inverse, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode, unit
+from ..hybrid.differences import tangent_derivative
+from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import Terms
 from .contact_rows import Impact, closed_terms, resting_rows
 from .impact_sensitivity import ImpactSensitivity
+from .impacts import with_friction
 from .world import World
+from .zero import OF_FRICTION
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class OutcomeSensitivity:
             state, part = mode.contacts[i], world.tangents(i, where[i])
             if state.phase in (Phase.FREE, Phase.DIRECTED):
                 slip = np.array(state.direction or unit(terms.rates[part]))
-                directions[places[where[world.host(i)].start]] -= world.friction[i] * slip @ terms.rows[part]
+                mu = world.friction_at(i, terms.rates[part])
+                directions[places[where[world.host(i)].start]] -= mu * slip @ terms.rows[part]
         return directions
 
     def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
@@ -98,5 +104,40 @@ class OutcomeSensitivity:
     def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
         """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
         terms, where = closed_terms(self._world, t, x, impact.contacts)
-        sensitivity = ImpactSensitivity(self._world, t, self._world.q(x), impact.contacts, terms, where)
-        return sensitivity.by_state(self._world.v(x), impact.solution)
+        world = self._world
+        sensitivity = ImpactSensitivity(world, t, world.q(x), impact.contacts, terms, where)
+        held = sensitivity.by_state(world.v(x), impact.solution)
+        if not any(i in world.curves for i in impact.contacts):
+            return held
+        return held + self._by_friction(t, x, impact, held)
+
+    def _by_friction(self, t: float, x: Array, impact: Impact, held: Array) -> Array:
+        """What friction that depends on the slip behind the impact adds to its derivative (nv, 2 nv) at held friction.
+
+        With v(+) = R(x, mu) and mu = m(w_t), w = J v(+): dmu = (1 - m' J R_mu)^-1 m' (J R_x + J_q v(+)) dx.
+        """
+        world, contacts = self._world, impact.contacts
+        terms, where = closed_terms(world, t, x, contacts)
+        curved = [k for k, i in enumerate(contacts) if i in world.curves]
+        problem, mu = impact.solution.stages[0].solution.problem, impact.solution.stages[0].solution.problem.friction
+        law, kept = world.law, world.kept_rows(contacts)
+        assert isinstance(law, RigidLaw)
+        start = replace(problem, free=terms.rates[kept], given=(), lifted=frozenset(), rebound=())
+        guess = replace(start, guess=impact.solution.stages[0].solution.modes)
+        restitution = world.restitution[list(world.pressing(contacts))]
+        mobility = solve_mass(terms.mass, terms.rows[kept].T)
+
+        def velocity(chosen: Array) -> Array:
+            return mobility @ law.impact(with_friction(guess, curved, chosen), restitution).impulses
+
+        by_mu = tangent_derivative(velocity, Euclidean(len(curved)), mu[curved], OF_FRICTION)
+        change = mobility @ impact.solution.impulses
+        after = closed_terms(world, t, world.moved(x, world.q(x), world.v(x) + change), contacts)[0]
+        slopes = np.zeros((len(curved), len(after.rates)))
+        for row, k in enumerate(curved):
+            part = world.tangents(contacts[k], where[contacts[k]])
+            slopes[row, part] = world.friction_slope(contacts[k], after.rates[part])
+        moved = after.rows @ held
+        moved[:, : world.nv] += world.mechanism.rate_derivatives(t, world.q(x), world.v(x) + change, contacts)
+        own = np.eye(len(curved)) - slopes @ after.rows @ by_mu
+        return by_mu @ np.linalg.solve(own, slopes @ moved)

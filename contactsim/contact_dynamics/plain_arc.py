@@ -26,7 +26,7 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     closed = []
     for i in mode.closed:
         contact, state = robot.contacts[i], _state(mode.contacts[i], world.tangent_rows[i])
-        if contact is None or state is None:
+        if contact is None or state is None or (i in world.curves and state in ("slip", "directed")):
             return None
         closed.append(PlainClosed(contact, state, float(world.friction[i])))
     held_at = gains = None

@@ -16,6 +16,7 @@ from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..errors import NoAdmissibleModeError
 from .contact_rows import ContactEvent, ContactTerms, Impact, closed_terms, motion_in, resting_rows
+from .impacts import impact_by
 from .jams import impact_without_collision
 from .mode_choice import Choice, ModeChoice
 from .rigid_arc import problem_of
@@ -129,7 +130,7 @@ class Resolution:
         problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
         with UserCall("the contact law", type(self._law).__name__, event.t):
-            solution = self._law.impact(problem, world.restitution[list(world.pressing(touching))])
+            solution = impact_by(world, touching, problem)
         return self._impact_of(touching, solution, touch), solved @ solution.impulses
 
     def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:

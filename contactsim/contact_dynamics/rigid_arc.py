@@ -12,7 +12,7 @@ Source: Leine and Nijmeijer 2004 (as in `contact`), with the spatial cone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import hypot
 from typing import Any
@@ -68,7 +68,8 @@ class RigidArc:
         slips: contacts that slip under friction, each with the number of its normal force among the unknowns.
         held: {contact: slip direction} of those whose direction is held.
         incipient: {contact: slip direction with which it begins to slip}.
-        friction: kinetic coefficients, as a list.
+        friction: coefficients of what slips, as a list; where they depend on the speed, those with which slips begin.
+        curved: contacts that slip with friction that depends on their speed.
         kept: rows that take part in contact problems.
         given: the contact problem of a general mode, in which forces are not unique or a slip direction is that of the
             slip acceleration; None for others.
@@ -90,6 +91,7 @@ class RigidArc:
     held: Mapping[int, tuple[float, ...]]
     incipient: Mapping[int, Array]
     friction: list[float]
+    curved: tuple[int, ...]
     kept: list[int]
     given: GivenModes | None
     resting: Array
@@ -153,7 +155,8 @@ def prepare(world: World, mode: SystemMode) -> RigidArc:
         slips=tuple(slips),
         held={i: states[i].direction for i, _ in slips if states[i].phase is Phase.DIRECTED},
         incipient=incipient,
-        friction=world.friction.tolist(),
+        friction=world.breaking_friction.tolist(),
+        curved=tuple([i for i, _ in slips if i in world.curves]),
         resting=np.zeros(start),
         kept=world.kept_rows(closed),
         given=_given_modes(world, mode) if general else None,
@@ -219,6 +222,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     if not size:
         return Accelerations(solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0))
     directions: list[tuple[float, ...]] = []
+    friction = arc.friction if not arc.curved else frictions(arc, terms.rates)
     held, bias, right = terms.rows, terms.bias, np.empty((1 + size, len(force)))
     right[0] = force
     if size == arc.size:
@@ -228,7 +232,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
         if arc.slips:
             rates = terms.rates.tolist()
             directions = [slip_direction(arc, i, rates, references) for i, _ in arc.slips]
-            combine = combine_with(arc, directions)
+            combine = combine_with(arc, directions, friction)
         np.dot(combine, terms.rows, out=right[1:])
     solved = solve_mass(terms.mass, right.T, overwrite=True)
     matrix = held @ solved
@@ -241,7 +245,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
         along = np.zeros(arc.size)
         along[arc.constrained] = -negative
         for (i, column), direction in zip(arc.slips, directions, strict=True):
-            along[arc.tangent[i]] = arc.friction[i] * negative[column] * np.array(direction)
+            along[arc.tangent[i]] = friction[i] * negative[column] * np.array(direction)
         return along
 
     def regularity() -> float:
@@ -260,12 +264,22 @@ def _why_singular(arc: RigidArc, terms: Terms, held: Array) -> str:
     return f"the contact constraints of mode {arc.mode} became dependent during an arc"
 
 
-def combine_with(arc: RigidArc, directions: list[tuple[float, ...]]) -> Array:
+def frictions(arc: RigidArc, rates: Array) -> list[float]:
+    """Coefficients of what slips at contact velocities (m,)."""
+    if not arc.curved:
+        return arc.friction
+    found = list(arc.friction)
+    for i in arc.curved:
+        found[i] = arc.world.friction_at(i, rates[arc.tangent[i]])
+    return found
+
+
+def combine_with(arc: RigidArc, directions: list[tuple[float, ...]], friction: list[float]) -> Array:
     """Matrix (k, m) from rows to force directions, with the friction of the contacts that slip."""
     combine = arc.combine.copy()
     for (i, column), direction in zip(arc.slips, directions, strict=True):
         for k, part in enumerate(direction, arc.tangent[i].start):
-            combine[column, k] = -arc.friction[i] * part
+            combine[column, k] = -friction[i] * part
     return combine
 
 
@@ -274,7 +288,8 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     rows, bias = terms.rows[arc.kept], terms.bias[arc.kept]
     solved = solve_mass(terms.mass, np.vstack([force, rows]).T)
     matrix = rows @ solved
-    given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references))
+    now = np.array(frictions(arc, terms.rates))[list(arc.closed)] if arc.curved else None
+    given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references), now)
     chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed], held=True)
     pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
@@ -322,12 +337,20 @@ def contact_problem(
     force: Array,
     contacts: tuple[int, ...],
     sliding: tuple[Array | None, ...],
+    slips: Mapping[int, Array] | None = None,
 ) -> ContactProblem:
-    """The problem of accelerations of `contacts`."""
+    """The problem of accelerations of `contacts`; `slips` are the velocities (d_t,) of those that slide."""
     kept = world.kept_rows(contacts)
     rows = terms.rows[kept]
     motion = rows @ solve_mass(terms.mass, np.vstack([force, rows]).T)
-    return problem_of(world, contacts, motion[:, 1:], motion[:, 0] + terms.bias[kept], sliding)
+    problem = problem_of(world, contacts, motion[:, 1:], motion[:, 0] + terms.bias[kept], sliding)
+    if not world.curves or slips is None:
+        return problem
+    friction = problem.friction.copy()
+    for k, i in enumerate(contacts):
+        if i in world.curves and sliding[k] is not None:
+            friction[k] = world.friction_at(i, slips[i])
+    return replace(problem, friction=friction, static_friction=np.maximum(problem.static_friction, friction))
 
 
 def problem_of(
@@ -339,7 +362,7 @@ def problem_of(
         delassus=delassus,
         free=free,
         dims=tuple([world.heads[i] + world.tangent_rows[i] for i in contacts]),
-        friction=world.friction[chosen],
+        friction=world.breaking_friction[chosen],
         static_friction=world.static_friction[chosen],
         sliding=sliding,
         names=tuple([world.mechanism.all_names[i] for i in contacts]),

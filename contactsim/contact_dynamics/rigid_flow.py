@@ -307,7 +307,8 @@ class RigidFlow(ContactFlow):
         names = ", ".join(arc.mechanism.all_names[i] for i, _ in arc.slips)
         applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
-        problem = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references))
+        slips = {i: terms.rates[arc.tangent[i]] for i in arc.closed}
+        problem = contact_problem(world, terms, force, arc.closed, sliding(arc, terms, self.references), slips)
         remedy = "lower the friction or give the contact compliance"
         if not getattr(world.law, "jams", False):
             remedy = f"take law.painleve = 'impact', {remedy}"

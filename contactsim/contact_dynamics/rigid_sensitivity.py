@@ -13,7 +13,7 @@ from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Phase
 from ..multibody.mechanism import Terms
 from .mode_sensitivity import ModeEquations, Turn, across, loose_forces, turned
-from .rigid_arc import Accelerations, References, RigidArc, combine_with, slip_direction
+from .rigid_arc import Accelerations, References, RigidArc, combine_with, frictions, slip_direction
 from .zero import SMALLEST
 
 
@@ -51,15 +51,20 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
     change, rates = (np.zeros((arc.size, world.tangent_size)) for _ in range(2))
     change[:, :nv], change[:, nv : 2 * nv] = of_terms.motion_q, of_terms.motion_v
     rates[:, :nv], rates[:, nv : 2 * nv] = of_terms.rates_q, terms.rows
-    turns = _turning(arc, terms, rates, references)
+    turns, friction = _turning(arc, terms, rates, references), frictions(arc, terms.rates)
     direct = np.zeros_like(rates)  # friction turns with the slip velocity, whatever the normal forces do
     for i, turn in turns.items():
-        direct[arc.tangent[i]] = -arc.friction[i] * forces[arc.normal[i]] * turn
+        direct[arc.tangent[i]] = -friction[i] * forces[arc.normal[i]] * turn
+    for i in arc.curved:
+        part, slip = arc.tangent[i], terms.rates[arc.tangent[i]]
+        direction = np.array(_direction(arc, i, terms.rates.tolist(), motion, references))
+        falling = world.friction_slope(i, slip) @ rates[part]
+        direct[part] = direct[part] - forces[arc.normal[i]] * np.outer(direction, falling)
     force += terms.rows.T @ direct
     equations = mode_equations(arc, terms, motion, references)
     loose = None
     if arc.mode.redundant and arc.slips:
-        if not _smallest(arc, terms, equations, forces):
+        if arc.curved or not _smallest(arc, terms, equations, forces):
             return None
         loose = partial(_loose_forces, arc, t, q, equations, forces, turns)
     acceleration_x, forces_x = equations.solve(force, change, loose)
@@ -69,15 +74,19 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
 def mode_equations(arc: RigidArc, terms: Terms, motion: Accelerations, references: References) -> ModeEquations:
     """The linear equations of the mode at a state."""
     rates, turns = terms.rates.tolist(), []
-    directions = [
-        tuple(motion.found[i].tolist()) if i in arc.incipient else slip_direction(arc, i, rates, references)
-        for i, _ in arc.slips
-    ]
+    directions = [_direction(arc, i, rates, motion, references) for i, _ in arc.slips]
     for (i, column), direction in zip(arc.slips, directions, strict=True):
         if i in arc.incipient:
             turns.append(_turn(arc, i, column, np.array(direction), terms, motion))
-    combine = combine_with(arc, directions)
+    combine = combine_with(arc, directions, frictions(arc, terms.rates))
     return ModeEquations(terms.mass, terms.rows, arc.constrained, combine, tuple(turns), arc.mode.redundant)
+
+
+def _direction(
+    arc: RigidArc, i: int, rates: list[float], motion: Accelerations, references: References
+) -> tuple[float, ...]:
+    """Unit slip direction of a contact that slips, or begins to."""
+    return tuple(motion.found[i].tolist()) if i in arc.incipient else slip_direction(arc, i, rates, references)
 
 
 def _turn(arc: RigidArc, i: int, column: int, direction: Array, terms: Terms, motion: Accelerations) -> Turn:

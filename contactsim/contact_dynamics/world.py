@@ -20,6 +20,7 @@ from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
 from ..multibody.controllers import Controller, Held
 from ..multibody.kinematics.closed_loops import ClosedMechanism
+from ..multibody.kinematics.elliptic_cones import with_ellipses
 from ..multibody.kinematics.frame_motion import FrameKinematics
 from ..multibody.kinematics.resistances import with_resistances
 from ..multibody.loops import Loop
@@ -261,7 +262,49 @@ class World(Driven):
 
     @cached_property
     def _friction(self) -> tuple[Array, Array]:
-        return self.law.friction(*self.own_friction) if isinstance(self.law, RigidLaw) else self.own_friction
+        if not isinstance(self.law, RigidLaw):
+            return self.own_friction
+        kinetic, static = self.own_friction
+        if not self.mechanism.hosts:
+            return self.law.friction(kinetic, static)
+        own = self.law.friction(kinetic[: self.count], static[: self.count])  # of moments, `moments` has said it
+        kinetic, static = (
+            np.concatenate([one, two[self.count :]]) for one, two in zip(own, (kinetic, static), strict=True)
+        )
+        return kinetic, static
+
+    @cached_property
+    def curves(self) -> dict[int, float]:
+        """{contact: Stribeck speed [m/s]} of the contacts whose friction depends on their slip speed."""
+        if not isinstance(self.law, RigidLaw) or not hasattr(self.robot, "stribeck_speeds"):
+            return {}
+        speeds = self.robot.stribeck_speeds()
+        kinetic, static = self._friction
+        return {
+            i: speeds.get(name, 0.0)
+            for i, name in enumerate(self.mechanism.names)
+            if static[i] > 0.0 and (self.law.speed_dependent or (name in speeds and static[i] > kinetic[i]))
+        }
+
+    def friction_at(self, i: int, slip: Array) -> float:
+        """Coefficient of contact `i` that slides at a velocity (d_t,)."""
+        return self._sliding(i, slip)[0] if i in self.curves else float(self.friction[i])
+
+    def friction_slope(self, i: int, slip: Array) -> Array:
+        """Derivative (d_t,) of that by the velocity [s/m]."""
+        return 2.0 * self._sliding(i, slip)[1] * slip
+
+    def _sliding(self, i: int, slip: Array) -> tuple[float, float]:
+        law, (kinetic, static) = self.law, self._friction
+        assert isinstance(law, RigidLaw)
+        return law.sliding_friction(float(slip @ slip), float(kinetic[i]), float(static[i]), self.curves[i])
+
+    @cached_property
+    def breaking_friction(self) -> Array:
+        """Coefficients (nc,) with which slips begin: kinetic ones, but static ones where friction falls with speed."""
+        found = self.friction.copy()
+        found[list(self.curves)] = self.static_friction[list(self.curves)]
+        return found
 
     @property
     def friction(self) -> Array:
@@ -375,6 +418,19 @@ def _fitting(world: World, bound: ContactMechanism) -> dict[str, Any]:
     return {"own_friction": (own_friction, own_static), "restitution": restitution}
 
 
+def _warn_of_rigid_friction(robot: RobotModel, law: ContactLaw) -> None:
+    """Warn of what only rigid laws carry out."""
+    for what, left_out in (
+        ("rolling and torsional friction; those", sorted(robot.moment_coefficients())),
+        ("elliptic cones; the larger coefficients", sorted(robot.ellipses())),
+    ):
+        if left_out:
+            then = "hold in all directions" if what.startswith("elliptic") else "are left out"
+            warnings.warn(
+                f"the compliant law {type(law).__name__} has no {what} of {', '.join(left_out)} {then}", stacklevel=6
+            )
+
+
 def bind(
     robot: Any,
     terrain: Terrain,
@@ -390,13 +446,9 @@ def bind(
     """
     mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
     if isinstance(law, RigidLaw):
-        mechanism = with_resistances(mechanism, robot)
-    elif isinstance(robot, RobotModel) and (left_out := sorted(robot.moment_coefficients())):
-        warnings.warn(
-            f"the compliant law {type(law).__name__} has no rolling and torsional friction; those of"
-            f" {', '.join(left_out)} are left out",
-            stacklevel=5,
-        )
+        mechanism = with_resistances(with_ellipses(mechanism, robot), robot, law)
+    elif isinstance(robot, RobotModel):
+        _warn_of_rigid_friction(robot, law)
     if not loops:
         return mechanism
     if not hasattr(robot, "frame_id"):

@@ -56,3 +56,7 @@ ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the 
 PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 ALONG_AXIS = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]
 OFF_MODE = 1e-6  # how far a state may be from a mode in which a run is to start [m, m/s]: rounding of its user
+
+# --- of friction that depends on the slip speed -----------------------------------------------------------------------
+SAME_FRICTION = 1e-13  # change of the coefficients of an impact that is rounding
+OF_FRICTION = 1e-5  # of coefficients, in differences of an impact with its modes held

@@ -346,6 +346,7 @@ MARGIN = function("a function (t, q, v) -> margin")
     enabled=optional(MARGIN),
     bias=optional(function("a function (t, q, v) -> (1 + d_t,) numbers")),
     name=TEXT,
+    stribeck=NOT_NEGATIVE,
 )
 @dataclass(frozen=True)
 class Gap:
@@ -360,6 +361,7 @@ class Gap:
         enabled: (t, q, v) -> margin; an open contact closes only where it is positive.
         bias: (t, q, v) -> (1 + d_t,) what z' has besides J a; differenced along the motion where not given.
         name: name of the contact.
+        stribeck: speed with which friction falls from static to kinetic [m/s]; see ContactPoint.
     """
 
     gap: Callable[[float, Array], float]
@@ -371,6 +373,7 @@ class Gap:
     enabled: Callable[[float, Array, Array], float] | None = None
     bias: Callable[[float, Array, Array], Any] | None = None
     name: str = ""
+    stribeck: float = 0.0
 
     def __post_init__(self) -> None:
         check_static(self.name or "gap", self.friction, self.static_friction)
@@ -441,6 +444,10 @@ class Mechanism(ContactMechanism):
             raise InputError("mass(q) at q = 0 is not symmetric; return M with M = M^T")
         if not np.linalg.eigvalsh(matrix).min() > 0.0:
             raise InputError("mass(q) at q = 0 is not positive definite; check the masses and inertias")
+
+    def stribeck_speeds(self) -> dict[str, float]:
+        """{contact: its Stribeck speed [m/s]}, where it is not zero."""
+        return {name: gap.stribeck for name, gap in zip(self.names, self.contacts, strict=True) if gap.stribeck > 0.0}
 
     def bind(self, terrain: Any, gravity: Any, joint_limits: bool = True) -> Mechanism:
         """The mechanism itself: its functions hold its ground and its gravity."""
@@ -518,7 +525,12 @@ class Mechanism(ContactMechanism):
 
 def static_of(point: Any) -> float:
     """Static coefficient of a contact; the kinetic one where none is given."""
-    return point.friction if point.static_friction is None else point.static_friction
+    return kinetic_of(point) if point.static_friction is None else float(point.static_friction)
+
+
+def kinetic_of(point: Any) -> float:
+    """Kinetic coefficient of a contact; of an elliptic cone the larger one."""
+    return max(point.friction) if isinstance(point.friction, tuple) else point.friction  # type: ignore[no-any-return]
 
 
 def unique_names(names: Sequence[str], what: str = "contact") -> tuple[str, ...]:

@@ -119,6 +119,25 @@ class RobotModel:
             found[pair.name] = own
         return {name: own for name, own in found.items() if any(own)}
 
+    def ellipses(self) -> dict[str, tuple[int, Array, Array]]:
+        """{contact: joint, axis on it (3,), coefficients by the larger one (2,)} of those with an elliptic cone.
+
+        A pair with a friction of its own is circular; others have the axes and the ratio of the pair's contact point.
+        """
+        found: dict[str, tuple[int, Array, Array]] = {}
+        for point in self.contacts:
+            if isinstance(point.friction, tuple) and point.friction[0] != point.friction[1]:
+                frame, axis = self.model.frames[self.frame_id(point.frame)], np.array(point.friction_axis)
+                turned = frame.placement.rotation @ axis / np.linalg.norm(axis)
+                found[point.name] = int(frame.parentJoint), turned, np.array(point.friction) / max(point.friction)
+        firsts = {pair.name: pair.first for pair in self.pairs if pair.friction is None}
+        return found | {name: found[first] for name, first in firsts.items() if first in found}
+
+    def stribeck_speeds(self) -> dict[str, float]:
+        """{contact: its Stribeck speed [m/s]}, where it is not zero; of a pair, that of its contact point."""
+        found = {point.name: point.stribeck for point in self.contacts if point.stribeck > 0.0}
+        return found | {pair.name: found[pair.first] for pair in self.pairs if pair.first in found}
+
     @property
     def springs(self) -> Array:
         """Stiffness of each joint (nv,) [N m/rad, N/m]."""

@@ -161,12 +161,16 @@ class GivenModes:
     problem: ContactProblem
     modes: tuple[Mode, ...]
 
-    def at(self, delassus: Array, free: Array, sliding: tuple[Direction, ...]) -> GivenModes:
+    def at(
+        self, delassus: Array, free: Array, sliding: tuple[Direction, ...], friction: Array | None = None
+    ) -> GivenModes:
         """The same modes in another state: for a field that asks at every evaluation, without preparing them anew."""
         other = object.__new__(GivenModes)
-        other.__dict__.update(
-            problem=self.problem.at(delassus, free, sliding), modes=self.modes, _pattern=self._pattern
-        )
+        pattern, rows, slipping = self._pattern
+        if friction is not None:
+            slipping = [(i, column, part, float(friction[i])) for i, column, part, _ in slipping]
+        problem = self.problem.at(delassus, free, sliding, friction)
+        other.__dict__.update(problem=problem, modes=self.modes, _pattern=(pattern, rows, slipping))
         return other
 
     def solve(

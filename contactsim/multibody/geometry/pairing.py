@@ -20,7 +20,7 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
-from ..mechanism import check_static, static_of
+from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .collision_solids import GEOMETRY, items_of, placement_of
@@ -282,7 +282,7 @@ def _of_body(robot: RobotModel, name: str, frame: str) -> tuple[float, float, fl
 
 
 def _numbers(found: Any) -> tuple[float, float, float]:
-    return float(found.friction), float(static_of(found)), float(found.restitution or 0.0)
+    return float(kinetic_of(found)), float(static_of(found)), float(found.restitution or 0.0)
 
 
 def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> PairShape:

@@ -17,7 +17,17 @@ from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
-from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms, TermsOf, static_of
+from ..mechanism import (
+    ContactMechanism,
+    GapBounds,
+    JointPath,
+    Shortcut,
+    TermDerivatives,
+    Terms,
+    TermsOf,
+    kinetic_of,
+    static_of,
+)
 from ..plain_robot import PlainContact, PlainRobot, plain_joints
 from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
@@ -52,7 +62,7 @@ class BoundRobot(ContactMechanism):
         alone = np.zeros(len(self._limits))
         self.names = tuple(point.name for point in points)
         self.constraint_names = tuple(limit.name for limit in self._limits)
-        self.friction = np.concatenate([[point.friction for point in points], alone])
+        self.friction = np.concatenate([[kinetic_of(point) for point in points], alone])
         self.static_friction = np.concatenate([[static_of(point) for point in points], alone])
         self.restitution = np.concatenate([[point.restitution for point in points], alone])
         self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)

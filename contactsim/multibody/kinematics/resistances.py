@@ -18,6 +18,8 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.user_calls import UserCall
+from ...contact.laws import RigidLaw
 from ...contact.modes import SystemMode
 from ...errors import InputError
 from ...hybrid.differences import tangent_derivative
@@ -49,16 +51,28 @@ class Resistance(NamedTuple):
     rows: int
 
 
-def with_resistances(mechanism: ContactMechanism, robot: Any) -> ContactMechanism:
-    """The mechanism with the rolling and torsional friction that contacts of its robot ask for; itself without any."""
+def with_resistances(mechanism: ContactMechanism, robot: Any, law: RigidLaw) -> ContactMechanism:
+    """The mechanism with the rolling and torsional friction of its contacts under a law; itself without any.
+
+    Raises:
+        InputError: the law answers in another shape.
+    """
     if not isinstance(robot, RobotModel):
         return mechanism
     asked = robot.moment_coefficients()
+    own = np.array([asked.get(name, (0.0, 0.0)) for name in mechanism.names]).reshape(-1, 2).T
+    with UserCall("the contact law", type(law).__name__, 0.0):
+        moments = np.array(law.moments(*own), dtype=float)
+    if moments.shape != own.shape or not (np.isfinite(moments).all() and (moments >= 0.0).all()):
+        raise InputError(
+            f"the contact law {type(law).__name__} answers moments() with something else than two arrays (n,) of"
+            " coefficients that are zero or positive; return these"
+        )
     found = [
-        (kind, host, asked[name][k])
-        for k, kind in enumerate(KINDS)
-        for host, name in enumerate(mechanism.names)
-        if name in asked and asked[name][k] > 0.0
+        (kind, host, float(coefficient))
+        for kind, coefficients in zip(KINDS, moments, strict=True)
+        for host, coefficient in enumerate(coefficients)
+        if coefficient > 0.0
     ]
     return Resisting(mechanism, robot, found) if found else mechanism
 

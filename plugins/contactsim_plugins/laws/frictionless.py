@@ -24,3 +24,7 @@ class Frictionless(RigidLaw):
     def friction(self, kinetic: np.ndarray, static: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """No friction, whatever the contact points say."""
         return np.zeros_like(kinetic), np.zeros_like(static)
+
+    def moments(self, torsion: np.ndarray, rolling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """No friction of spins either."""
+        return np.zeros_like(torsion), np.zeros_like(rolling)

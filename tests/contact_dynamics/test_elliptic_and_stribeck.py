@@ -1,0 +1,225 @@
+"""Friction with two coefficients, and friction that depends on the slip speed, under rigid laws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from builders import point_mass
+from differenced_runs import largest_error
+from scipy.integrate import solve_ivp
+
+import contactsim as cs
+from contactsim import Mode
+from contactsim.contact.impact import ImpactSolution, newton
+from contactsim.contact.laws import RigidLaw
+from contactsim.contact.stick_slip_choice import solve
+
+FINE = cs.Tolerances(rtol=1e-11, atol=1e-13)
+MASS, RADIUS, G = 2.0, 0.1, 9.81
+INERTIA = 0.4 * MASS * RADIUS**2
+CONES = np.array([0.5, 0.2])
+AXIS = (1.0, 0.3, 0.0)
+
+
+def elliptic_ball() -> cs.Robot:
+    return cs.Robot.sphere(MASS, RADIUS, friction=tuple(CONES), friction_axis=AXIS)
+
+
+def rotation(quaternion: np.ndarray) -> np.ndarray:
+    x, y, z, w = quaternion
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
+
+
+def sliding_ball(_: float, y: np.ndarray) -> np.ndarray:
+    """f = -N diag(mu^2) v / |diag(mu) v| in the axes of the ball, by Newton's and Euler's equations."""
+    quaternion, v, w = y[3:7], y[7:10], y[10:13]
+    first = (rotation(quaternion) @ AXIS)[:2]
+    first /= np.linalg.norm(first)
+    axes = np.array([first, [-first[1], first[0]]])
+    arm = np.array([0.0, 0.0, -RADIUS])
+    slip = axes @ (v + np.cross(w, arm))[:2]
+    force = np.append(-MASS * G * axes.T @ (CONES**2 * slip) / np.linalg.norm(CONES * slip), 0.0)
+    vector, scalar = quaternion[:3], quaternion[3]
+    turned = 0.5 * np.append(scalar * w + np.cross(w, vector), -w @ vector)
+    return np.concatenate([v, turned, force / MASS, np.cross(arm, force) / INERTIA])
+
+
+def test_an_elliptic_cone_slides_on_the_path_of_its_ordinary_differential_equation() -> None:
+    robot, velocity, spin = elliptic_ball(), [2.0, 1.0, 0.0], [0.0, 0.0, 3.0]
+    q = np.array([0.0, 0.0, RADIUS, 0.0, 0.0, 0.0, 1.0])
+    traj = cs.simulate(cs.ContactSystem(robot), cs.State(q, [*velocity, *spin]), (0.0, 0.12), tolerances=FINE)
+    path = solve_ivp(sliding_ball, (0.0, 0.12), [*q, *velocity, *spin], "DOP853", rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(traj.q[-1], path.y[:7, -1], atol=1e-10)
+    traj.check()
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.7, np.pi / 2])
+def test_a_body_on_a_slope_sticks_up_to_the_edge_of_the_ellipse(angle: float) -> None:
+    """A force along the direction (c, s) is held up to N / |(c / mu_1, s / mu_2)|."""
+    robot = point_mass()
+    point = replace(robot.contacts[0], friction=tuple(CONES))
+    direction = np.array([np.cos(angle), np.sin(angle), 0.0])
+    most = G / np.linalg.norm(direction[:2] / CONES)
+    for share, mode in ((0.999, Mode.STICK), (1.001, Mode.SLIP)):
+        pull = share * most * direction
+        system = cs.ContactSystem(cs.Robot(robot.model, [point]), controller=lambda t, q, v, pull=pull: pull)
+        traj = cs.simulate(system, cs.State(np.zeros(3), np.zeros(3)), (0.0, 0.1))
+        assert traj.mode_at(0.05)["point"] is mode
+        held = -pull if mode is Mode.STICK else traj.forces(0.05)["point"]
+        np.testing.assert_allclose(traj.forces(0.05)["point"][:2], held[:2], atol=1e-9)
+        traj.check()
+
+
+def test_derivatives_with_an_elliptic_cone() -> None:
+    state = cs.State([0.0, 0.0, 0.12, 0.0, 0.0, 0.0, 1.0], [2.0, 1.0, 0.0, 0.0, 0.0, 3.0])
+    assert largest_error(cs.ContactSystem(elliptic_ball()), state, 0.12, 1, ["contact.friction"]) < 1e-6
+
+
+def test_what_an_elliptic_cone_is_refused_for() -> None:
+    with pytest.raises(cs.InputError, match="give two positive numbers, or one for both"):
+        cs.ContactPoint("foot", friction=(0.5, 0.0))
+    along = cs.Robot.sphere(1.0, 0.1, friction=(0.5, 0.2), friction_axis=(0, 0, 1))
+    q = along.nominal.copy()
+    q[2] = 0.1
+    with pytest.raises(cs.SimulationError, match="friction_axis of contact 'ball' came to point along its normal"):
+        cs.simulate(cs.ContactSystem(along), cs.State(q, np.zeros(6)), (0.0, 0.1))
+    with pytest.warns(UserWarning, match="no elliptic cones; the larger coefficients of ball hold in all directions"):
+        cs.ContactSystem(elliptic_ball(), law="hunt-crossley")
+
+
+# --- friction that falls with the slip speed --------------------------------------------------------------------------
+BLOCK, SPRING, BELT = 1.0, 20.0, 0.1
+KINETIC, STATIC, FALL = 0.2, 0.4, 0.08
+
+
+def oscillator() -> cs.ContactSystem:
+    """A block on a belt, held by a spring: y is its place relative to the belt."""
+    block = cs.Gap(
+        gap=lambda t, q: q[1],
+        normal=lambda t, q: np.array([0.0, 1.0]),
+        tangent=lambda t, q: np.array([[1.0, 0.0]]),
+        friction=KINETIC,
+        static_friction=STATIC,
+        stribeck=FALL,
+        name="block",
+    )
+    return cs.ContactSystem(
+        cs.Mechanism(
+            n=2,
+            mass=lambda q: BLOCK * np.eye(2),
+            force=lambda t, q, v: np.array([-SPRING * (q[0] + BELT * t), -BLOCK * G]),
+            contacts=[block],
+        )
+    )
+
+
+def stick_and_slip(end: float) -> tuple[list[float], float]:
+    """Times of the events of the oscillator, phase by phase, and where it ends."""
+
+    def mu(slip: float) -> float:
+        return KINETIC + (STATIC - KINETIC) * np.exp(-((slip / FALL) ** 2))
+
+    def stop(_: float, y: np.ndarray) -> float:
+        return float(BELT - y[1])
+
+    stop.terminal, stop.direction = True, -1.0  # type: ignore[attr-defined]
+    times, t, place, speed = [], 0.0, 0.0, 0.0
+    while t < end:
+        path = solve_ivp(
+            lambda _, y: [y[1], (-SPRING * y[0] + mu(y[1] - BELT) * BLOCK * G) / BLOCK],
+            (t, end),
+            [place, speed],
+            "DOP853",
+            events=stop,
+            rtol=1e-12,
+            atol=1e-14,
+        )
+        t, place = path.t[-1], path.y[0, -1]
+        if t >= end:
+            break
+        times.append(t)
+        away = STATIC * BLOCK * G / SPRING
+        t, place, speed = t + (away - place) / BELT, away, BELT
+        if t >= end:
+            return times, away - BELT * (t - end)
+        times.append(t)
+    return times, place
+
+
+def test_a_friction_oscillator_comes_to_its_limit_cycle() -> None:
+    end = 8.0
+    traj = cs.simulate(oscillator(), cs.State([0.0, 0.0], [-BELT, 0.0]), (0.0, end), tolerances=FINE)
+    times, place = stick_and_slip(end)
+    np.testing.assert_allclose([event.time for event in traj.events], times, atol=1e-9)
+    assert traj.q[-1][0] + BELT * end == pytest.approx(place, abs=1e-9)
+    away = [event.time for event in traj.events if event.transitions["block"] == (Mode.STICK, Mode.SLIP)]
+    assert away[1] - away[0] == pytest.approx(times[3] - times[1], abs=1e-9)
+    traj.check()
+
+
+def test_an_impact_takes_the_coefficient_of_the_slip_behind_it() -> None:
+    robot = cs.Robot.sphere(MASS, RADIUS, friction=0.1, static_friction=0.3, stribeck=0.5)
+    state = cs.State([0.0, 0.0, 0.15, 0.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    traj = cs.simulate(cs.ContactSystem(robot), state, (0.0, 0.12))
+    hit = traj.events[0]
+    after = traj(hit.time).v
+    slip = after[0] - RADIUS * after[4]
+    wanted = 0.1 + 0.2 * np.exp(-((slip / 0.5) ** 2))
+    assert slip > 0.1
+    assert -hit.impulses["ball"][0] == pytest.approx(wanted * hit.impulses["ball"][2], rel=1e-9)
+    traj.check()
+
+
+def test_derivatives_with_friction_that_falls() -> None:
+    robot = cs.Robot.sphere(MASS, RADIUS, friction=0.3, static_friction=0.5, stribeck=0.5)
+    state = cs.State([0.0, 0.0, 0.15, 0.0, 0.0, 0.0, 1.0], [3.0, 0.5, 0.0, 3.0, 1.0, 1.0])
+    names = ["contact.friction", "contact.static_friction"]
+    assert largest_error(cs.ContactSystem(robot), state, 0.15, 1, names) < 1e-6
+
+
+@pytest.mark.slow
+def test_derivatives_through_stick_and_slip_on_a_belt() -> None:
+    robot = point_mass()
+    point = replace(robot.contacts[0], friction=KINETIC, static_friction=STATIC, stribeck=FALL)
+    system = cs.ContactSystem(
+        cs.Robot(robot.model, [point]),
+        terrain=cs.terrain.Flat(velocity=(BELT, 0.0)),
+        controller=lambda t, q, v: np.array([-SPRING * q[0], -5.0 * q[1], 0.0]),
+    )
+    state = cs.State([0.05, 0.02, 0.01], [0.0, 0.03, 0.0])
+    assert largest_error(system, state, 3.2, 1, ["contact.static_friction"]) < 1e-6
+
+
+class Falling(RigidLaw):
+    """A law of a third party: friction falls with the speed of every slip, and every contact resists spinning."""
+
+    speed_dependent = True
+
+    def impact(self, problem, restitution):  # type: ignore[no-untyped-def]
+        return ImpactSolution((newton(problem, restitution),))
+
+    def select(self, problem):  # type: ignore[no-untyped-def]
+        return solve(problem)
+
+    def moments(self, torsion, rolling):  # type: ignore[no-untyped-def]
+        return torsion + 0.01, rolling
+
+    def sliding_friction(self, square, kinetic, static, speed):  # type: ignore[no-untyped-def]
+        return static / (1.0 + square), -static / (1.0 + square) ** 2
+
+
+def test_a_law_of_a_third_party_chooses_its_rows_and_its_curve() -> None:
+    robot = cs.Robot.sphere(MASS, RADIUS, friction=0.4)
+    system = cs.ContactSystem(robot, law=Falling())
+    assert system.mechanism.resistance_names == ("ball/torsion",)
+    state = cs.State([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+    traj = cs.simulate(system, state, (0.0, 0.05))
+    now, force = traj(0.04), traj.forces(0.04)
+    turn = rotation(now.q[3:7])
+    slip = np.linalg.norm((turn @ now.v[:3] + np.cross(turn @ now.v[3:], [0.0, 0.0, -RADIUS]))[:2])
+    assert np.linalg.norm(force["ball"][:2]) == pytest.approx(0.4 / (1.0 + slip**2) * MASS * G, rel=1e-9)
+    assert force["ball/torsion"][2] == pytest.approx(-0.01 * MASS * G, rel=1e-9)
+    traj.check()
