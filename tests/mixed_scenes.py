@@ -34,13 +34,16 @@ def surface(rng: np.random.Generator) -> dict[str, float]:
     return {"friction": float(rng.choice([0.0, rng.uniform(0.1, 1.2)], p=[0.1, 0.9])), "restitution": restitution}
 
 
-def ground(rng: np.random.Generator, gentle: bool = False) -> tuple[cs.Terrain, str]:
-    """Flat, sloping, wavy, sampled or moving ground."""
+def ground(rng: np.random.Generator, gentle: bool = False, planar: bool = False) -> tuple[cs.Terrain, str]:
+    """Flat, sloping, wavy, sampled or moving ground; the slope of a `planar` robot lies in its plane."""
     kinds = ("flat", "slope", "waves", "field", "belt", "shaken")
     kind = str(rng.choice(kinds, p=[0.3, 0.2, 0.15, 0.1, 0.15, 0.1]))
     if kind == "slope":
         heading = rng.uniform(-np.pi, np.pi)
-        found: cs.Terrain = cs.terrain.Slope(rng.uniform(0.0, 0.3), (float(np.cos(heading)), float(np.sin(heading))))
+        downhill = (
+            (float(np.sign(np.cos(heading))), 0.0) if planar else (float(np.cos(heading)), float(np.sin(heading)))
+        )
+        found: cs.Terrain = cs.terrain.Slope(rng.uniform(0.0, 0.3), downhill)
     elif kind == "waves" and not gentle:
         found = cs.terrain.Sinusoid(rng.uniform(0.0, 0.05), rng.uniform(0.5, 3.0), rng.uniform(0.5, 3.0))
     elif kind == "field" and not gentle:
@@ -134,7 +137,7 @@ def legged(rng: np.random.Generator) -> tuple[cs.ContactSystem, cs.State, str]:
     share = float(10.0 ** rng.uniform(-0.7, 0.7))
     controller = pd(name, robot, share)
     planar = robot.model.joints[1].nv == 3
-    on, kind = ground(rng, gentle=planar)
+    on, kind = ground(rng, planar, planar)
     system = cs.ContactSystem(robot, terrain=on, controller=controller)
     q = np.array(robot.nominal)
     if not planar:
@@ -179,8 +182,7 @@ def simulated(case: Scene, seed: int, budget: float = np.inf) -> cs.Trajectory:
 
 def told(seed: int, budget: float) -> list[object]:
     """Line of a scene: what its run took and how it ended."""
-    case = scene(seed)
-    begun = time.process_time()
+    begun, case = time.process_time(), scene(seed)
     try:
         run = simulated(case, seed, budget)
     except TimeoutError as error:

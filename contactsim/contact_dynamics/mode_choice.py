@@ -16,12 +16,13 @@ from ..contact.painleve import indeterminate, sentence
 from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.solvers.pivot import solve_modes, violations
 from ..contact.stick_slip_choice import slips_without_motion
+from ..contact.zero import rounding
 from ..errors import NoAdmissibleModeError
 from .contact_rows import ContactEvent, ContactTerms, closed_forces, closed_terms
 from .rigid_arc import contact_problem
 from .rigid_guards import OF_FORCES
 from .world import World
-from .zero import LEAST_FORCE, LESS, OF_FORCE
+from .zero import AT_EDGE, LEAST_FORCE, LESS, MOST_OFF, OF_FORCE
 
 
 class Choice(NamedTuple):
@@ -73,8 +74,9 @@ class ModeChoice:
             before = closed_forces(world, t, x, mode)
             kinds = self._by_margins(mode, kinds, before)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
-        slack = self._slack(staying, kinds, problem, before) if "force" in kinds.values() else ()
-        asked = replace(problem, guess=guess, directions=directions, slack=slack)
+        asked = replace(problem, guess=guess, directions=directions)
+        if "force" in kinds.values():
+            asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before))
         with UserCall("the contact law", type(self._law).__name__, t):
             solution = self._law.select(asked)
             if "cone" in kinds.values():
@@ -108,14 +110,17 @@ class ModeChoice:
     def _leading_on(self, problem: ContactProblem, solution: ContactSolution, leaving: list[int]) -> ContactSolution:
         """The solution, or another where its contacts that are `leaving` their cones would not begin to slip.
 
-        At the edge of its cone a contact slips without acceleration. That leads on where it slips forward as soon as
-        there is a little less friction; where it would slip back, only a solution remains that slips at once.
+        At the edge of its cone a contact slips without acceleration, or sticks within what its event is known to. That
+        leads on where it slips forward as soon as there is a little less friction; where it would slip back, or sticks,
+        only a solution remains that slips at once.
         """
-        still = [k for k in slips_without_motion(solution) if k in leaving]
-        if not still:
+        creeping = [k for k in slips_without_motion(solution) if k in leaving]
+        stuck = [k for k in leaving if solution.modes[k] is Mode.STICK and _needed(solution, k) > AT_EDGE]
+        if not creeping and not stuck:
             return solution
         share = np.ones(len(problem.friction))
-        share[still] = LESS
+        share[creeping] = LESS
+        share[stuck] = [LESS * _needed(solution, k) for k in stuck]
         less = replace(problem, friction=share * problem.friction, static_friction=share * problem.static_friction)
         if not violations(solve_modes(less, solution.modes, solution.directions, quick=True)):
             return solution
@@ -123,7 +128,7 @@ class ModeChoice:
             other = self._law.select(less)
         except NoAdmissibleModeError:
             return solution
-        return self._law.select(replace(problem, guess=other.modes, directions=other.directions))
+        return other if stuck else self._law.select(replace(problem, guess=other.modes, directions=other.directions))
 
     def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> list[ContactState]:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""
@@ -145,15 +150,19 @@ class ModeChoice:
         return np.array(unit(z)) if np.linalg.norm(z) > self._world.tolerances.speed else None
 
     def _slack(
-        self, staying: tuple[int, ...], kinds: Mapping[int, str], problem: ContactProblem, before: Mapping[int, Array]
+        self,
+        staying: tuple[int, ...],
+        mode: SystemMode,
+        kinds: Mapping[int, str],
+        problem: ContactProblem,
+        before: Mapping[int, Array],
     ) -> tuple[float, ...]:
         """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
+        closed = tuple(Mode.STICK if mode.contacts[i].mode is Mode.STICK else Mode.SLIP for i in staying)
         staying = self._world.pressing(staying)
         fired = [kinds.get(i) == "force" and i in before for i in staying]
         return tuple(
-            2.0 * abs(float(before[i][0])) * float(problem.delassus[problem.normal(k), problem.normal(k)])
-            if off
-            else 0.0
+            2.0 * abs(float(before[i][0])) * _mobility(problem, closed, k) if off else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
 
@@ -232,3 +241,24 @@ class ModeChoice:
         if planar or np.linalg.norm(z) < self._world.tolerances.slip_speed or before.phase is Phase.DIRECTED:
             return ContactState(Mode.SLIP, Phase.DIRECTED, tuple(map(float, sliding)), enabled)
         return ContactState(Mode.SLIP, Phase.FREE, (), enabled)
+
+
+def _needed(solution: ContactSolution, contact: int) -> float:
+    """Share of its friction with which a contact at the edge of its cone clearly would not stick."""
+    n, t = solution.problem.rows[contact]
+    most = float(solution.problem.static_friction[contact] * solution.forces[n])
+    force = float(np.linalg.norm(solution.forces[t])) - MOST_OFF * rounding(solution.forces)
+    return min(max(force, 0.0) / most, 1.0) if most > 0.0 else 1.0
+
+
+def _mobility(problem: ContactProblem, modes: tuple[Mode, ...], contact: int) -> float:
+    """Normal acceleration of a contact by a unit of its normal force: alone, or with the others in `modes` if more.
+
+    Where friction nearly jams those, it is far more. It is 1 / (A^-1)_nn, with the matrix A of the forces in `modes`.
+    """
+    n = problem.normal(contact)
+    alone, push = float(problem.delassus[n, n]), problem.speed * np.eye(len(problem.free))[n]
+    pushed = replace(problem, free=problem.free + push)
+    answers = [solve_modes(asked, modes, problem.directions, quick=True).forces[n] for asked in (problem, pushed)]
+    answer = abs(float(answers[1] - answers[0]))
+    return max(alone, float(push[n]) / answer) if answer > 0.0 else alone

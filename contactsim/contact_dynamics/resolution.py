@@ -291,17 +291,31 @@ class Resolution:
         if not mode.closed:
             return x, {}, set()
         terms, where = touch.of(mode.closed)
-        rows, rates, impulses = resting_rows(self._world, mode, where), terms.rates, dict[int, Array]()
-        if np.any(rates[rows]):
-            change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows])
-            x, rates = self.accelerated(x, change), rates + terms.rows @ change
-            along = np.zeros(len(rates))
-            along[rows] = multipliers
-            impulses = {i: along[where[i]] for i in mode.closed}
+        rates, impulses, along = terms.rates, dict[int, Array](), np.zeros(len(terms.rates))
+        for rows in self._to_settle(mode, where):
+            if np.any(rates[rows]):
+                change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows])
+                x, rates = self.accelerated(x, change), rates + terms.rows @ change
+                along[rows] += multipliers
+                impulses = {i: along[where[i]] for i in mode.closed}
         sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
         world = self._world
         slips = {i: float(np.linalg.norm(rates[world.tangents(i, where[i])])) for i in sliding}
         return x, impulses, {i for i in sliding if slips[i] <= world.tolerances.speed}
+
+    def _to_settle(self, mode: SystemMode, where: Mapping[int, slice]) -> list[list[int]]:
+        """Rows whose velocities are removed one set after the other.
+
+        All that the mode says are at rest; and then, where contacts begin to slip, only those that are held from there
+        on: near a singular configuration no impulse stops both.
+        """
+        begin = [i for i in mode.closed if mode.contacts[i].phase is Phase.INCIPIENT]
+        rows = resting_rows(self._world, mode, where)
+        if not begin:
+            return [rows]
+        tangents = [self._world.tangents(i, where[i]) for i in begin]
+        free = {row for part in tangents for row in range(part.start, part.stop)}
+        return [rows, [row for row in rows if row not in free]]
 
     def _stopping(self, event: ContactEvent) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.

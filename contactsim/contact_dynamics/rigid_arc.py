@@ -174,8 +174,9 @@ class Accelerations:
         margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
         found: {contact: direction (2,)} of the slip acceleration, of contacts that begin to slip.
         regularity: () -> det(C M^-1 D^T) / det(C M^-1 C^T), what friction leaves of the determinant of the closed
-            contacts where their slip directions are known; None elsewhere. One without friction. Where it falls through
-            zero, forces become infinite (Painleve): with one contact that slides it is p / G_nn, the others held.
+            contacts; None where they are redundant. One without friction. Where it falls through zero, forces become
+            infinite (Painleve): with one contact that slides it is p / G_nn, the others held. Of a contact that begins
+            to slip, the direction is that of its acceleration; under infinite forces that of what they cause.
     """
 
     acceleration: Array
@@ -249,11 +250,15 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
         return along
 
     def regularity() -> float:
-        smooth = held @ solve_mass(terms.mass, held.T)
-        signs, sizes = np.linalg.slogdet(np.stack([smooth, matrix[:, 1:]]))
-        return float(signs[1] * np.exp(sizes[1] - sizes[0])) if signs[0] > 0.0 else 1.0
+        return _regularity(held @ solve_mass(terms.mass, held.T), matrix[:, 1:])
 
     return Accelerations(acceleration, terms.rates, forces, regularity=regularity)
+
+
+def _regularity(smooth: Array, rubbing: Array) -> float:
+    """det(C M^-1 D^T) / det(C M^-1 C^T), of these matrices; one where the constraints depend on each other already."""
+    signs, sizes = np.linalg.slogdet(np.stack([smooth, rubbing]))
+    return float(signs[1] * np.exp(sizes[1] - sizes[0])) if signs[0] > 0.0 else 1.0
 
 
 def _why_singular(arc: RigidArc, terms: Terms, held: Array) -> str:
@@ -297,7 +302,15 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     forces[arc.kept] = chosen
     acceleration = solved[:, 0] + solved[:, 1:] @ chosen
     margin = float(least_margin(given.problem, given.modes, chosen)) if arc.mode.redundant else float("nan")
-    return Accelerations(acceleration, terms.rates, lambda: forces, margin, found)
+
+    def regularity() -> float:
+        known = dict(zip(arc.closed, directions, strict=True))
+        combine = combine_with(arc, [tuple(known[i]) for i, _ in arc.slips])  # type: ignore[arg-type]
+        delassus = terms.rows[arc.constrained] @ solve_mass(terms.mass, terms.rows.T)
+        return _regularity(delassus[:, arc.constrained], delassus @ combine.T)
+
+    known = None if arc.mode.redundant else regularity
+    return Accelerations(acceleration, terms.rates, lambda: forces, margin, found, known)
 
 
 def _given_modes(world: World, mode: SystemMode) -> GivenModes:

@@ -27,6 +27,7 @@ from .zero import (
     AT_STOP,
     BEGUN,
     CLOSE_TO_STOP,
+    CLOSER,
     FASTEST,
     JAM,
     JAMMED,
@@ -63,6 +64,7 @@ class RigidFlow(ContactFlow):
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
+        self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
@@ -194,8 +196,7 @@ class RigidFlow(ContactFlow):
             flow = flow._changed(references=replace(flow.references, incipient=found), _known=None)
         if flow.guard_rounding is None:
             if ("jam", -1) in flow.guard_names:
-                flow._sense = float(np.sign(flow._regularity(t, x)))
-                flow._sense *= flow._jam_margin(t, x) > AT_JAM * JAMMED
+                flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
 
@@ -333,15 +334,31 @@ class RigidFlow(ContactFlow):
         friction = arc.friction[i] * abs(float(motion.forces[arc.normal[i]])) * mobility
         return (along - TURNING * friction) / max(math.hypot(along, friction), NO_FORCE * mobility)
 
+    def _ahead_of_jam(self, t: float, x: Array) -> tuple[float, float]:
+        """Sense of the determinant where the arc begins, zero if it begins at a jam; and the window of its guard [s].
+
+        An arc that begins within the usual window of a jam is followed closer to it.
+        """
+        regularity, usual = self._regularity(t, x), self.arc.world.tolerances.event_time
+        left = abs(regularity) - JAMMED
+        if left <= AT_JAM * JAMMED:
+            return 0.0, usual
+        turning = self._turning(t, x) if left <= NEAR_JAM else 0.0
+        window = usual if left - usual * turning > AT_JAM * JAMMED else CLOSER * left / turning
+        return float(np.sign(regularity)), window
+
     def _jam_margin(self, t: float, x: Array) -> float:
         """What is left until contacts jam; slow slips may turn into that in less time than is resolved."""
         left = self._sense * self._regularity(t, x) - JAMMED
-        if left > NEAR_JAM or not self._free:
-            return left
+        return left if left > NEAR_JAM else left - self._jam_window * self._turning(t, x)
+
+    def _turning(self, t: float, x: Array) -> float:
+        """Rate of the fastest turn of a slip that is free to turn [rad/s]; zero where there is none."""
+        if not self._free:
+            return 0.0
         terms, change = self._contact_motion(t, x)
         parts = [self.arc.tangent[i] for i in self._free]
-        turns = [_size(change[part]) / max(_size(terms.rates[part]), NO_SPEED) for part in parts]
-        return left - self.arc.world.tolerances.event_time * max(turns)
+        return max(_size(change[part]) / max(_size(terms.rates[part]), NO_SPEED) for part in parts)
 
     def _regularity(self, t: float, x: Array) -> float:
         """What friction leaves of the determinant of the closed contacts; one where it cannot be known."""

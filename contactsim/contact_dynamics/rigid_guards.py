@@ -95,6 +95,6 @@ def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
             }[state.phase]
     if mode.redundant and arc.closed:
         names.append(("forces", -1))
-    if arc.slips and arc.given is None and getattr(arc.world.law, "jams", False):
+    if arc.slips and not mode.redundant and getattr(arc.world.law, "jams", False):
         names.append(("jam", -1))
     return tuple(names)

@@ -32,6 +32,8 @@ CLOSE_TO_STOP = 2.0
 # what friction causes; behind its zero there is no such direction, or a far one.
 TURNING, OF_TURNING = 1e-3, 0.01
 LESS = 1.0 - 1e-6  # share of friction with which it is seen where a contact at the edge of its cone would slip
+AT_EDGE = 1.0 - 1e-5  # share of its friction that a contact at the edge of its cone takes, as far as its event is known
+MOST_OFF = 10.0  # roundings of the largest force beyond the edge of a cone from where on a contact does not stick
 MOVING = 10.0  # slip speeds above which the direction of friction is compared with that of the slip
 
 # --- of forces, energies and ratios, relative to their size ---------------------------------------------------------
@@ -40,6 +42,7 @@ JAM = 1e-3  # contacts jam where friction makes the least singular value of thei
 # infinite there, or the free acceleration as good as zero, and what remains of the way takes so many seconds.
 JAMMED = 1e-6
 NEAR_JAM = 0.1  # share below which it counts by how fast slips turn
+CLOSER = 0.1  # share of what is left where an arc begins near a jam, by which it is looked ahead then
 AT_JAM = 10.0  # such shares below which an arc begins at a jam: it leads on under bounded forces, or there were none
 MORE_FRICTION = tuple(JAMMED * 4.0**k for k in range(1, 8))  # with which they have jammed, the least of them that does
 SMALLEST = 1e-8  # forces that are the smallest ones are so but for this, relative to the largest of them

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..common.doors import NAME, custom, door
 from ..common.schemas import unknown_robot
 from .contact_point import ContactPoint
+from .loops import followed
 from .robot import Robot
 from .robot_names import robot_entries
 
@@ -28,4 +29,5 @@ def load_robot(name: str) -> Robot:
     else:
         robot = Robot.from_mjcf(path, contacts)
     robot = robot.with_armature(entry.armature) if entry.armature else robot
-    return robot._with(name=name, _nominal=entry.nominal(robot.model))
+    nominal = followed(robot.model, robot.loops, entry.nominal(robot.model))  # what mimics, where the others put it
+    return robot._with(name=name, _nominal=nominal)

@@ -10,12 +10,17 @@ Source: Genot and Brogliato, New results on Painleve paradoxes, Eur. J. Mech. A 
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mixed_scenes import scene as mixed_scene
+from mixed_scenes import simulated
 
 import contactsim as cs
+from contactsim.contact.modes import Phase
 
 G, H = 9.81, 0.5
 CRITICAL = (0.970155415988, 1.220890396789)  # rad, between which p < 0 for mu = 1.4
@@ -201,3 +206,40 @@ def test_law_that_goes_on_is_the_default_and_its_choices_are_checked() -> None:
         from contactsim_plugins.laws.coulomb import Coulomb
 
         Coulomb(painleve="guess")
+
+
+# --- contacts that begin to slip --------------------------------------------------------------------------------------
+
+
+@cache
+def jamming(seed: int) -> cs.Trajectory:
+    return simulated(mixed_scene(seed), seed)
+
+
+@pytest.mark.parametrize("seed", [26, pytest.param(20, marks=pytest.mark.slow)])
+def test_what_jams_as_a_contact_begins_to_slip_goes_on(seed: int) -> None:
+    """Feet of 30 kN at the edges of their cones: they slip, though they stick within rounding of the largest force."""
+    run = jamming(seed)
+    assert run.status is cs.Status.FINISHED, run.message
+    assert any(event.jammed for event in run.events)
+    run.check()
+
+
+def test_the_determinant_where_a_contact_begins_to_slip_is_that_of_the_direction_it_takes() -> None:
+    """Held in that direction from the start, it has the same determinant by a way of its own, and the same forces."""
+    run = jamming(26)
+    compared = 0
+    for arc in run.arcs:
+        contacts = list(arc.mode.contacts)
+        beginning = [i for i, state in enumerate(contacts) if state.phase is Phase.INCIPIENT]
+        if not beginning or arc.mode.redundant:
+            continue
+        t, x = arc.t0, arc.segments[0](arc.t0)
+        own = arc.system.flow(arc.mode).rebased(t, x).motion(t, x)
+        for i in beginning:
+            contacts[i] = replace(contacts[i], phase=Phase.DIRECTED, direction=tuple(own.found[i]))
+        held = arc.system.flow(replace(arc.mode, contacts=tuple(contacts))).rebased(t, x).motion(t, x)
+        assert own.regularity() == pytest.approx(held.regularity(), rel=1e-9)
+        np.testing.assert_allclose(own.forces, held.forces, rtol=0, atol=1e-9 * np.abs(held.forces).max())
+        compared += 1
+    assert compared > 3
