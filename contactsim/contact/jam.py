@@ -253,15 +253,18 @@ class _Path:
         """Integrate to the next change, and make it; False: there is none."""
         guards, method = list(self._guards()), "Radau" if self._stiff else "DOP853"
         rtol, atol = ACCURACY[method]
-        solution = solve_ivp(
-            self._field,
-            (0.0, LONGEST / self._way.rate),
-            self._state,
-            method,
-            events=[guard for guard, _ in guards],
-            rtol=rtol,
-            atol=atol,
-        )
+        try:
+            solution = solve_ivp(
+                self._field,
+                (0.0, LONGEST / self._way.rate),
+                self._state,
+                method,
+                events=[guard for guard, _ in guards],
+                rtol=rtol,
+                atol=atol,
+            )
+        except RuntimeError:  # SciPy's root finding, at a guard that is lost in rounding
+            return False
         if solution.status != 1:
             return False
         self._state = solution.y[:, -1].copy()
