@@ -92,6 +92,7 @@ _HOMES = {
     "ContactSystem": "contact_dynamics.contact_system",
     "Sensors": "contact_dynamics.sensors",
     "State": "contact_dynamics.contact_system",
+    "sweep": "studies.sweep",
     "export_html": "viewing.viewers",
     "export_mp4": "viewing.viewers",
     "export_png": "viewing.viewers",
@@ -159,6 +160,7 @@ if TYPE_CHECKING:
     from .multibody.loops import JointCoupling, LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.robot import Robot
+    from .studies.sweep import sweep
     from .viewing.session import Session
     from .viewing.viewers import export_html, export_mp4, export_png, view
 

@@ -38,6 +38,7 @@ FLOORS = (
     "control",
     "viewing",
     "io",
+    "studies",
     "testing",
     "cli",
 )
@@ -233,7 +234,11 @@ def test_robots_and_viewer_import_pinocchio_when_they_need_it() -> None:
 def test_everything_imported_is_declared() -> None:
     declared = {entry.split(">")[0].split("[")[0] for entry in PROJECT["project"]["dependencies"]}
     declared |= {"contactsim", *PACKAGES, *sys.stdlib_module_names}
-    optional = {entry.split(">")[0] for extra in ("mjcf", "plot", "film") for entry in OPTIONAL[extra]}
+    optional = {
+        entry.split(">")[0]
+        for extra in ("mjcf", "plot", "film", "cluster", "gym", "notebooks")
+        for entry in OPTIONAL[extra]
+    }
     missing = {
         found.name.split(".")[0]
         for package in PACKAGES

@@ -102,6 +102,52 @@ def view_run(
 
 
 @app.command()
+def sweep(
+    target: Annotated[
+        str, typer.Argument(help="Name of a robot or model, SCENE.toml, FILE.urdf, FILE.rc; or FILE.py:FUNCTION.")
+    ],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="KEY=VALUES",
+            help="START:STOP:N, equally spaced; a,b,c; or START:STOP, to draw --samples from. One for each key.",
+        ),
+    ] = None,
+    samples: Annotated[int | None, typer.Option(help="Draws: an axis 'sample' besides the others.")] = None,
+    sampler: Annotated[str, typer.Option(help="random, sobol or latin.")] = "random",
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            help="Standard deviation of the velocity at the start [default: 0.01 where samples are else equal]."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A key of the scene, for all runs.")
+    ] = None,
+    time: Annotated[float | None, typer.Option(help="Duration of each run [s].")] = None,
+    outputs: Annotated[
+        list[str] | None, typer.Option("--output", metavar="NAME", help="final_q, event_count, ...; what is kept.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of a running scheduler of dask [default: this machine].")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes on this machine.")] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE.zarr", help="Results go here; a stopped sweep goes on.")] = Path(
+        "sweep.zarr"
+    ),
+) -> int:
+    """Run a scene or a function over many values, in parallel, and keep what comes of it in FILE.zarr."""
+    start_with_one()
+
+    from . import sweeping
+
+    choice = sweeping.Choice(samples, sampler, seed, noise, scheduler, workers)
+    return sweeping.carry_out(target, over or [], settings or [], time, outputs, out, choice)
+
+
+@app.command()
 def robots() -> int:
     """List the robots that `run` knows by name."""
     from . import listings

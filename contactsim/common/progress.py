@@ -18,3 +18,20 @@ def bar(t0: float, t1: float) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=not shown) as progress:
         task = progress.add_task("simulating", total=t1 - t0)
         yield lambda t: progress.update(task, completed=t - t0)
+
+
+@contextmanager
+def counting(
+    what: str, total: int, done: int = 0, show: bool = True, note: str = ""
+) -> Iterator[Callable[[int], None]]:
+    """A bar over so many things, if the error stream is a terminal; yields a function that is told how many more."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not (show and console.is_terminal)) as progress:
+        if note and show and console.is_terminal:
+            console.print(note, soft_wrap=True)
+        task = progress.add_task(what, total=total, completed=done)
+        yield lambda more: progress.advance(task, more)

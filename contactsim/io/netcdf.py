@@ -268,6 +268,12 @@ def _from_scene(header: Mapping[str, Any], description: dict[str, Any]) -> Hybri
     return system if _without_paths(same) == _without_paths(description) else None
 
 
+def description_of(system: HybridSystem) -> dict[str, Any]:
+    """A system as data that JSON can hold, with the text of its robot's file but not the places of its meshes."""
+    description = json.loads(json.dumps(_describe(system)))
+    return _without_paths(description) if description.get("robot") else description
+
+
 def _without_paths(description: dict[str, Any]) -> dict[str, Any]:
     return description | {"robot": _without_geometry(description["robot"])}
 

@@ -1,0 +1,1 @@
+"""Many runs: sweeps over parameters on a cluster, and environments for learning."""
