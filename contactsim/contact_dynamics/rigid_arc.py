@@ -305,7 +305,8 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
 
     def regularity() -> float:
         known = dict(zip(arc.closed, directions, strict=True))
-        combine = combine_with(arc, [tuple(known[i]) for i, _ in arc.slips])  # type: ignore[arg-type]
+        taken = [tuple(known[i]) for i, _ in arc.slips]  # type: ignore[arg-type]
+        combine = combine_with(arc, taken, frictions(arc, terms.rates))
         delassus = terms.rows[arc.constrained] @ solve_mass(terms.mass, terms.rows.T)
         return _regularity(delassus[:, arc.constrained], delassus @ combine.T)
 
