@@ -50,6 +50,10 @@ def run(
     plots: Annotated[
         bool, typer.Option("--plots", help="Plot the run: a model's own figures, else modes, gaps, forces, energy.")
     ] = False,
+    ghost: Annotated[
+        list[str] | None,
+        typer.Option("--ghost", metavar="KEY=VALUE", help="Show beside it, in glass, the run with this key changed."),
+    ] = None,
     view: Annotated[
         bool | None,
         typer.Option(
@@ -78,6 +82,10 @@ def run(
     from .carry_out import Wishes, carry_out
 
     kinds = [kind for kind, wanted in (("html", html), ("png", png), ("mp4", mp4)) if wanted]
+    if ghost:
+        from .job import with_ghosts
+
+        work = with_ghosts(work, {key: job_of(target, [*(settings or []), key], options) for key in ghost})
     return carry_out(work, out, Wishes(kinds, plots, view, linearize, all_events, checkpoint))
 
 
@@ -87,6 +95,9 @@ def view_run(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an offline page instead.")] = None,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture instead.")] = None,
     mp4: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a film instead.")] = None,
+    ghost: Annotated[
+        list[Path] | None, typer.Option(metavar="RUN.nc", help="Show another run beside it, in glass.")
+    ] = None,
 ) -> int:
     """Show a stored run in the browser."""
     start_with_one()
@@ -95,9 +106,10 @@ def view_run(
     from . import job
 
     trajectory = load(file)
+    beside = {"ghosts": {str(other): load(other) for other in ghost}} if ghost else {}
     if html is None and png is None and mp4 is None:
-        job.show(trajectory)
-    job.pictures(trajectory, (html, png, mp4))
+        job.show(trajectory, **beside)
+    job.pictures(trajectory, (html, png, mp4), beside, beside)
     return Code.OK
 
 

@@ -79,6 +79,13 @@ def simulate(simulation: Simulation, t1: float, title: str, checkpoints: Checkpo
     return [_kept(go, lambda: simulation, title)]
 
 
+def with_ghosts(work: Job, others: Mapping[str, Job]) -> Job:
+    """The job with other runs, by what they are called, which are simulated and shown beside it."""
+    ghosts = {name: simulate(other.simulation, other.end, name)[-1] for name, other in others.items()}
+    beside = {"ghosts": ghosts}
+    return replace(work, animation={**work.animation, **beside}, frame={**work.frame, **beside})
+
+
 def watch(
     simulation: Simulation,
     t1: float,

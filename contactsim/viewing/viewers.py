@@ -106,7 +106,8 @@ def export_html(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat
 @door(path=WRITTEN, viewer=NAME)
 def export_png(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat", **options: Any) -> Path:
     """Write a picture of a run; returns its path."""
-    return registry.load("viewers", viewer)().export_png(_drawable(trajectory), path, **options)
+    shown = registry.load("viewers", viewer)()
+    return shown.export_png(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
 @door(path=WRITTEN, viewer=NAME)
@@ -119,7 +120,7 @@ def export_mp4(trajectory: Trajectory, path: str | Path, viewer: str = "meshcat"
     shown = registry.load("viewers", viewer)()
     if not hasattr(shown, "export_mp4"):
         raise InputError(f"the viewer '{viewer}' makes no films; write a page with export_html")
-    return shown.export_mp4(_drawable(trajectory), path, **options)  # type: ignore[no-any-return]
+    return shown.export_mp4(_drawable(trajectory), path, **_with_curves(shown, trajectory, options))
 
 
 def demand_tools(kind: str, viewer: str = "meshcat") -> None:

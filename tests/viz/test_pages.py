@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from viz_browser import Browser, Tab
 from viz_fakes import needs_browser
 
 import contactsim as cs
+from contactsim.viewing.ghosts import neighbour
 
 pytestmark = needs_browser
 
@@ -244,3 +246,38 @@ def test_the_saved_picture_is_one(tab: Tab) -> None:
 
     data = base64.b64decode(tab.ask("view.picture()").partition(",")[2])
     assert np.asarray(image.open(io.BytesIO(data)).convert("RGBA"))[..., 3].max() == 255
+
+
+# --- other runs beside it -----------------------------------------------------------------------------------------
+
+
+def test_another_run_is_seen_beside_it_at_its_own_places(browser: Browser, walk: cs.Trajectory, tmp_path: Path) -> None:
+    other = cs.load_scene("biped")
+    state = cs.State(other.state.q, 1.02 * other.state.v)
+    beside = cs.simulate(other.system, state, (0.0, 1.0), **other.options)
+    tab = opened(browser, walk, tmp_path, ghosts={"faster": beside})
+    t = 0.5
+    tab.ask(f"go_to(rel_of({t})), 1")
+    robot: Any = walk.system.robot
+    joint = robot.model.names[robot.model.njoints - 1]
+    for root, run in (("robot", walk), ("ghosts/faster", beside)):
+        data = robot.model.createData()
+        pin.forwardKinematics(robot.model, data, run(t).q)
+        expected = data.oMi[robot.model.njoints - 1].translation
+        assert tab.ask(f"view.node('world/{root}/{joint}').position.toArray()") == pytest.approx(expected, abs=1e-3)
+    tab.click("#show-faster")
+    assert tab.ask("view.node('world/ghosts/faster').visible") is False
+    assert not tab.errors
+    tab.close()
+
+
+def test_a_neighbour_is_the_first_order_of_the_run_beside(walk: cs.Trajectory) -> None:
+    lin, scene = cs.linearize(walk), cs.load_scene("biped")
+    dx = np.zeros(lin.dim)
+    dx[-1] = 1e-5  # a speed of the swing leg, which leaves the standing foot where it is
+    near = neighbour(lin, dx)
+    without = neighbour(lin, dx, corrected=False)
+    state = cs.State(scene.state.q, scene.state.v + dx[lin.dim // 2 :])
+    run = cs.simulate(scene.system, state, (0.0, 2.0), **scene.options)
+    off, off_without = (np.abs(found(2.0).q - run(2.0).q).max() for found in (near, without))
+    assert off < 0.05 * np.abs(run(2.0).q - walk(2.0).q).max() < off_without

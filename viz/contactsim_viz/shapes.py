@@ -198,30 +198,31 @@ def column_major(matrix: Array) -> list[float]:
     return [float(x) for x in np.asarray(matrix, dtype=np.float64).T.ravel()]
 
 
-def draw(item: Any) -> Json | None:
-    """A pinocchio GeometryObject as a drawn object in the frame of its own placement.
+def draw(item: Any, material: Json | None = None) -> Json | None:
+    """A pinocchio GeometryObject as a drawn object in the frame of its own placement, of its own `material` or another.
 
     Primitives are sent as their parameters, meshes as their triangles, or as their file where only the page reads it.
     None: there is nothing to draw (a mesh whose file is missing, an unbounded shape).
     """
-    make = PRIMITIVES.get(type(item.geometry).__name__)
+    make, smooth = PRIMITIVES.get(type(item.geometry).__name__), material or paint(item.meshColor)
+    faceted = smooth | {"flatShading": True}
     if make is not None:
         geometry, matrix = make(item.geometry)
-        return mesh(geometry, paint(item.meshColor), matrix)
+        return mesh(geometry, smooth, matrix)
     file = Path(item.meshPath)
     scale = np.diag([*item.meshScale, 1.0])
     kind = file.suffix.lower().lstrip(".")
     if kind in _LOADERS and file.is_file():
-        if kind == "dae" and not item.overrideMaterial:
+        if kind == "dae" and not item.overrideMaterial and material is None:
             return _collada(file, scale)
         found = meshfiles.read(file)
         if found is not None and _agrees(found, item):
             if found.normals is None:
-                return mesh(flat(found.vertices, found.faces), paint(item.meshColor, flatShading=True), scale)
-            return mesh(triangles(*found), paint(item.meshColor), scale)
-        return mesh(_LOADERS[kind](file), paint(item.meshColor), scale)
+                return mesh(flat(found.vertices, found.faces), faceted, scale)
+            return mesh(triangles(*found), smooth, scale)
+        return mesh(_LOADERS[kind](file), smooth, scale)
     surface = _surface(item.geometry)
-    return None if surface is None else mesh(surface, paint(item.meshColor, flatShading=True), np.eye(4))
+    return None if surface is None else mesh(surface, faceted, np.eye(4))
 
 
 def _agrees(found: meshfiles.Triangles, item: Any) -> bool:

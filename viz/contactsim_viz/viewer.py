@@ -7,8 +7,9 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from contactsim.errors import InputError
@@ -33,6 +34,7 @@ class _Wishes:
     show: Sequence[str] = ()
     hide: Sequence[str] = ()
     curves: Sequence[Any] = ()
+    ghosts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("fps", "speed", "zoom"):
@@ -61,6 +63,7 @@ def export_html(
     show: Sequence[str] = (),
     hide: Sequence[str] = (),
     curves: Sequence[Any] = (),
+    ghosts: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
     """Write one offline HTML file in which the robot (or what a system draws) moves; returns its path.
 
@@ -75,13 +78,16 @@ def export_html(
         zoom: how much closer than usual the camera is.
         show: groups that are seen when the page opens: "forces", "cones", "impulses", "traces", or a spread's name.
         hide: groups that are not.
+        ghosts: {name: run} of other runs that are shown beside this one, in glass, at the same times.
         curves: what is plotted below the picture, as `contactsim.viewing.curves` makes them of a system.
 
     Raises:
         InputError: there is no geometry to show, the folder does not exist, or a number is not positive.
     """
     file = _writable(path)
-    wishes = _Wishes(fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide), tuple(curves))
+    wishes = _Wishes(
+        fps, speed, linearization, tuple(spreads), sight, zoom, tuple(show), tuple(hide), tuple(curves), ghosts
+    )
     file.write_text(_page(traj, wishes), encoding="utf-8")
     return file
 
@@ -244,6 +250,8 @@ def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
     if hasattr(traj.system, "drawing"):
         if wishes.spreads:
             raise InputError("spreads are shown around a Robot only; leave 'spreads' empty, or plot them")
+        if wishes.ghosts:
+            raise InputError("other runs are shown beside that of a Robot only; leave 'ghosts' empty")
         words = re.findall("[A-Z]?[^A-Z]+|[A-Z]+", type(traj.system).__name__)
         built = sketch.build(sketch.sample(traj, wishes.step), wishes.sight, wishes.zoom)
         return built, " ".join(words).lower()
@@ -256,10 +264,11 @@ def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
 
 def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
     from . import layers, motion, scene, told
+    from .ghost import ghost_layers
     from .spread import spread_layers
 
     sampled = motion.sample(traj, wishes.step, wishes.speed)
-    over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads))
+    over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads), *ghost_layers(wishes.ghosts))
     built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
     names = [contact.name for contact in marks(traj.system.robot)]
     return replace(built, captions=told.modes_in_words(names, sampled))
