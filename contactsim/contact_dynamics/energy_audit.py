@@ -114,6 +114,8 @@ def _see_gaps(world: World, mode: SystemMode, t: float, q: Array, worst: _Worst)
     for state, gap in zip(mode.contacts[: world.count], gaps, strict=True):
         if state.closed or state.enabled:
             worst.see("penetration [m]", abs(gap) if state.closed else -gap)
+    for depth in world.mechanism.overlaps(q).values():
+        worst.see("penetration [m]", depth)
 
 
 def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, worst: _Worst) -> None:

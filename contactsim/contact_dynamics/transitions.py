@@ -51,9 +51,12 @@ class RigidContacts:
         """Initial modes; an approaching contact that touches is an impact at once.
 
         Raises:
-            InputError: a contact that may close lies inside the ground.
+            InputError: a contact that may close lies inside the ground, or bodies that meet are inside each other.
         """
         mechanism = self._world.mechanism
+        for (first, second), depth in mechanism.overlaps(self._world.q(x)).items():
+            if depth > self._world.tolerances.start_depth:
+                raise InputError(_overlap(f"{first}+{second}", depth))
         gaps = mechanism.gaps(t, self._world.q(x))
         enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
         for i, gap in enumerate(gaps):

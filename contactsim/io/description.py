@@ -257,7 +257,11 @@ def _rebuild_parts(given: Iterable[Description]) -> tuple[Part[Robot], ...]:
 
 
 def _tuples(data: Description) -> Description:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return {name: _tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+
+
+def _tuple(values: list[Any]) -> tuple[Any, ...]:
+    return tuple(_tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def _rebuild_geometry(data: Description | None) -> Any:

@@ -45,8 +45,15 @@ class BoxTable(Table):
     size: tuple[Real, Real, Real]
 
 
+class HullTable(Table):
+    """hull = {mass [kg], vertices [m]}: a convex hull, the centre of whose frame is where the vertices have it."""
+
+    mass: Real = Field(gt=0.0)
+    vertices: list[tuple[Real, Real, Real]]
+
+
 class BodiesTable(Coefficients):
-    """[[bodies]]: a ball or a box, where it starts, and its coefficients.
+    """[[bodies]]: a ball, a box or a hull, where it starts, and its coefficients.
 
     The velocity is of the centre in world axes [m/s], the spin about world axes [rad/s]; the orientation is a
     quaternion (x, y, z, w). A body that is `fixed` does not move.
@@ -55,6 +62,7 @@ class BodiesTable(Coefficients):
     name: str
     sphere: BallTable | None = None
     box: BoxTable | None = None
+    hull: HullTable | None = None
     position: tuple[Real, Real, Real]
     orientation: tuple[Real, Real, Real, Real] = (0.0, 0.0, 0.0, 1.0)
     velocity: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
@@ -63,8 +71,8 @@ class BodiesTable(Coefficients):
 
     @model_validator(mode="after")
     def _one_shape(self) -> BodiesTable:
-        if (self.sphere is None) == (self.box is None):
-            raise ValueError("give either sphere = {...} or box = {...}")
+        if [self.sphere, self.box, self.hull].count(None) != 2:
+            raise ValueError("give one of sphere = {...}, box = {...} and hull = {...}")
         if self.fixed and (any(self.velocity) or any(self.spin)):
             raise ValueError("a fixed body has no velocity")
         if abs(float(np.linalg.norm(self.orientation)) - 1.0) > 1e-6:
@@ -78,6 +86,8 @@ class BodiesTable(Coefficients):
         if self.sphere is not None:
             shape = self.sphere
             robot = Robot.sphere(shape.mass, shape.radius, self.name, root, shape.inertia, **coefficients)
+        elif self.hull is not None:
+            robot = Robot.hull(self.hull.mass, self.hull.vertices, self.name, root, **coefficients)
         else:
             assert self.box is not None
             robot = Robot.box(self.box.mass, self.box.size, self.name, root, **coefficients)

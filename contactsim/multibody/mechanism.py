@@ -265,6 +265,10 @@ class ContactMechanism(Regions, Differentiated):
         """Those of some contacts (k,), given by their numbers (k,), where these can be had for less."""
         return self.gaps(t, q)[contacts]
 
+    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
+        """{names of two solids: depth [m]} of the bodies that are inside each other, by their shapes alone."""
+        return {}
+
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Those of the further constraints alone (len(constraint_names),)."""
         return self.gaps(t, q)[len(self.names) :]

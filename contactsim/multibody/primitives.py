@@ -1,19 +1,20 @@
-"""Single bodies without a file: balls and boxes, with their inertia, contacts and looks."""
+"""Single bodies without a file: balls, boxes and hulls, with their inertia, contacts and looks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, TypeVar
 
 import coal
 import numpy as np
 import pinocchio as pin
 
-from ..common.arrays import Array
 from ..common.doors import POSITIVE, tuples
 from .contact_point import ContactPoint
+from .geometry.polyhedra import Points, polyhedron_of_hull
+from .geometry.solids import VERTICES, Solid
 from .mechanism import COEFFICIENTS
 from .robot_files.reading import root_joint
 from .robot_model import RobotModel
@@ -25,22 +26,33 @@ COLOUR = (0.85, 0.45, 0.2, 1.0)  # red, green, blue, opacity
 
 @dataclass(frozen=True)
 class PrimitiveGeometry:
-    """The geometry of a ball (one size) or box (three sides) at the origin of frame 1."""
+    """The geometry of a ball (one size), box (three sides) or hull (of vertices) at the origin of frame 1."""
 
     size: tuple[float, ...]
     colour: tuple[float, ...] = COLOUR
+    vertices: Points = ()
 
     def __call__(self, model: Any) -> Any:
         """Pinocchio's geometry model."""
         geometry = pin.GeometryModel()
-        shape = coal.Sphere(self.size[0]) if len(self.size) == 1 else coal.Box(*self.size)
         frame = model.nframes - 1
         item = pin.GeometryObject(
-            model.frames[frame].name, model.frames[frame].parentJoint, frame, pin.SE3.Identity(), shape
+            model.frames[frame].name, model.frames[frame].parentJoint, frame, pin.SE3.Identity(), self._shape()
         )
         item.meshColor = np.array(self.colour)
         geometry.addGeometryObject(item)
         return geometry
+
+    def _shape(self) -> Any:
+        if not self.vertices:
+            return coal.Sphere(self.size[0]) if len(self.size) == 1 else coal.Box(*self.size)
+        solid, mesh = polyhedron_of_hull(self.vertices), coal.BVHModelOBBRSS()
+        faces = [(loop[0], one, two) for loop in solid.loops for one, two in pairwise(loop[1:])]
+        mesh.beginModel(len(faces), len(solid.vertices))
+        mesh.addVertices(solid.vertices)
+        mesh.addTriangles(np.array(faces, dtype=np.int64))
+        mesh.endModel()
+        return mesh
 
 
 def sphere(
@@ -51,7 +63,8 @@ def sphere(
         POSITIVE.check(f"the {what} of '{name}'", value)
     moment = inertia * mass * radius**2
     contacts = [ContactPoint(name, radius=radius, name=name, **coefficients)]
-    return _body(kind, name, root, mass, np.full(3, moment), (radius,), contacts)
+    inertia_of = pin.Inertia(mass, np.zeros(3), moment * np.eye(3))
+    return _body(kind, name, root, inertia_of, PrimitiveGeometry((radius,)), contacts)
 
 
 def box(kind: type[R], mass: float, size: Sequence[float], name: str, root: Any, coefficients: dict[str, Any]) -> R:
@@ -62,29 +75,47 @@ def box(kind: type[R], mass: float, size: Sequence[float], name: str, root: Any,
     moments = mass / 12.0 * np.array([y * y + z * z, z * z + x * x, x * x + y * y])
     corners = [(0.5 * a * x, 0.5 * b * y, 0.5 * c * z) for c, a, b in product((-1, 1), repeat=3)]
     contacts = [ContactPoint(name, offset=at, name=f"{name}/{k}", **coefficients) for k, at in enumerate(corners)]
-    return _body(kind, name, root, mass, moments, (x, y, z), contacts)
+    inertia = pin.Inertia(mass, np.zeros(3), np.diag(moments))
+    return _body(kind, name, root, inertia, PrimitiveGeometry((x, y, z)), contacts)
+
+
+def hull(
+    kind: type[R], mass: float, vertices: Sequence[Sequence[float]], name: str, root: Any, coefficients: dict[str, Any]
+) -> R:
+    """See `Robot.hull`; `kind` is the class of the robot."""
+    POSITIVE.check(f"the mass of '{name}'", mass)
+    given = VERTICES.check(f"the vertices of '{name}'", vertices)
+    points: Points = tuple((float(x), float(y), float(z)) for x, y, z in given)
+    solid = polyhedron_of_hull(points)
+    corners = [(float(x), float(y), float(z)) for x, y, z in solid.vertices]
+    contacts = [ContactPoint(name, offset=at, name=f"{name}/{k}", **coefficients) for k, at in enumerate(corners)]
+    inertia = pin.Inertia(mass, solid.centre, mass / solid.volume * solid.inertia)
+    shape = Solid(name, "hull", vertices=points)
+    return _body(kind, name, root, inertia, PrimitiveGeometry((), vertices=points), contacts, shape)
 
 
 def _body(
     kind: type[R],
     name: str,
     root: Any,
-    mass: float,
-    moments: Array,
-    size: tuple[float, ...],
+    inertia: Any,
+    geometry: PrimitiveGeometry,
     contacts: list[ContactPoint],
+    solid: Solid | None = None,
 ) -> R:
+    """A body with its contacts; `solid` is its shape where that cannot be read off its geometry."""
     model = pin.Model()
     model.name = name
     joint = root_joint(root)
     index = 0
     if joint is not None:
         index = model.addJoint(0, joint, pin.SE3.Identity(), "root_joint")
-        model.appendBodyToJoint(index, pin.Inertia(mass, np.zeros(3), np.diag(moments)), pin.SE3.Identity())
+        model.appendBodyToJoint(index, inertia, pin.SE3.Identity())
     model.addFrame(pin.Frame(name, index, 0, pin.SE3.Identity(), pin.FrameType.BODY))
-    geometry = PrimitiveGeometry(size)
+    collision = geometry if solid is None else None
     if joint is not None:
-        return kind(model, contacts, visual=geometry, collision=geometry, name=name)
-    fixed = kind(model, [], visual=geometry, collision=geometry, name=name)  # it cannot meet the ground
+        robot = kind(model, contacts, visual=geometry, collision=collision, name=name)
+        return robot if solid is None else robot._with(_solids=(solid,))
+    fixed = kind(model, [], visual=geometry, collision=collision, name=name)  # it cannot meet the ground
     given = {name: getattr(contacts[0], name) for name in COEFFICIENTS}
-    return fixed._with(_solids=tuple(replace(solid, **given) for solid in fixed.solids))
+    return fixed._with(_solids=tuple(replace(s, **given) for s in (fixed.solids if solid is None else (solid,))))

@@ -188,6 +188,32 @@ class Robot(RobotModel):
         """
         return primitives.box(cls, mass, size, name, root, coefficients)
 
+    @classmethod
+    @door(name=NAME)
+    def hull(
+        cls,
+        mass: float,
+        vertices: Sequence[Sequence[float]],
+        name: str = "hull",
+        root: Any = "free_flyer",
+        **coefficients: Any,
+    ) -> Robot:
+        """The convex hull of points, of even density, with a contact point at each of its corners.
+
+        Its frame is that in which the points are given; the centre of mass is where the shape has it.
+
+        Args:
+            mass: [kg].
+            vertices: points (n, 3) [m]; those inside the hull of the others do not count.
+            name: of the robot and its link; its contacts are NAME/0, NAME/1, ...
+            root: as of `from_urdf`.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: the mass is not positive, or the points lie in a plane.
+        """
+        return primitives.hull(cls, mass, vertices, name, root, coefficients)
+
     @staticmethod
     @door(
         robots=several(instance(RobotModel, "a Robot"), "a list of Robot"),
@@ -204,8 +230,9 @@ class Robot(RobotModel):
         Args:
             robots: the parts.
             names: their names; by default those of the robots.
-            pairs: which bodies touch each other: "auto", every contact point of each part against the spheres, boxes
-                and half-spaces in the collision geometry of every other; or a list. Coefficients: see `pairs`.
+            pairs: which bodies touch each other: "auto", every contact point of each part, and the corners of its boxes
+                and hulls, against the spheres, boxes, hulls and half-spaces of every other, and edges against edges; or
+                a list. Coefficients: see `pairs`.
             placements: for each part where its own world stands in that of all, (x, y, z) [m] or a pinocchio SE3: its
                 configuration counts from there. By default all are one world.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...common.arrays import Array
 from ..kinematics.plane_ground import EPS
@@ -213,3 +213,24 @@ class PointOnSolid(FeaturePair):
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """Curvature of the distance times the square of the speed."""
         return self.shape.curvature(self.radius) * speed * speed
+
+
+@dataclass(frozen=True)
+class PairShape:
+    """Two features that can touch, on the joints that move them.
+
+    Attributes:
+        name: of the contact.
+        joint_a, placement_a: joint of solid A, and where its axes are there (pin.SE3).
+        joint_b, placement_b: likewise of B.
+        features: what of A meets what of B.
+        always: whether they touch wherever they meet.
+    """
+
+    name: str
+    joint_a: int
+    placement_a: Any
+    joint_b: int
+    placement_b: Any
+    features: FeaturePair
+    always: bool = True

@@ -16,7 +16,7 @@ complex step, which has no difference to lose digits in: Im f(x + i h dx) / h wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,8 +31,9 @@ from ..mechanism import GapBounds, JointPath
 from ..workspace import Computing, Workspace
 from ..zero import ASIDE, MOTION, OFF
 from .edges import EdgeOnEdge
-from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
+from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
+from .overlaps import SolidPair, depths, solid_pairs
 from .shapes import Region
 
 KEPT = 32  # choices of contacts whose tables are kept
@@ -40,25 +41,6 @@ COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
 # has no meaning in any scene.
 N0, TANGENTS = np.array([2.0, 3.0, 6.0]) / 7.0, np.array([[3.0, -6.0, 2.0], [6.0, 2.0, -3.0]]) / 7.0
-
-
-@dataclass(frozen=True)
-class PairShape:
-    """Two features that can touch, on the joints that move them.
-
-    Attributes:
-        name: of the contact.
-        joint_a, placement_a: joint of solid A, and where its axes are there (pin.SE3).
-        joint_b, placement_b: likewise of B.
-        features: what of A meets what of B.
-    """
-
-    name: str
-    joint_a: int
-    placement_a: Any
-    joint_b: int
-    placement_b: Any
-    features: FeaturePair
 
 
 class Touch(NamedTuple):
@@ -195,6 +177,15 @@ class PairKinematics(Computing):
             for place in np.flatnonzero(chosen == k):
                 found[place] = float(self.pairs[k].features.gap(self._place(k), region))
         return found
+
+    @cached_property
+    def _polyhedra(self) -> list[SolidPair]:
+        return solid_pairs(self.pairs)
+
+    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
+        """{names of two polyhedra: depth [m]} of those that are inside each other."""
+        pin.forwardKinematics(self._model, self._data, q)
+        return dict(depths(self._polyhedra, self._data.oMi))
 
     def region(self, q: Array, k: int) -> Region:
         """The region in which pair `k` is."""

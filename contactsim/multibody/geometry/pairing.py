@@ -25,8 +25,7 @@ from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .collision_solids import GEOMETRY, items_of, placement_of
 from .edges import EdgeOnEdge
-from .features import PointOnSolid
-from .pair_kinematics import PairShape
+from .features import PairShape, PointOnSolid
 from .pairs import EDGES, ContactPair, of_edges
 from .solids import CORNERS, Solid
 
@@ -252,7 +251,7 @@ def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
         numbers = _coefficients(robot, pair, one, two)
         check_static(pair.name, *numbers[:2])
         if isinstance(one, Solid):
-            found += [ResolvedPair(shape, *numbers, pair.enabled) for shape in _edges(robot, one, two)]
+            found += [ResolvedPair(shape, *numbers, pair.enabled) for shape in _edges(robot, pair, one, two)]
         else:
             enabled = pair.enabled or one.enabled
             found.append(ResolvedPair(_point(robot, pair, one, two), *numbers, enabled))
@@ -294,15 +293,14 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
     return PairShape(pair.name, joint, placement, int(two.parentJoint), two.placement * placement_of(solid), features)
 
 
-def _edges(robot: RobotModel, one: Solid, two: Solid) -> list[PairShape]:
+def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list[PairShape]:
     """All edges of two solids."""
     frames = [robot.model.frames[robot.frame_id(solid.frame)] for solid in (one, two)]
     joints = [int(frame.parentJoint) for frame in frames]
     places = [frame.placement * placement_of(solid) for frame, solid in zip(frames, (one, two), strict=True)]
-    a, b = one.polyhedron, two.polyhedron
+    a, b, always = one.polyhedron, two.polyhedron, pair.enabled is None
+    at = joints[0], places[0], joints[1], places[1]
     return [
-        PairShape(
-            f"{one.name}/edge{i}+{two.name}/edge{j}", joints[0], places[0], joints[1], places[1], EdgeOnEdge(a, i, b, j)
-        )
+        PairShape(f"{one.name}/edge{i}+{two.name}/edge{j}", *at, EdgeOnEdge(a, i, b, j), always)
         for i, j in product(range(len(a.edges)), range(len(b.edges)))
     ]

@@ -48,6 +48,15 @@ class Polyhedron:
         return np.asarray(along / np.linalg.norm(along, axis=1, keepdims=True))
 
     @cached_property
+    def axes(self) -> Array:
+        """Directions (k, 3) of the edges, each once."""
+        found: list[Array] = []
+        for along in self.directions:
+            if all(np.linalg.norm(np.cross(along, old)) > COPLANAR for old in found):
+                found.append(along)
+        return np.array(found)
+
+    @cached_property
     def lengths(self) -> Array:
         """Lengths (E,) of the edges [m]."""
         return np.linalg.norm(self.vertices[self.edges[:, 1]] - self.vertices[self.edges[:, 0]], axis=1)

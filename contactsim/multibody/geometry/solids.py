@@ -69,6 +69,8 @@ class Solid:
                 f"solid '{self.name}' is a {self.kind} with {len(self.vertices)} vertices; a hull has them"
             )
         if self.vertices:
+            points = tuple((float(x), float(y), float(z)) for x, y, z in self.vertices)
+            object.__setattr__(self, "vertices", points)
             self.polyhedron  # noqa: B018 - a hull without volume is refused here
 
     @property

@@ -39,6 +39,10 @@ class Around(ContactMechanism):
         """Those of some contacts."""
         return self.inner.gaps_of(t, q, contacts)
 
+    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
+        """Bodies that are inside each other."""
+        return self.inner.overlaps(q)
+
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Distances of the joints to their limits [rad, m]."""
         return self.inner.constraint_gaps(t, q)

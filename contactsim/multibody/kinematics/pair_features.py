@@ -57,6 +57,10 @@ class PairFeatures(Around):
         """The region behind a side; None where the contact ends there, as a point does that runs off a face."""
         return self._pairs.pairs[contact - self._first].features.beyond(region, side)
 
+    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
+        """Bodies that are inside each other: see `overlaps`."""
+        return self._pairs.overlaps(q)
+
     def has_kinks(self, contact: int) -> bool:
         """True of the edges of two bodies."""
         paired = self._first <= contact < self._behind
