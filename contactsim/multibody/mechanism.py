@@ -126,7 +126,7 @@ class GapBounds(NamedTuple):
 
 
 class Regions:
-    """Contacts whose distance is smooth by regions: a ball passes from the face of a box to its edge."""
+    """Contacts whose distance is smooth by regions (a ball passes from the face of a box to its edge), and overlaps."""
 
     def region(self, q: Array, contact: int) -> tuple[int, ...]:
         """The region in which a contact touches; () where its distance is smooth everywhere."""
@@ -151,6 +151,14 @@ class Regions:
     def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
         """The region behind a side; None where the contact ends there."""
         raise NotImplementedError
+
+    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
+        """{names of two solids: depth [m]} of the bodies that are inside each other, by their shapes alone."""
+        return {}
+
+    def has_kinks(self, contact: int) -> bool:
+        """True of a gap that jumps where the features that it is between cease to be the nearest ones."""
+        return False
 
 
 class Differentiated(ABC):
@@ -265,10 +273,6 @@ class ContactMechanism(Regions, Differentiated):
         """Those of some contacts (k,), given by their numbers (k,), where these can be had for less."""
         return self.gaps(t, q)[contacts]
 
-    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
-        """{names of two solids: depth [m]} of the bodies that are inside each other, by their shapes alone."""
-        return {}
-
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Those of the further constraints alone (len(constraint_names),)."""
         return self.gaps(t, q)[len(self.names) :]
@@ -276,10 +280,6 @@ class ContactMechanism(Regions, Differentiated):
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
         return None
-
-    def has_kinks(self, contact: int) -> bool:
-        """True of a gap that jumps where the features that it is between cease to be the nearest ones."""
-        return False
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""

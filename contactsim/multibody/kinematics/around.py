@@ -9,10 +9,42 @@ from ...hybrid.flow import Look
 from ..mechanism import ContactMechanism, GapBounds, JointPath
 
 
-class Around(ContactMechanism):
-    """A mechanism around an inner one."""
+class SameShapes(ContactMechanism):
+    """Shapes and their regions are those of the inner mechanism."""
 
     inner: ContactMechanism
+
+    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
+        """Bodies that are inside each other."""
+        return self.inner.overlaps(q)
+
+    def has_kinks(self, contact: int) -> bool:
+        """True of a gap that jumps."""
+        return self.inner.has_kinks(contact)
+
+    def region(self, q: Array, contact: int) -> tuple[int, ...]:
+        """The region in which a contact touches."""
+        return self.inner.region(q, contact)
+
+    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """The sides on which a region can be left."""
+        return self.inner.region_sides(contact, region)
+
+    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> float:
+        """Distance from leaving a region on a side."""
+        return self.inner.region_margin(q, contact, region, side)
+
+    def region_gradient(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> Array:
+        """Derivative (nv,) of that distance."""
+        return self.inner.region_gradient(q, contact, region, side)
+
+    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
+        """The region behind a side; None where the contact ends there."""
+        return self.inner.region_beyond(contact, region, side)
+
+
+class Around(SameShapes):
+    """A mechanism around an inner one."""
 
     def adopt(self, inner: ContactMechanism) -> None:
         """Take over what is known of the inner mechanism."""
@@ -39,10 +71,6 @@ class Around(ContactMechanism):
         """Those of some contacts."""
         return self.inner.gaps_of(t, q, contacts)
 
-    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
-        """Bodies that are inside each other."""
-        return self.inner.overlaps(q)
-
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Distances of the joints to their limits [rad, m]."""
         return self.inner.constraint_gaps(t, q)
@@ -50,10 +78,6 @@ class Around(ContactMechanism):
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of gaps along a path."""
         return self.inner.gap_bounds(contacts)
-
-    def has_kinks(self, contact: int) -> bool:
-        """True of a gap that jumps."""
-        return self.inner.has_kinks(contact)
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap and its rate."""
@@ -82,23 +106,3 @@ class Around(ContactMechanism):
     def validate(self, q: Array) -> None:
         """Raise InputError where `q` is not a configuration of the robot."""
         self.inner.validate(q)
-
-    def region(self, q: Array, contact: int) -> tuple[int, ...]:
-        """The region in which a contact touches."""
-        return self.inner.region(q, contact)
-
-    def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
-        """The sides on which a region can be left."""
-        return self.inner.region_sides(contact, region)
-
-    def region_margin(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> float:
-        """Distance from leaving a region on a side."""
-        return self.inner.region_margin(q, contact, region, side)
-
-    def region_gradient(self, q: Array, contact: int, region: tuple[int, ...], side: int) -> Array:
-        """Derivative (nv,) of that distance."""
-        return self.inner.region_gradient(q, contact, region, side)
-
-    def region_beyond(self, contact: int, region: tuple[int, ...], side: int) -> tuple[int, ...] | None:
-        """The region behind a side; None where the contact ends there."""
-        return self.inner.region_beyond(contact, region, side)
