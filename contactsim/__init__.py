@@ -85,6 +85,8 @@ _HOMES = {
     "LoopClosure": "multibody.loops",
     "Mode": "contact.modes",
     "ContactPoint": "multibody.contact_point",
+    "ContactRim": "multibody.contact_point",
+    "ContactEllipsoid": "multibody.contact_point",
     "ContactPair": "multibody.geometry.pairs",
     "Solid": "multibody.geometry.solids",
     "Robot": "multibody.robot",
@@ -153,7 +155,7 @@ if TYPE_CHECKING:
     from .multibody import terrain
     from .multibody.actuators import Actuators
     from .multibody.catalogue import load_robot
-    from .multibody.contact_point import ContactPoint
+    from .multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
     from .multibody.controllers import PD, Controller, Sampled
     from .multibody.geometry.pairs import ContactPair
     from .multibody.geometry.solids import Solid

@@ -49,6 +49,12 @@ CLOSEST_MINIMUM = 1e-8  # m, distance against minimisation, which ends where its
 CLOSEST_RATE = 1e-8  # relative to the rate, against differences of fourth order
 CLOSEST_SECOND = 1e-7  # relative, derivatives of rates against the same
 
+# --- capsules, cylinders and ellipsoids ------------------------------------------------------------------------------
+ROLLED = 1e-8  # m, rolling on a plane, default tolerances
+PRECESSION = 1e-9  # of Euler's disk: m, unit vectors, and its energy relative to itself
+ROCKING = 1e-8  # rad and m, against an equation of its own
+THROUGH_SHAPES = 1e-5  # relative, the derivative of a run against Richardson's differences
+
 # --- files ----------------------------------------------------------------------------------------------------------
 STORED = 1e-12  # a stored run against the run itself, at any time: polynomials are kept, so rounding only
 DERIVATIVE = 1e-9  # relative, the matrix of a stored run against that of the run itself

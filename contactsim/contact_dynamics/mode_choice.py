@@ -88,8 +88,7 @@ class ModeChoice:
                 i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
             )
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
-        if world.mechanism.pair_names:
-            states = self._placed(x, mode, states)
+        states = self._placed(x, mode, states)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = SystemMode(tuple(states), redundant=not solution.unique)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))

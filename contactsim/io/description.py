@@ -18,7 +18,7 @@ from ..contact_dynamics.contact_system import ContactSystem
 from ..contact_dynamics.engines import PYTHON
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
-from ..multibody.contact_point import ContactPoint
+from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from ..multibody.controllers import PD, Controller, holds, name_of
 from ..multibody.geometry.pairs import ContactPair
 from ..multibody.geometry.solids import Solid
@@ -179,8 +179,8 @@ def _describe_robot(robot: Robot) -> Description:
     contacts = []
     for point in robot.contacts:
         enabled = point.enabled and name_of(point.enabled)
-        values = {name: getattr(point, name) for name in ContactPoint.__dataclass_fields__}
-        contacts.append(values | {"offset": [float(c) for c in point.offset], "enabled": enabled})
+        values = {name: _plain(getattr(point, name)) for name in point.__dataclass_fields__}
+        contacts.append(values | {"enabled": enabled})
     return {
         "name": robot.name,
         "model": model_text(robot.model),
@@ -226,7 +226,7 @@ def _describe_world(robot: Robot) -> Description:
 
 def _rebuild_robot(data: Description) -> Robot:
     contacts = [
-        ContactPoint(**point | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
+        _contact_kind(point)(**_tuples(point) | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
         for point in data["contacts"]
     ]
     parts = _rebuild_parts(data.get("parts", ()))
@@ -244,6 +244,18 @@ def _rebuild_robot(data: Description) -> Robot:
             for pair in data["pairs"]
         )
     return robot
+
+
+def _contact_kind(point: Description) -> type[ContactPoint]:
+    """The class of a contact, by what only it has."""
+    if "rim" in point:
+        return ContactRim
+    return ContactEllipsoid if "radii" in point else ContactPoint
+
+
+def _plain(value: Any) -> Any:
+    """A list of plain numbers of a tuple; anything else as it is."""
+    return [float(number) for number in value] if isinstance(value, tuple) else value
 
 
 def _rebuild_parts(given: Iterable[Description]) -> tuple[Part[Robot], ...]:

@@ -52,8 +52,26 @@ class HullTable(Table):
     vertices: list[tuple[Real, Real, Real]]
 
 
+class RoundTable(Table):
+    """capsule or cylinder = {mass [kg], radius [m], length [m]}, along z; a capsule's length without ends."""
+
+    mass: Real = Field(gt=0.0)
+    radius: Real = Field(gt=0.0)
+    length: Real = Field(gt=0.0)
+
+
+class EllipsoidTable(Table):
+    """ellipsoid = {mass [kg], radii [m]}."""
+
+    mass: Real = Field(gt=0.0)
+    radii: tuple[Real, Real, Real]
+
+
+KINDS = ("sphere", "box", "capsule", "cylinder", "ellipsoid", "hull")
+
+
 class BodiesTable(Coefficients):
-    """[[bodies]]: a ball, a box or a hull, where it starts, and its coefficients.
+    """[[bodies]]: a body of one of the KINDS, where it starts, and its coefficients.
 
     The velocity is of the centre in world axes [m/s], the spin about world axes [rad/s]; the orientation is a
     quaternion (x, y, z, w). A body that is `fixed` does not move.
@@ -62,6 +80,9 @@ class BodiesTable(Coefficients):
     name: str
     sphere: BallTable | None = None
     box: BoxTable | None = None
+    capsule: RoundTable | None = None
+    cylinder: RoundTable | None = None
+    ellipsoid: EllipsoidTable | None = None
     hull: HullTable | None = None
     position: tuple[Real, Real, Real]
     orientation: tuple[Real, Real, Real, Real] = (0.0, 0.0, 0.0, 1.0)
@@ -71,8 +92,8 @@ class BodiesTable(Coefficients):
 
     @model_validator(mode="after")
     def _one_shape(self) -> BodiesTable:
-        if [self.sphere, self.box, self.hull].count(None) != 2:
-            raise ValueError("give one of sphere = {...}, box = {...} and hull = {...}")
+        if len(self._shapes()) != 1:
+            raise ValueError(f"give one of {', '.join(f'{kind} = {{...}}' for kind in KINDS)}")
         if self.fixed and (any(self.velocity) or any(self.spin)):
             raise ValueError("a fixed body has no velocity")
         if abs(float(np.linalg.norm(self.orientation)) - 1.0) > 1e-6:
@@ -83,18 +104,17 @@ class BodiesTable(Coefficients):
         """The body with its start; what it does not say of friction and restitution is `shared`."""
         root = "fixed" if self.fixed else "free_flyer"
         coefficients = {**shared, **self.given()}
-        if self.sphere is not None:
-            shape = self.sphere
-            robot = Robot.sphere(shape.mass, shape.radius, self.name, root, shape.inertia, **coefficients)
-        elif self.hull is not None:
-            robot = Robot.hull(self.hull.mass, self.hull.vertices, self.name, root, **coefficients)
-        else:
-            assert self.box is not None
-            robot = Robot.box(self.box.mass, self.box.size, self.name, root, **coefficients)
+        ((kind, shape),) = self._shapes().items()
+        given = {name: getattr(shape, name) for name in type(shape).model_fields}
+        robot = getattr(Robot, kind)(name=self.name, root=root, **given, **coefficients)
         if self.fixed:
             return Member(self.name, robot, np.zeros(0), np.zeros(0), (self.position, self.orientation))
         q = np.array([*self.position, *self.orientation])
         return Member(self.name, robot, q, np.concatenate([self._own(self.velocity), self._own(self.spin)]))
+
+    def _shapes(self) -> dict[str, Table]:
+        """{kind: its table} of those that are given."""
+        return {kind: table for kind in KINDS if (table := getattr(self, kind)) is not None}
 
     def _own(self, vector: Sequence[float]) -> Array:
         """A vector in axes of the body."""

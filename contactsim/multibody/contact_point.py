@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..common.arrays import Array
-from ..common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, either, optional, tuples
+from ..common.doors import NAME, NOT_NEGATIVE, POSITIVE, REAL, SHARE, TEXT, TRIPLE, door, either, optional, tuples
 from ..errors import InputError
+from .geometry.closest_points.features import Circle, Ellipsoid, Feature, Point
 from .mechanism import MARGIN, check_static, kinetic_of
+from .zero import UNIT
+
+ARGUMENTS = {
+    "frame": NAME,
+    "offset": TRIPLE,
+    "radius": NOT_NEGATIVE,
+    "friction": either(NOT_NEGATIVE, tuples(2, words="two positive numbers")),
+    "static_friction": optional(NOT_NEGATIVE),
+    "restitution": SHARE,
+    "name": TEXT,
+    "enabled": optional(MARGIN),
+    "rolling": NOT_NEGATIVE,
+    "torsion": NOT_NEGATIVE,
+    "friction_axis": TRIPLE,
+    "stribeck": NOT_NEGATIVE,
+}
 
 
-@door(
-    frame=NAME,
-    offset=TRIPLE,
-    radius=NOT_NEGATIVE,
-    friction=either(NOT_NEGATIVE, tuples(2, words="two positive numbers")),
-    static_friction=optional(NOT_NEGATIVE),
-    restitution=SHARE,
-    name=TEXT,
-    enabled=optional(MARGIN),
-    rolling=NOT_NEGATIVE,
-    torsion=NOT_NEGATIVE,
-    friction_axis=TRIPLE,
-    stribeck=NOT_NEGATIVE,
-)
+@door(**ARGUMENTS)
 @dataclass(frozen=True)
 class ContactPoint:
     """A point (or small sphere) of a robot that can touch the ground.
@@ -75,3 +81,89 @@ class ContactPoint:
             if not any(self.friction_axis):
                 raise InputError(f"contact '{name}' has the friction_axis {self.friction_axis}; give a direction")
         check_static(name, kinetic_of(self), self.static_friction)
+
+    @property
+    def feature(self) -> Feature:
+        """What touches, in axes of the frame."""
+        return Point(np.array(self.offset), self.radius)
+
+
+@door(**ARGUMENTS, axis=TRIPLE, rim=POSITIVE, angle=optional(REAL))
+@dataclass(frozen=True)
+class ContactRim(ContactPoint):
+    """The rim of a disc, wheel or cylinder of a robot: while it is tilted it touches the ground with its lowest point.
+
+    A disc that lies flat on the ground touches it everywhere. Then fixed points of its rim hold it, contacts of their
+    own that are told by their `angle`: n of them resist tipping as a regular polygon does, whose edges are nearer to
+    the centre than the rim by R (1 - cos(pi / n)).
+
+    Attributes:
+        offset: the centre of the rim in the frame [m].
+        axis: (3,) of the disc, in axes of the frame, unit.
+        rim: its radius R [m].
+        angle: of a fixed point about the axis [rad], which touches while the disc lies flat; None: the lowest point,
+            which touches while it is tilted.
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    rim: float = 1.0
+    angle: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        length = float(np.linalg.norm(self.axis))
+        if abs(length - 1.0) > UNIT:
+            raise InputError(f"the axis of contact '{self.name}' has length {length:.6g}; give a unit vector")
+
+    @property
+    def circle(self) -> Circle:
+        """The whole rim, in axes of the frame."""
+        return Circle(np.array(self.offset), np.array(self.axis) / np.linalg.norm(self.axis), self.rim, self.radius)
+
+    @property
+    def feature(self) -> Feature:
+        """The rim, or its fixed point."""
+        if self.angle is None:
+            return self.circle
+        first, second = perpendicular(np.array(self.axis))
+        arm = np.cos(self.angle) * first + np.sin(self.angle) * second
+        return Point(np.array(self.offset) + self.rim * arm, self.radius)
+
+
+@door(**ARGUMENTS, radii=TRIPLE, quaternion=tuples(4))
+@dataclass(frozen=True)
+class ContactEllipsoid(ContactPoint):
+    """An ellipsoid of a robot that can touch the ground with its lowest point.
+
+    Attributes:
+        offset: its centre in the frame [m].
+        radii: along its axes [m].
+        quaternion: its axes in the frame (x, y, z, w).
+    """
+
+    radii: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    quaternion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not min(self.radii) > 0.0:
+            raise InputError(f"contact '{self.name}' has radii {self.radii}; give three positive numbers in metres")
+
+    @property
+    def feature(self) -> Feature:
+        """The ellipsoid."""
+        return Ellipsoid(np.array(self.offset), rotation(self.quaternion), np.array(self.radii), self.radius)
+
+
+def perpendicular(axis: Array) -> Array:
+    """Two unit vectors (2, 3) perpendicular to a unit vector (3,) and to each other, right-handed with it."""
+    first = np.cross(np.eye(3)[(int(np.argmax(np.abs(axis))) + 1) % 3], axis)
+    first = first / np.linalg.norm(first)
+    return np.array([first, np.cross(axis, first)])
+
+
+def rotation(quaternion: tuple[float, float, float, float]) -> Array:
+    """The rotation matrix (3, 3) of a quaternion (x, y, z, w) of any length."""
+    x, y, z, w = np.array(quaternion) / np.linalg.norm(quaternion)
+    v = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + 2.0 * w * v + 2.0 * v @ v)

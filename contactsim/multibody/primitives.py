@@ -1,4 +1,4 @@
-"""Single bodies without a file: balls, boxes and hulls, with their inertia, contacts and looks."""
+"""Single bodies without a file, from balls to ellipsoids and hulls, with their inertia, contacts and looks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.doors import POSITIVE, tuples
-from .contact_point import ContactPoint
+from .contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from .geometry.polyhedra import Points, polyhedron_of_hull
 from .geometry.solids import VERTICES, Solid
 from .mechanism import COEFFICIENTS
@@ -22,14 +22,33 @@ from .robot_model import RobotModel
 R = TypeVar("R", bound=RobotModel)
 
 COLOUR = (0.85, 0.45, 0.2, 1.0)  # red, green, blue, opacity
+SHAPES = {
+    "sphere": coal.Sphere,
+    "box": coal.Box,
+    "capsule": coal.Capsule,
+    "cylinder": coal.Cylinder,
+    "ellipsoid": coal.Ellipsoid,
+}
+
+# Points of a rim on which a cylinder stands: it resists tipping as if R were smaller by 1 - cos(pi/8), 7.6 %.
+STANDING = 8
 
 
 @dataclass(frozen=True)
 class PrimitiveGeometry:
-    """The geometry of a ball (one size), box (three sides) or hull (of vertices) at the origin of frame 1."""
+    """The geometry of a body at the origin of its frame.
+
+    Attributes:
+        size: (radius,) of a ball, three sides of a box, (radius, length) of a capsule or cylinder along z, three radii
+            of an ellipsoid, nothing of a hull [m].
+        colour: red, green, blue, opacity.
+        kind: "sphere", "box", "capsule", "cylinder" or "ellipsoid"; "": a ball, box or hull, by what is given.
+        vertices: of a hull [m].
+    """
 
     size: tuple[float, ...]
     colour: tuple[float, ...] = COLOUR
+    kind: str = ""
     vertices: Points = ()
 
     def __call__(self, model: Any) -> Any:
@@ -45,7 +64,7 @@ class PrimitiveGeometry:
 
     def _shape(self) -> Any:
         if not self.vertices:
-            return coal.Sphere(self.size[0]) if len(self.size) == 1 else coal.Box(*self.size)
+            return SHAPES[self.kind or ("sphere" if len(self.size) == 1 else "box")](*self.size)
         solid, mesh = polyhedron_of_hull(self.vertices), coal.BVHModelOBBRSS()
         faces = [(loop[0], one, two) for loop in solid.loops for one, two in pairwise(loop[1:])]
         mesh.beginModel(len(faces), len(solid.vertices))
@@ -94,13 +113,91 @@ def hull(
     return _body(kind, name, root, inertia, PrimitiveGeometry((), vertices=points), contacts, shape)
 
 
+def capsule(
+    kind: type[R], mass: float, radius: float, length: float, name: str, root: Any, coefficients: dict[str, Any]
+) -> R:
+    """See `Robot.capsule`; `kind` is the class of the robot."""
+    _positive(name, mass=mass, radius=radius, length=length)
+    share = length / (length + 4.0 / 3.0 * radius)  # of the mass in the straight part
+    straight, ends = share * mass, (1.0 - share) * mass
+    along = 0.5 * straight * radius**2 + 0.4 * ends * radius**2
+    across = straight * (radius**2 / 4.0 + length**2 / 12.0)
+    across += ends * (0.4 * radius**2 + length**2 / 4.0 + 0.375 * length * radius)
+    contacts = end_contacts(name, radius, length, coefficients)
+    geometry = PrimitiveGeometry((radius, length), kind="capsule")
+    return _body(
+        kind, name, root, pin.Inertia(mass, np.zeros(3), np.diag(np.array([across, across, along]))), geometry, contacts
+    )
+
+
+def cylinder(
+    kind: type[R], mass: float, radius: float, length: float, name: str, root: Any, coefficients: dict[str, Any]
+) -> R:
+    """See `Robot.cylinder`; `kind` is the class of the robot."""
+    _positive(name, mass=mass, radius=radius, length=length)
+    across = mass * (radius**2 / 4.0 + length**2 / 12.0)
+    contacts = rim_contacts(name, radius, length, coefficients)
+    geometry = PrimitiveGeometry((radius, length), kind="cylinder")
+    return _body(
+        kind,
+        name,
+        root,
+        pin.Inertia(mass, np.zeros(3), np.diag(np.array([across, across, 0.5 * mass * radius**2]))),
+        geometry,
+        contacts,
+    )
+
+
+def ellipsoid(
+    kind: type[R], mass: float, radii: Sequence[float], name: str, root: Any, coefficients: dict[str, Any]
+) -> R:
+    """See `Robot.ellipsoid`; `kind` is the class of the robot."""
+    a, b, c = tuples(3, words="three radii in metres").check(f"the radii of '{name}'", radii)
+    _positive(name, mass=mass, radius=min(a, b, c))
+    moments = mass / 5.0 * np.array([b * b + c * c, c * c + a * a, a * a + b * b])
+    contacts = [ContactEllipsoid(name, radii=(a, b, c), name=name, **coefficients)]
+    return _body(
+        kind,
+        name,
+        root,
+        pin.Inertia(mass, np.zeros(3), np.diag(moments)),
+        PrimitiveGeometry((a, b, c), kind="ellipsoid"),
+        contacts,
+    )
+
+
+def _positive(name: str, **numbers: float) -> None:
+    for what, value in numbers.items():
+        POSITIVE.check(f"the {what} of '{name}'", value)
+
+
+def end_contacts(frame: str, radius: float, length: float, coefficients: dict[str, Any]) -> list[ContactPoint]:
+    """The two round ends of a capsule along z, the lower one first."""
+    ends = (-0.5 * length, 0.5 * length)
+    return [ContactPoint(frame, (0.0, 0.0, z), radius, name=f"{frame}/{k}", **coefficients) for k, z in enumerate(ends)]
+
+
+def rim_contacts(frame: str, radius: float, length: float, coefficients: dict[str, Any]) -> list[ContactPoint]:
+    """The rims of a cylinder along z, the lower one first, then the points of each on which it stands."""
+    rims = [
+        ContactRim(frame, (0.0, 0.0, sign * 0.5 * length), name=f"{frame}/{k}", axis=(0.0, 0.0, sign), rim=radius)
+        for k, sign in enumerate((-1.0, 1.0))
+    ]
+    return [replace(rim, **coefficients) for rim in (*rims, *(point for rim in rims for point in standing_points(rim)))]
+
+
+def standing_points(rim: ContactRim) -> list[ContactRim]:
+    """The fixed points of a rim on which its disc stands, NAME/0 and so on."""
+    return [replace(rim, name=f"{rim.name}/{k}", angle=2.0 * np.pi * k / STANDING) for k in range(STANDING)]
+
+
 def _body(
     kind: type[R],
     name: str,
     root: Any,
     inertia: Any,
     geometry: PrimitiveGeometry,
-    contacts: list[ContactPoint],
+    contacts: Sequence[ContactPoint],
     solid: Solid | None = None,
 ) -> R:
     """A body with its contacts; `solid` is its shape where that cannot be read off its geometry."""

@@ -20,7 +20,7 @@ from . import primitives
 from .contact_point import ContactPoint
 from .geometry.pairing import expanded
 from .geometry.pairs import ContactPair
-from .kinematics.bound_robot import BoundRobot
+from .kinematics.bound_shapes import grounded
 from .kinematics.bound_world import BoundWorld
 from .mechanism import ContactMechanism
 from .mjcf.reading import read
@@ -214,6 +214,77 @@ class Robot(RobotModel):
         """
         return primitives.hull(cls, mass, vertices, name, root, coefficients)
 
+    @classmethod
+    @door(name=NAME)
+    def capsule(
+        cls,
+        mass: float,
+        radius: float,
+        length: float,
+        name: str = "capsule",
+        root: Any = "free_flyer",
+        **coefficients: Any,
+    ) -> Robot:
+        """A cylinder along z with round ends, of even density.
+
+        Args:
+            mass, radius: [kg], [m].
+            length: of the straight part, without the round ends [m].
+            name: of the robot and its link; its contacts with the ground are NAME/0 and NAME/1, the ends.
+            root: as of `from_urdf`.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: a number is not positive.
+        """
+        return primitives.capsule(cls, mass, radius, length, name, root, coefficients)
+
+    @classmethod
+    @door(name=NAME)
+    def cylinder(
+        cls,
+        mass: float,
+        radius: float,
+        length: float,
+        name: str = "cylinder",
+        root: Any = "free_flyer",
+        **coefficients: Any,
+    ) -> Robot:
+        """A cylinder along z, of even density.
+
+        It touches the ground with its rims, NAME/0 (below) and NAME/1. Where it stands on an end, eight points of the
+        rim hold it, NAME/0/0 ... NAME/0/7: it resists tipping as if its radius were smaller by 1 - cos(pi/8), 7.6 %.
+
+        Args:
+            mass, radius, length: [kg], [m].
+            name: of the robot and its link.
+            root: as of `from_urdf`.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: a number is not positive.
+        """
+        return primitives.cylinder(cls, mass, radius, length, name, root, coefficients)
+
+    @classmethod
+    @door(name=NAME)
+    def ellipsoid(
+        cls, mass: float, radii: Sequence[float], name: str = "ellipsoid", root: Any = "free_flyer", **coefficients: Any
+    ) -> Robot:
+        """An ellipsoid of even density.
+
+        Args:
+            mass: [kg].
+            radii: along x, y and z [m].
+            name: of the robot, its link and its contact.
+            root: as of `from_urdf`.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: a number is not positive.
+        """
+        return primitives.ellipsoid(cls, mass, radii, name, root, coefficients)
+
     @staticmethod
     @door(
         robots=several(instance(RobotModel, "a Robot"), "a list of Robot"),
@@ -247,7 +318,7 @@ class Robot(RobotModel):
         """The robot on a ground, under a gravity (3,) [m/s^2]: what a ContactSystem computes with."""
         if self.pairs:
             return BoundWorld(self, terrain, gravity, joint_limits)
-        return BoundRobot(self, terrain, gravity, joint_limits)
+        return grounded(self, terrain, gravity, joint_limits)
 
     def pack(self, states: Mapping[str, Any]) -> tuple[Array, Array]:
         """(q, v) of all parts from {part: (q, v)}; parts that are left out rest in their nominal pose.

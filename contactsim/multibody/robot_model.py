@@ -191,7 +191,9 @@ class RobotModel:
         found = np.zeros((len(self.contacts), 3))
         for k, point in enumerate(self.contacts):
             frame = self.model.frames[self.frame_id(point.frame)]
-            found[k] = data.oMi[frame.parentJoint].act(frame.placement.act(np.asarray(point.offset, dtype=float)))
+            place = data.oMi[frame.parentJoint] * frame.placement
+            down = place.rotation.T @ np.array([0.0, 0.0, -1.0])
+            found[k] = place.act(point.feature.core(down))
             found[k, 2] -= point.radius
         return found
 

@@ -20,6 +20,12 @@ MOTION = 1e-9  # a direction in which things move less, relative to the largest 
 IMMOBILE = 1e-12  # largest motion of contacts that do not move
 ASIDE = 1e-9  # part of a normal, or slope, out of the plane of motion that is none: that plane is known to rounding
 DOWN = 1e-12  # 1 + n_z of a normal that counts as pointing straight down: 1e-6 rad
+FLAT = (
+    1e-6  # rad: a disc that is tilted by less lies flat: points of its rim hold it, a few nm below the rim between them
+)
+FLAT_ON_HILLS = 2.0  # the same on curved ground, in radii of the disc times its curvature: there a tilted rim is unique
+ALONG = 1e-9  # rad: lines or planes that run along each other within this have no one common normal
+ROUGH = 1e-7  # rad: a turn of a normal below this that no longer shrinks is rounding, of grounds that are differenced
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
 LOOSE = (

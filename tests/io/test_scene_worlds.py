@@ -106,7 +106,7 @@ def test_files_of_further_robots_are_relative_to_the_scene(tmp_path: Path) -> No
 
 def test_mistakes_are_named() -> None:
     body = '[[bodies]]\nname = "a"\nposition = [0, 0, 1]\n'
-    assert "give one of sphere" in refused(body)
+    assert "give one of sphere = {...}, box" in refused(body)
     ball = body + "sphere = {mass = 1, radius = 0.1}\n"
     assert "of the world are called 'a'" in refused(ball + ball)
     assert "velocity" in refused(ball + "fixed = true\nvelocity = [1, 0, 0]")

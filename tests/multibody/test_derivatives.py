@@ -136,7 +136,7 @@ def bound(robot: cs.Robot, ground: cs.terrain.Terrain) -> ContactMechanism:
 def random_state(mechanism: ContactMechanism, seed: int, spread: float = 0.7) -> tuple[Array, Array, Array]:
     rng = np.random.default_rng(seed)
     n = mechanism.nv
-    model = getattr(mechanism, "_model", None)
+    model = getattr(getattr(mechanism, "inner", mechanism), "_model", None)
     start = np.zeros(n) if model is None else pin.neutral(model)
     return mechanism.space.integrate(start, spread * rng.normal(size=n)), rng.normal(size=n), 3 * rng.normal(size=n)
 

@@ -20,6 +20,7 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
+from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
@@ -107,7 +108,11 @@ def _apart(robot: RobotModel, one: str, two: str) -> bool:
 def tips(robot: RobotModel) -> tuple[Tip, ...]:
     """All points that can touch a solid of another body."""
     frames = {point.frame for point in robot.contacts}
-    points = [Tip(p.name, p.frame, np.asarray(p.offset, float), p.radius, p.enabled) for p in robot.contacts]
+    points = [
+        Tip(p.name, p.frame, np.asarray(p.offset, float), p.radius, p.enabled)
+        for p in robot.contacts
+        if type(p) is ContactPoint
+    ]
     spheres = [s for s in robot.solids if s.kind == "sphere" and s.frame not in frames]
     balls = [Tip(s.name, s.frame, np.array(s.position), s.size[0], None) for s in spheres]
     return (*points, *balls, *(corner for solid in robot.solids for corner in _corners(points, solid)))

@@ -56,7 +56,7 @@ class BoundRobot(ContactMechanism):
         self._robot = robot
         self._model = pin.Model(robot.model)
         self._model.gravity = pin.Motion(gravity, np.zeros(3))
-        self._terrain = terrain
+        self.terrain = terrain
         self.nq, self.nv, self.space = robot.nq, robot.nv, robot.space
         points, self._limits = robot.contacts, joint_limit_rows(robot.model) if joint_limits else ()
         alone = np.zeros(len(self._limits))
@@ -76,8 +76,8 @@ class BoundRobot(ContactMechanism):
             terrain.check_sphere(point.name, point.radius)
         normal, motions = terrain.constant_normal(), self._motions()
         self._basis = np.eye(3) if normal is None else self._tangent_basis(normal, motions)
-        self._tangents = tangents_of(terrain, self._basis, motions)
-        self.dims = (1 + self._tangents.count,) * len(points) + (1,) * len(self._limits)
+        self.tangents = tangents_of(terrain, self._basis, motions)
+        self.dims = (1 + self.tangents.count,) * len(points) + (1,) * len(self._limits)
         self._limit_signs = np.array([limit.sign for limit in self._limits])
         self._limit_bounds = np.array([limit.bound for limit in self._limits])
         self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
@@ -97,9 +97,9 @@ class BoundRobot(ContactMechanism):
         self._frames = add_points(self._model, "contact", self._joints, self._centres)
         self._workspace = ContactWorkspace(self._model, self._frames)
         self._radius = np.array([point.radius for point in points])
-        self._plane = self._terrain.plane()
-        self._moving = bool(self._terrain.belt().any())
-        self._plain = type(self._terrain).gaps is Plane.gaps
+        self._plane = self.terrain.plane()
+        self._moving = bool(self.terrain.belt().any())
+        self._plain = type(self.terrain).gaps is Plane.gaps
 
     def _motions(self) -> Array:
         """Orthonormal directions (r, 3) in which the contacts can move at all; none: it has no contacts."""
@@ -160,11 +160,11 @@ class BoundRobot(ContactMechanism):
         pin.framesForwardKinematics(self._model, self._workspace.data, q)
         centres = self._positions()
         if self._plain:  # no ground of a user's that may fail
-            gaps = self._terrain.gaps(t, centres, self._radius)
+            gaps = self.terrain.gaps(t, centres, self._radius)
         else:
-            ground = type(self._terrain).__name__
+            ground = type(self.terrain).__name__
             with UserCall("the ground", ground, t):
-                gaps = self._terrain.gaps(t, centres, self._radius)
+                gaps = self.terrain.gaps(t, centres, self._radius)
             gaps = answer("the ground", ground, "distances", gaps, self._radius.shape, t, q)
         return np.concatenate([gaps, self.constraint_gaps(t, q)]) if self._limits else gaps
 
@@ -174,9 +174,9 @@ class BoundRobot(ContactMechanism):
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds from the joints' motion and from that of the ground: |c''| + curvature |c'|^2."""
-        if self.reach is None or self._terrain.growth(0.0, 0.0, self._radius) is None:
+        if self.reach is None or self.terrain.growth(0.0, 0.0, self._radius) is None:
             return None
-        reach, terrain = self.reach, self._terrain
+        reach, terrain = self.reach, self.terrain
         points, limits = contacts[contacts < len(self.names)], contacts[contacts >= len(self.names)] - len(self.names)
         hosts = reach.index[np.array(self._joints, dtype=int)[points]]
         arms, radii = np.linalg.norm(self._centres[points], axis=1), self._radius[points]
@@ -211,7 +211,7 @@ class BoundRobot(ContactMechanism):
         pin.forwardKinematics(model, data, q, v)
         centre = pin.updateFramePlacement(model, data, self._frames[contact]).translation
         velocity = pin.getFrameVelocity(model, data, self._frames[contact], WORLD_AXES).linear
-        gap, gradient = self._terrain.approach(t, centre, float(self._radius[contact]))
+        gap, gradient = self.terrain.approach(t, centre, float(self._radius[contact]))
         if gradient is None:
             return Look(gap, 0.0, None)
         return Look(gap, float(gradient[0] + gradient[1:] @ velocity), ())
@@ -238,7 +238,7 @@ class BoundRobot(ContactMechanism):
             motion = Motions(self._model, self._workspace, self._passive)
             rows: RowsOf = NoRows(self.nv)
             if points and self._plane is not None:
-                frames, belt = [self._frames[i] for i in points], self._terrain.belt() if self._moving else None
+                frames, belt = [self._frames[i] for i in points], self.terrain.belt() if self._moving else None
                 rows = PlaneRows(motion, frames, self._basis, self._plane[1], self._radius[list(points)], belt)
             elif points:
                 rows = partial(self._rows, points)
@@ -255,9 +255,9 @@ class BoundRobot(ContactMechanism):
         drifts = np.array([self._drift(i).vector for i in contacts])
         centres, radius, velocities = self._positions()[chosen], self._radius[chosen], jacobians @ v
         motion = PointKinematics(centres, velocities[:, :3], velocities[:, 3:], drifts[:, :3], drifts[:, 3:])
-        with UserCall("the ground", type(self._terrain).__name__, t):
-            ground = self._terrain.near(t, centres, radius)
-        return rows(ground, self._tangents, radius, jacobians, motion)
+        with UserCall("the ground", type(self.terrain).__name__, t):
+            ground = self.terrain.near(t, centres, radius)
+        return rows(ground, self.tangents, radius, jacobians, motion)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ class BoundRobot(ContactMechanism):
         model, index = simple
         joints = [index[joint] for joint in self._joints]
         if self._plane is None:
-            return CurvedDerivatives(model, joints, self._centres, self._radius, self._terrain, self._tangents)
+            return CurvedDerivatives(model, joints, self._centres, self._radius, self.terrain, self.tangents)
         return PlaneDerivatives(model, joints, self._centres, self._radius, self._plane[1], self._basis)
 
     def _points(self, contacts: tuple[int, ...]) -> tuple[int, ...]:
@@ -293,7 +293,7 @@ class BoundRobot(ContactMechanism):
         if not points:
             empty = np.zeros((3, len(contacts), self.nv))
             return TermDerivatives(by_q.copy(), by_v.copy(), *empty)
-        size = len(points) * (1 + self._tangents.count)
+        size = len(points) * (1 + self.tangents.count)
         centres = derivatives.centres(points)
         residual_q = by_q - derivatives.contact_forces(points, centres, forces[:size], t)
         changes = derivatives.rows(points, centres, v, a, t)
@@ -309,7 +309,7 @@ class BoundRobot(ContactMechanism):
         by_q, points = derivatives.inertial_weightless(q, w), self._points(contacts)
         if not points:
             return by_q.copy()
-        impulses = impulses[: len(points) * (1 + self._tangents.count)]
+        impulses = impulses[: len(points) * (1 + self.tangents.count)]
         return by_q - derivatives.contact_forces(points, derivatives.centres(points), impulses, t)
 
     def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
@@ -337,8 +337,8 @@ class BoundRobot(ContactMechanism):
         model, data, frame = self._model, self._workspace.data, self._frames[contact]
         pin.forwardKinematics(model, data, q, v)
         centre = pin.updateFramePlacement(model, data, frame).translation[None]
-        ground = self._terrain.near(t, centre, self._radius[contact : contact + 1])
-        turned, normal = self._tangents.at(ground.normal), ground.normal[0]
+        ground = self.terrain.near(t, centre, self._radius[contact : contact + 1])
+        turned, normal = self.tangents.at(ground.normal), ground.normal[0]
         rate = ground.normal_rate[0] + ground.hessian[0] @ pin.getFrameVelocity(model, data, frame, WORLD_AXES).linear
         return np.vstack([normal, turned.axes[0]]), np.vstack([rate, turned.first[0] @ rate])
 
@@ -352,8 +352,8 @@ class BoundRobot(ContactMechanism):
             return np.zeros(3)
         pin.framesForwardKinematics(self._model, self._workspace.data, q)
         here = slice(contact, contact + 1)
-        normal = self._terrain.near(t, self._positions()[here], self._radius[here]).normal[0]
-        return force @ axes(normal, self._tangents)
+        normal = self.terrain.near(t, self._positions()[here], self._radius[here]).normal[0]
+        return force @ axes(normal, self.tangents)
 
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J], that of the joints' springs included."""
@@ -416,7 +416,7 @@ class BoundRobot(ContactMechanism):
             springs=springs,
             contacts=(*points, *limits),
             basis=self._basis,
-            belt=np.array(self._terrain.belt()),
+            belt=np.array(self.terrain.belt()),
         )
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:

@@ -12,12 +12,13 @@ from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.shapes import Region
 from .around import Around
 from .bound_robot import BoundRobot
+from .bound_shapes import BoundShapes
 
 
 class PairFeatures(Around):
     """A robot on its ground, with pairs of features from the contact `_first` on, up to `_behind`."""
 
-    inner: BoundRobot
+    inner: BoundRobot | BoundShapes
     _pairs: PairKinematics
     _regions: dict[int, Region]
     _first: int
@@ -33,28 +34,38 @@ class PairFeatures(Around):
     def within(self, regions: Mapping[int, Region]) -> Self:
         """The same with the regions of some contacts held, in which their distance goes on smoothly beyond its end."""
         held = copy.copy(self)
-        held._regions = {i - self._first: region for i, region in regions.items()}
+        held.inner = self.inner.within({i: region for i, region in regions.items() if i < self._first})
+        held._regions = {i - self._first: region for i, region in regions.items() if i >= self._first}
         return held
 
     def region(self, q: Array, contact: int) -> Region:
         """Region of the solid of a pair in which its point is; () where that makes no difference."""
-        is_pair = self._first <= contact < self._behind
-        return self._pairs.region(q, contact - self._first) if is_pair else ()
+        if not self._first <= contact < self._behind:
+            return self.inner.region(q, self._on_ground(contact))
+        return self._pairs.region(q, contact - self._first)
 
     def region_sides(self, contact: int, region: Region) -> tuple[int, ...]:
         """The sides on which a region can be left."""
+        if contact < self._first:
+            return self.inner.region_sides(contact, region)
         return self._pairs.pairs[contact - self._first].features.sides(region)
 
     def region_margin(self, q: Array, contact: int, region: Region, side: int) -> float:
         """Distance from leaving a region on a side [m]."""
+        if contact < self._first:
+            return self.inner.region_margin(q, contact, region, side)
         return self._pairs.margin(q, contact - self._first, region, side)
 
     def region_gradient(self, q: Array, contact: int, region: Region, side: int) -> Array:
         """Derivative (nv,) of that distance."""
+        if contact < self._first:
+            return self.inner.region_gradient(q, contact, region, side)
         return self._pairs.margin_gradient(q, contact - self._first, region, side)
 
     def region_beyond(self, contact: int, region: Region, side: int) -> Region | None:
         """The region behind a side; None where the contact ends there, as a point does that runs off a face."""
+        if contact < self._first:
+            return self.inner.region_beyond(contact, region, side)
         return self._pairs.pairs[contact - self._first].features.beyond(region, side)
 
     def overlaps(self, q: Array) -> dict[tuple[str, str], float]:

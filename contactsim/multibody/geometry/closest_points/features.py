@@ -129,9 +129,10 @@ class Circle(Feature):
         return np.eye(3) - np.outer(self.axis, self.axis)
 
     def core(self, m: Array) -> Array:
-        """c + R m_t / |m_t|."""
+        """c + R m_t / |m_t|; c where m is along the axis."""
         across = m @ self._across
-        return self.centre + self.radius * across / _length(across)
+        square = (across * across).sum(axis=-1, keepdims=True)
+        return self.centre + self.radius * across / np.sqrt(np.where(square.real > 0.0, square, 1.0))
 
     def bend(self, m: Array) -> Array:
         """R (1 - a a^T - e e^T) / |m_t| with e = m_t / |m_t|."""

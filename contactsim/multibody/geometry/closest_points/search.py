@@ -14,13 +14,13 @@ import numpy as np
 
 from ....common.arrays import Array
 from ....errors import SingularError
+from ...zero import ALONG, ROUGH
 from .equations import Nearest, Pose, Side, side
 from .features import Feature
 
 ROUNDS = 60  # of Newton's method; some six do
 HALVINGS = 40
 EXACT = 4.0  # units of rounding of the places, below which the points are aligned with the normal
-PARALLEL = 1e-9  # sine of the angle below which two slides are one direction
 
 
 class Found(NamedTuple):
@@ -69,7 +69,7 @@ def complement(slides: Array) -> Array:
     if not len(slides):
         return np.eye(3)
     _, values, right = np.linalg.svd(slides)
-    if len(slides) > 2 or values[-1] < PARALLEL:
+    if len(slides) > 2 or values[-1] < ALONG:
         raise SingularError("two lines or planes run along each other; their closest points are not unique")
     return right[len(slides) :].T
 
@@ -99,9 +99,11 @@ def _climb(
                 gained = True
                 break
             step = 0.5 * step
-        if not gained or (size < 1e-7 and ahead <= g and np.linalg.norm(trial - n) < 1e-15):
+        if not gained:
             return n, sides
         n, sides = trial, there
+        if size < ROUGH:  # the next turn would be rounding
+            return n, sides
     return n, sides
 
 
@@ -134,7 +136,7 @@ def _tangents(n: Array, across: Array) -> Array:
 
 
 def _rounding(sides: tuple[Side, Side]) -> float:
-    return float(np.finfo(float).eps * max(np.abs(sides[0].p).max(), np.abs(sides[1].p).max(), 1e-300))
+    return float(np.finfo(float).eps * max(np.abs(sides[0].p).max(), np.abs(sides[1].p).max(), np.finfo(float).tiny))
 
 
 def _unit(vector: Array) -> Array:

@@ -1,0 +1,207 @@
+"""The points of rounded bodies that are nearest to the ground, given by its distance function, and how they move.
+
+A rounded body has the support function h(m) = c . m + sqrt(m . M m) + r |m|: an ellipsoid with M = D^2, a disc with
+M = R^2 (1 - a a^T), a sphere or point with M = 0. With phi(t, x) the signed distance from the ground and N = grad phi,
+the point of the core x = o + R p(-R^T n) is nearest to the ground where n = N(t, x); the gap is phi(t, x) - r. By n,
+n - N has the derivative 1 + H S, with H the second derivative of phi and S that of h: regular where the body bends more
+than the hollow it lies in. Rates follow from x' = l + w x x + S (w x n - n') and n' = N_t + H x'. Second derivatives
+need the third ones of phi: around each point the distance is taken as its Taylor polynomial of third order, through
+which complex steps can be taken. Bodies go along the last axis but those of vectors: (..., k, 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ....common.arrays import Array
+from ....errors import SingularError
+from ...terrain.surface import Terrain
+from ...zero import ROUGH
+from .equations import Pose, cross, turn, turn_back
+from .features import Circle, Ellipsoid, Feature, Point
+
+ROUNDS = 60  # of Newton's method; some six do
+LONGEST = 0.3  # rad: largest turn of the normal in one round
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """Rounded bodies, each in axes of its own.
+
+    Attributes:
+        centre: c (k, 3) [m].
+        square: M (k, 3, 3) [m^2].
+        offset: r (k,) [m].
+    """
+
+    centre: Array
+    square: Array
+    offset: Array
+
+    @staticmethod
+    def of(features: Sequence[Feature]) -> Rounded:
+        """Points, circles and ellipsoids."""
+        squares = np.array([_square(feature) for feature in features]).reshape(-1, 3, 3)
+        centres = np.array([feature.centre for feature in features]).reshape(-1, 3)
+        return Rounded(centres, squares, np.array([feature.offset for feature in features]))
+
+    def chosen(self, which: Sequence[int]) -> Rounded:
+        """Some of them."""
+        return Rounded(*(part[list(which)] for part in (self.centre, self.square, self.offset)))
+
+    def core(self, m: Array) -> Array:
+        """p (..., k, 3) at outward normals m."""
+        return self.centre + self._arm(m)[0]
+
+    def bend(self, m: Array) -> Array:
+        """S = dp/dm (..., k, 3, 3) at unit m [m]."""
+        arm, length = self._arm(m)
+        return (self.square - arm[..., :, None] * arm[..., None, :]) / length[..., None]
+
+    def _arm(self, m: Array) -> tuple[Array, Array]:
+        along = turn(self.square, m)
+        size = (m * along).sum(axis=-1, keepdims=True)
+        length = np.sqrt(np.where(size.real > 0.0, size, 1.0))  # of points, and of discs that lie flat, it is zero
+        return along / length, length
+
+
+def _square(feature: Feature) -> Array:
+    if isinstance(feature, Circle):
+        return feature.radius**2 * (np.eye(3) - np.outer(feature.axis, feature.axis))
+    if isinstance(feature, Ellipsoid):
+        return np.asarray((feature.axes * feature.radii**2) @ feature.axes.T)
+    assert isinstance(feature, Point)
+    return np.zeros((3, 3))
+
+
+class GroundJet(NamedTuple):
+    """The ground around k points at a time, as polynomials of y - y0 with y = (t, x).
+
+    Attributes:
+        place: x0 (k, 3) [m].
+        first, second, third: derivatives (k, 4), (k, 4, 4), (k, 4, 4, 4) of phi by y.
+        velocity: that of the ground's material (k, 3) [m/s], and its derivatives (k, 3, 4) and (k, 3, 4, 4).
+    """
+
+    place: Array
+    first: Array
+    second: Array
+    third: Array
+    velocity: tuple[Array, Array, Array]
+
+    def gradient(self, x: Array) -> Array:
+        """(phi_t, N) (..., k, 4) at x (..., k, 3), at the time of the jet."""
+        dx = x - self.place
+        return self.first + turn_back(self.second[:, 1:], dx) + 0.5 * turn(_once(self.third, dx)[..., 1:], dx)
+
+    def curvature(self, x: Array) -> Array:
+        """Second derivative (..., k, 4, 4) of phi by (t, x)."""
+        return self.second + _once(self.third, x - self.place)
+
+    def drift(self, x: Array) -> tuple[Array, Array]:
+        """Velocity (..., k, 3) of the ground's material, and its derivative (..., k, 3, 4) by (t, x)."""
+        dx = x - self.place
+        value, first, second = self.velocity
+        bent = _once(second, dx)
+        return value + turn(first[..., 1:], dx) + 0.5 * turn(bent[..., 1:], dx), first + bent
+
+
+def _once(tensor: Array, dx: Array) -> Array:
+    """Derivatives (k, i, j, 4) along dx (..., k, 3): (..., k, i, j)."""
+    return (tensor[..., 1:] @ dx[..., None, :, None])[..., 0]
+
+
+def jet_at(terrain: Terrain, t: float, x: Array, third: bool) -> GroundJet:
+    """The ground around x (k, 3); without `third` its third derivatives are left out, as zeros."""
+    none, k = np.zeros(len(x)), len(x)
+    near = terrain.near(t, x, none)
+    bends, turns = np.zeros((k, 4, 4, 4)), np.zeros((k, 3, 4, 4))
+    if third:
+        bends, turns = terrain.third(t, x, none)
+    velocity = np.broadcast_to(near.velocity, (k, 3)), near.velocity_change, turns
+    return GroundJet(x, near.gradient, near.curvature, bends, velocity)
+
+
+class OverGround(NamedTuple):
+    """The nearest points of bodies over ground: its normals n (..., k, 3), and points x (..., k, 3) of the cores."""
+
+    normal: Array
+    core: Array
+
+
+def placed(body: Rounded, pose: Pose, n: Array) -> tuple[Array, Array]:
+    """Points of the cores (..., k, 3) and S (..., k, 3, 3) in the world, under normals n of the ground."""
+    R, o = pose
+    m = -turn_back(R, n)
+    return o + turn(R, body.core(m)), R @ body.bend(m) @ np.swapaxes(R, -1, -2)
+
+
+def lowest(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool = False) -> OverGround:
+    """The points of bodies with the normal of the ground below them: at any height, the nearest ones on it.
+
+    Args:
+        body, pose: them.
+        terrain, t: the ground, at a time [s].
+        near: take the normal at the nearest point of the ground, not at the one right below.
+
+    Raises:
+        SingularError: they are not found: a body lies in a hollow that bends more than itself.
+    """
+    n, last = np.broadcast_to([0.0, 0.0, 1.0], body.centre.shape), np.inf
+    for _ in range(ROUNDS):
+        core, S = placed(body, pose, n)
+        normal, hessian = _ground_below(terrain, t, core, near)
+        step = -np.linalg.solve(np.eye(3) + hessian @ S, (n - normal)[..., None])[..., 0]
+        sizes = np.linalg.norm(step, axis=-1, keepdims=True)
+        size = float(sizes.max(initial=0.0))
+        if size < ROUGH and (size == 0.0 or size >= last):
+            return OverGround(n, core)
+        n, last = n + step * np.minimum(1.0, LONGEST / np.maximum(sizes, LONGEST)), size
+        n = n / np.linalg.norm(n, axis=-1, keepdims=True)
+    place = ", ".join(f"{c:.4g}" for c in core[int(np.argmax(sizes))])
+    raise SingularError(
+        f"the point of a body nearest to the ground near ({place}) m is not found; it bends less than the ground"
+    )
+
+
+def _ground_below(terrain: Terrain, t: float, core: Array, near: bool) -> tuple[Array, Array]:
+    """Normals (k, 3) of the ground, and their derivatives (k, 3, 3) by the points."""
+    heights = None if near else terrain.heights(t, core[:, :2])
+    if heights is None:
+        ground = terrain.near(t, core, np.zeros(len(core)))
+        return ground.normal, ground.hessian
+    ground = terrain.near(t, np.column_stack([core[:, :2], heights]), np.zeros(len(core)))
+    by_place = np.zeros((len(core), 3, 3))  # the place below moves along the surface
+    by_place[:, 0, 0] = by_place[:, 1, 1] = 1.0
+    by_place[:, 2, :2] = -ground.normal[:, :2] / ground.normal[:, 2:]
+    return ground.normal, ground.hessian @ by_place
+
+
+def settled_over(body: Rounded, pose: Pose, jet: GroundJet, start: OverGround) -> tuple[OverGround, Array]:
+    """The nearest points by one step of Newton's method, with S there: at poses with a complex step the solution."""
+    n = start.normal
+    core, S = placed(body, pose, n)
+    off = n - jet.gradient(core)[..., 1:]
+    n = n - np.linalg.solve(np.eye(3) + jet.curvature(core)[..., 1:, 1:] @ S, off[..., None])[..., 0]
+    core, S = placed(body, pose, n)
+    return OverGround(n, core), S
+
+
+def drift_over(found: OverGround, S: Array, bend: Array, twist: Array) -> tuple[Array, Array]:
+    """Rates of the normals (..., k, 3) and of the points of the cores, with the bodies' twists V (..., k, 6).
+
+    Args:
+        found, S: nearest points, see `settled_over`.
+        bend: second derivatives (..., k, 4, 4) of phi by (t, x) there.
+        twist: linear first, at the world's origin.
+    """
+    n, core = found
+    spin, hessian = twist[..., 3:], bend[..., 1:, 1:]
+    carried = twist[..., :3] + cross(spin, core) + turn(S, cross(spin, n))
+    right = bend[..., 0, 1:] + turn(hessian, carried)
+    n_rate = np.linalg.solve(np.eye(3) + hessian @ S, right[..., None])[..., 0]
+    return n_rate, carried - turn(S, n_rate)

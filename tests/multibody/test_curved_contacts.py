@@ -1,0 +1,131 @@
+"""Rims and ellipsoids on the ground: rows, biases and derivatives against differences, gaps, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from builders import single_body
+from test_derivatives import ANALYTIC, check_impulses, check_terms, close, random_state
+from test_terrain import Bowl
+
+import contactsim as cs
+from contactsim.hybrid.differences import derivative
+from contactsim.multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
+
+GROUNDS = {
+    "flat": cs.terrain.Flat(),
+    "belt": cs.terrain.Flat(0.0, (0.3, -0.2)),
+    "slope": cs.terrain.Slope(0.3, (1.0, 2.0)),
+    "hills": cs.terrain.Sinusoid(0.1, 0.8, 0.5, (0.2, 0.1)),
+    "lifted": cs.terrain.Moving(cs.terrain.Flat(), cs.terrain.Oscillation((0.05, 0.02, 0.1), 3.0)),
+}
+
+
+def wheel_and_egg(**given):
+    """A free body with a point, a rim (and a fixed point of it) and an ellipsoid, and an arm on it with a rim."""
+    model = single_body(pin.JointModelFreeFlyer(), 2.0, (0.1, 0.2, 0.25), "body")
+    joint = model.addJoint(1, pin.JointModelRX(), pin.SE3(np.eye(3), np.array([0.1, 0.2, 0.0])), "arm")
+    model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Identity())
+    model.addFrame(pin.Frame("base", 1, 0, pin.SE3.Random(), pin.FrameType.OP_FRAME))
+    model.addFrame(pin.Frame("hand", joint, 0, pin.SE3.Random(), pin.FrameType.OP_FRAME))
+    axis = (0.6, 0.0, 0.8)
+    contacts = [
+        ContactPoint("base", (0.1, 0.0, 0.0), 0.05, name="ball"),
+        ContactRim("base", (0.0, 0.1, 0.1), name="rim", axis=axis, rim=0.2),
+        ContactRim("base", (0.0, 0.1, 0.1), name="held", axis=axis, rim=0.2, angle=0.7),
+        ContactEllipsoid("base", (0.2, 0.0, 0.1), radii=(0.3, 0.2, 0.1), quaternion=(0.5, 0.5, -0.1, 0.7), name="egg"),
+        ContactRim("hand", (0.0, 0.0, 0.1), name="wheel", axis=(0.0, 0.0, 1.0), rim=0.15),
+    ]
+    return cs.Robot(model, contacts=contacts, **given)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    pin.seed(3)
+    return wheel_and_egg()
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_derivatives_of_terms(robot, ground):
+    """Of all contacts, and of some, against differences of sixth order."""
+    mechanism = robot.bind(GROUNDS[ground], np.array([0.0, 0.0, -9.81]), True)
+    loose = 10.0 if ground == "hills" else 1.0  # these bend
+    for seed, contacts in enumerate([(0, 1, 2, 3, 4), (1, 4), (3,)]):
+        check_terms(mechanism, contacts, loose * ANALYTIC, seed=seed)
+        check_impulses(mechanism, contacts, loose * ANALYTIC, seed=seed)
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_rows_are_gradients_of_gaps_and_biases_their_rates(robot, ground):
+    """On the ground: g' = z_n along any motion, and z' = J a + bias along a motion with constant velocities."""
+    terrain, t0 = GROUNDS[ground], 0.2
+    mechanism = robot.bind(terrain, np.array([0.0, 0.0, -9.81]), True)
+    space = mechanism.space
+    for i in (1, 3, 4):
+        q, v, _ = random_state(mechanism, i)
+        for _ in range(30):  # let it down until this contact touches
+            q[2] -= mechanism.gaps(t0, q)[i]
+
+        def gap(h, q=q, v=v, i=i):
+            return mechanism.gaps(t0 + h, space.integrate(q, h * v))[i]
+
+        def rates(h, q=q, v=v, i=i):
+            return mechanism.terms(t0 + h, space.integrate(q, h * v), v, (i,)).rates
+
+        terms = mechanism.terms(t0, q, v, (i,))
+        assert mechanism.gaps(t0, q)[i] == pytest.approx(0.0, abs=1e-12)
+        assert derivative(gap) == pytest.approx(terms.rates[0], rel=1e-8, abs=1e-8)
+        close(derivative(rates), terms.bias, 1e-8)
+        assert mechanism.rates(t0, q, v, (i,)) == pytest.approx(terms.rates, abs=1e-14)
+        assert mechanism.gap_motion(t0, q, v, i)[:2] == pytest.approx((0.0, terms.rates[0]), abs=1e-11)
+
+
+def test_a_flat_disc_is_held_by_its_points():
+    """Flat, the rim is off; tilted, its points are; both are there in between."""
+    cylinder = cs.Robot.cylinder(1.0, 0.1, 0.3)
+    mechanism = cylinder.bind(cs.terrain.Flat(), np.array([0.0, 0.0, -9.81]), True)
+    for tilt, rim, points in ((0.0, False, True), (7e-7, True, True), (1e-3, True, False)):
+        q = np.array([0.0, 0.0, 0.15, np.sin(0.5 * tilt), 0.0, 0.0, np.cos(0.5 * tilt)])
+        gaps = mechanism.gaps(0.0, q)
+        assert (gaps[0] < 0.1) == rim
+        assert (np.abs(gaps[2:10]) < 2e-7).all() == points
+        assert abs(gaps[0 if rim else 2 :][0]) < 1.1 * 0.1 * max(tilt, 1e-16)
+
+
+def test_refusals():
+    """An axis that is not of unit length, radii that are not positive, and rims on ground that bends and moves."""
+    with pytest.raises(cs.InputError, match="axis of contact 'x' has length 2"):
+        ContactRim("base", name="x", axis=(0.0, 0.0, 2.0), rim=0.1)
+    with pytest.raises(cs.InputError, match="three positive numbers"):
+        ContactEllipsoid("base", radii=(0.1, 0.0, 0.1))
+    with pytest.raises(cs.InputError, match="is a rim, and the ground is curved and moves"):
+        cs.ContactSystem(cs.Robot.cylinder(1.0, 0.1, 0.3), terrain=Bowl(2.0))
+    for make in (cs.Robot.capsule, cs.Robot.cylinder):
+        with pytest.raises(cs.InputError, match="the length of"):
+            make(1.0, 0.1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "moments"),
+    [
+        (cs.Robot.cylinder(2.0, 0.1, 0.3), [2 * (0.01 / 4 + 0.09 / 12)] * 2 + [0.01]),
+        (cs.Robot.ellipsoid(5.0, (0.3, 0.2, 0.1)), [0.05, 0.1, 0.13]),
+    ],
+)
+def test_inertia(body, moments):
+    """Of even density."""
+    assert np.diag(body.model.inertias[1].inertia) == pytest.approx(moments)
+
+
+def test_inertia_of_a_capsule():
+    """Against an integral over its volume."""
+    r, length, mass = 0.1, 0.25, 2.0
+    z = np.linspace(-0.5 * length - r, 0.5 * length + r, 200001)
+    beyond = np.maximum(np.abs(z) - 0.5 * length, 0.0)
+    square = np.maximum(r * r - beyond * beyond, 0.0)
+    density = mass / np.trapezoid(square, z)
+    across = np.trapezoid(square * (0.25 * square + z * z), z) * density
+    along = np.trapezoid(0.5 * square**2, z) * density
+    found = np.diag(cs.Robot.capsule(mass, r, length).model.inertias[1].inertia)
+    assert found == pytest.approx([across, across, along], rel=1e-8)
