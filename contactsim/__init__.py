@@ -63,6 +63,8 @@ _HOMES = {
     "linearize": "analysis.linearization",
     "PeriodicOrbit": "analysis.periodic_orbit",
     "find_periodic_orbit": "analysis.orbits",
+    "continue_orbit": "analysis.continuation",
+    "OrbitBranch": "analysis.continuation",
     "lyapunov_exponents": "analysis.lyapunov",
     "Spread": "analysis.spread",
     "ball": "analysis.spread",
@@ -105,6 +107,7 @@ _MODULES = {"terrain": "multibody.terrain"}
 __all__ = sorted({*_HOMES, *_MODULES} - {"__version__"})
 
 if TYPE_CHECKING:
+    from .analysis.continuation import OrbitBranch, continue_orbit
     from .analysis.linearization import Linearization, linearize
     from .analysis.lyapunov import lyapunov_exponents
     from .analysis.orbits import find_periodic_orbit

@@ -13,6 +13,7 @@ THIN = 1e-9  # singular values of a spread below which directions do not count
 LOST = 1e-13  # a direction that keeps less than this share of the fastest one's length is taken away
 
 # --- of orbits ------------------------------------------------------------------------------------------------------
+NEUTRAL = 1e-4  # multipliers closer to one than this belong to what a symmetry or an invariant keeps
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
 TOUCHING = 1e-6  # a period that ends this near to an event, relative to its length, has no derivative

@@ -240,7 +240,7 @@ def test_filter_of_a_robot_that_lands_askew_is_consistent(robot: str) -> None:
     nv = case.system.nv
     P0 = np.diag(np.r_[np.full(nv, 1e-5), np.full(nv, 1e-4)] ** 2)
     R = np.r_[np.full(nv - 6, 2e-5), np.full(3, 2e-4)] ** 2
-    times = 0.01 * np.arange(1, 21)
+    times = 0.01 * np.arange(1, 26)
     study = Study(case.system, case.start, P0, lambda s: np.r_[s.q[7:], s.v[3:6]], R, times, runs=20)
     assert study.inside >= SHARE
 
