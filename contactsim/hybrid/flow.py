@@ -75,11 +75,14 @@ class Look(NamedTuple):
 
     Attributes:
         piece: the piece on which the guard is smooth; None: neither rate nor `GuardBounds.bend` say anything here.
+        apart: whether it cannot fire as it is here, however low it is: between two such looks it is not followed for
+            long.
     """
 
     value: float
     rate: float
     piece: Hashable | None
+    apart: bool = False
 
 
 class Flow(ABC):

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from .flow import Look
 
 LOOKS = 100  # at a guard that stays low; from then on twice the largest second derivative seen stands for its bound
+LOOKS_APART = 16  # at a guard that could not fire at any of them
 LEAST, MOST = 0.05, 0.95  # share of a piece within which it is cut
 SEEN = 2.0  # second derivatives between looks, of which the mean is known, may be this many times as large
 
@@ -64,7 +65,8 @@ def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds
         if after[1].value <= 0.0:
             doubtful = after[1].value > -bounds.error(after[0])
             return Bottom(after[0]) if doubtful else Fall(before[0], after[0])
-        if _is_clear(before, after, bounds):
+        idle = looks >= LOOKS_APART and before[1].apart and after[1].apart
+        if idle or _is_clear(before, after, bounds):
             before = behind.pop()
             continue
         bottom = _bottom(before, after)

@@ -267,6 +267,8 @@ class PairKinematics(Computing):
         held = features.region(place) if region is None else region
         piece = features.piece(place, held)
         gap = features.open_gap(place) if region is None else float(features.gap(place, held))
+        if piece is None and isinstance(features, EdgeOnEdge):
+            return Look(gap, 0.0, None, apart=True)
         return Look(gap, float(self.rows(q, v, [k], [held])[1][0]), piece)
 
     # --- rows -------------------------------------------------------------------------------------------------
