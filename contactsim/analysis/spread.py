@@ -37,6 +37,8 @@ class Spread(Brief):
         corrected: whether events act by their derivative; else by that of the reset alone.
         scale: how much larger a picture shows the displacements.
         shift: (3,) where a picture shows them, from the point [m].
+        orders: (m,) the order of touch-downs that each start takes, where they are told apart; () otherwise.
+        axes: (3,) what a picture shows along x, y and z, and how much of it 0.1 m is; () where it is a displacement.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Spread(Brief):
     corrected: bool
     scale: float
     shift: Array
+    orders: tuple[Any, ...] = ()
+    axes: tuple[str, ...] = ()
 
     @property
     def covariances(self) -> Array:

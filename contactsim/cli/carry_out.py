@@ -22,6 +22,7 @@ class Wishes:
         kinds: of pictures: "html", "png", "mp4".
         plots, linearize, all_events: as of the command.
         view: True: it is run in the browser; False: it is not shown, either, where its file asks for that.
+        spread: whether a cloud of starts is carried through the first landing.
         checkpoint: how often what was computed is written [s on the wall]; 0: at the end.
     """
 
@@ -31,6 +32,7 @@ class Wishes:
     linearize: bool
     all_events: bool
     checkpoint: float
+    spread: bool = False
 
 
 def carry_out(work: job.Job, out: Path | None, wishes: Wishes) -> Code:
@@ -40,7 +42,7 @@ def carry_out(work: job.Job, out: Path | None, wishes: Wishes) -> Code:
         InputError: the folder cannot be made, or another run is writing to it.
         StorageError: there is no room for the run anywhere.
     """
-    if wishes.plots:
+    if wishes.plots or wishes.spread:
         job.demand_plots()
     job.demand_viewer_tools(wishes.kinds)
     folder = job.folder(out, work.title)
@@ -71,8 +73,16 @@ def _write_the_rest(work: job.Job, trajectory: Trajectory, files: Sequence[Path]
         from .derivative_report import linearize
 
         sound = linearize(trajectory, files[-1], wishes.all_events) and sound
+    animation, frame = work.animation, work.frame
+    if wishes.spread:
+        from .landing_report import spread
+
+        beside, moment, figures = spread(trajectory, folder)
+        animation, frame = {**animation, **beside}, {"t": moment, **frame, **beside}
+        for path in figures:
+            job.wrote(path)
     pictures = [folder / f"run.{kind}" if kind in wishes.kinds else None for kind in ("html", "png", "mp4")]
-    job.pictures(trajectory, pictures, work.animation, work.frame)
+    job.pictures(trajectory, pictures, animation, frame)
     for path in job.write_plots(trajectory, folder) if wishes.plots else ():
         job.wrote(path)
     return sound

@@ -68,6 +68,12 @@ def run(
     linearize: Annotated[
         bool, typer.Option("--linearize", help="Print and keep the derivative of the run through its events.")
     ] = False,
+    spread: Annotated[
+        bool,
+        typer.Option(
+            "--spread", help="Carry a cloud of tilts and heights through the first landing: run.html, and a figure."
+        ),
+    ] = False,
     all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
     checkpoint: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="How often what was computed is written; 0: at the end.")
@@ -81,12 +87,12 @@ def run(
 
     from .carry_out import Wishes, carry_out
 
-    kinds = [kind for kind, wanted in (("html", html), ("png", png), ("mp4", mp4)) if wanted]
+    kinds = [kind for kind, wanted in (("html", html or spread), ("png", png), ("mp4", mp4)) if wanted]
     if ghost:
         from .job import with_ghosts
 
         work = with_ghosts(work, {key: job_of(target, [*(settings or []), key], options) for key in ghost})
-    return carry_out(work, out, Wishes(kinds, plots, view, linearize, all_events, checkpoint))
+    return carry_out(work, out, Wishes(kinds, plots, view, linearize, all_events, checkpoint, spread))
 
 
 @app.command("view")

@@ -219,13 +219,18 @@ def demand_viewer_tools(kinds: Sequence[str]) -> None:
 
 def write_plots(trajectory: Trajectory, where: Path) -> list[Path]:
     """Write what a model plots of its run, of any other run its curves over time: NAME.png, .pdf and .svg each."""
-    from matplotlib import rc_context
-
     drawn = getattr(trajectory.system, "figures", None)
     own = drawn(trajectory) if drawn is not None else {}
+    return save_figures(own or {"plot": trajectory.plot()}, where)
+
+
+def save_figures(figures: Mapping[str, Any], where: Path) -> list[Path]:
+    """Write figures by their names: NAME.png, .pdf and .svg each, in which text stays text."""
+    from matplotlib import rc_context
+
     files = []
-    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):  # text stays text
-        for name, figure in (own or {"plot": trajectory.plot()}).items():
+    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}):
+        for name, figure in figures.items():
             for kind in ("png", "pdf", "svg"):
                 files.append(where / f"{name}.{kind}")
                 figure.savefig(files[-1], dpi=PLOT_DPI)

@@ -30,6 +30,7 @@ from .variational import ArcVariation
 from .zero import SAME
 
 MOST_CONES = 5040  # words whose cones are listed
+LONGEST_WORD = 64  # guards that one variation meets at an event, at most
 
 
 class EventLinearization:
@@ -120,6 +121,31 @@ class EventLinearization:
         with one_thread():
             out = self._panel.ask(self.data, lambda plugin: applied(plugin, self.data, np.atleast_2d(dx)))
         return out[0] if dx.ndim == 1 else out
+
+    def orders(self, dx: Array) -> list[Any]:
+        """The word that each variation (m, n_pre) before the event takes: its contacts in the order they are met.
+
+        Variations of one word are mapped by one matrix, that of `pieces`; where the words are too many to list all of
+        them, these are still known.
+
+        Raises:
+            NonDifferentiableError: guards are met again and again.
+        """
+        return [self._order(row) for row in np.atleast_2d(np.asarray(dx, dtype=float))]
+
+    def _order(self, variation: Array) -> Any:
+        ways, node = self.data.ways, self.data.root
+        word: list[Any] = []
+        while groups := ways.ahead(node):
+            if len(word) > LONGEST_WORD:
+                raise NonDifferentiableError(
+                    f"guards are met again and again at t = {self.time:.9g} s; the run has no derivative there"
+                )
+            first = groups[int((node.arrivals(groups) @ variation).argmin())]
+            word.append(first)
+            passage = ways.passage(node, first)
+            node, variation = passage.node, passage.apply(variation[None])[0]
+        return self.data.spelled(tuple(word))
 
     @property
     def reset(self) -> Array:

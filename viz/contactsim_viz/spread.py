@@ -16,7 +16,7 @@ from .commands import glowing, node_name, place, placed, put, rgba, switch, trac
 from .layers import Draw, Layer, shadowless
 from .motion import SampledPoses
 from .reads import Array
-from .shapes import Json, colour_code, mesh, paint, sphere, triangles
+from .shapes import Json, colour_code, mesh, paint, rod, sphere, triangles
 from .sketch import quaternions
 from .stage import Frame
 
@@ -24,7 +24,10 @@ WITH, WITHOUT = "#3b6fe0", "#e5484d"
 _OPACITY = 0.28
 _DOT = 0.006  # of a robot's size: radius of a dot
 _MOST_DOTS = 60
-_MOST_SURFACES = 40  # moments for which a surface is drawn
+_MOST_SURFACES, _MOST_COLOURED = 40, 10  # moments for which a surface is drawn, of one colour and of several
+PIECES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+_AXES, _CREASE = ("#e5484d", "#12b76a", "#3b6fe0"), "#1d2939"
+_BAR = 0.1  # metres: length of the bars that tell the scale
 _THINNEST = 8e-3  # of a robot's size: semi-axis of an ellipsoid that has none
 
 
@@ -41,7 +44,28 @@ def _draw(spread: Any, traj: Any, motion: SampledPoses, frame: Frame) -> Layer:
     make = _ellipsoid if spread.ellipsoid else _cloud
     commands, tracks = make(path, spread, keys, offsets, colour, frame.size)
     words = spread.name if spread.scale == 1.0 else f"{spread.name}, {spread.scale:g} times"
-    return Layer(node_name(spread.name), path, commands, tracks, legend={words: colour})
+    legend = {words: colour} | {", ".join(map(str, one)): code for one, code in _pieces(spread).items()}
+    if getattr(spread, "axes", ()):
+        commands += _axes(path, frame.size)
+        legend |= {f"{axis}: {told}": code for axis, told, code in zip("xyz", spread.axes, _AXES, strict=True)}
+    return Layer(node_name(spread.name), path, commands, tracks, legend=legend)
+
+
+def _pieces(spread: Any) -> dict[Any, str]:
+    """{order of touch-downs: colour} where a spread tells them apart; not for one without their derivative."""
+    orders = getattr(spread, "orders", ()) if spread.corrected else ()
+    return {order: PIECES[k % len(PIECES)] for k, order in enumerate(sorted(set(orders), key=str))}
+
+
+def _axes(path: str, size: float) -> list[Any]:
+    """Three bars 0.1 m long from the middle of a cloud: x red, y green, z blue."""
+    out: list[Any] = []
+    for name, code, direction in zip("xyz", _AXES, np.eye(3), strict=True):
+        node = f"{path}/axis_{name}"
+        turn = np.column_stack([np.roll(direction, 1), np.roll(direction, 2), direction])
+        out += [place(node, placed(np.zeros(3), turn) @ np.diag([1.0, 1.0, _BAR, 1.0]))]
+        out += [put(node, rod(0.004 * size, glowing(code))), shadowless(node)]
+    return out
 
 
 def _keys(time: Array) -> Array:
@@ -96,29 +120,42 @@ def _cloud(
     commands: list[Any] = []
     tracks: dict[str, list[Json]] = {path: [track("position", "vector3", keys, spread.centre + spread.shift)]}
     chosen = np.unique(np.linspace(0, offsets.shape[1] - 1, min(_MOST_DOTS, offsets.shape[1])).astype(int))
+    pieces = _pieces(spread)
+    shades = [pieces[order] for order in spread.orders] if pieces else [colour] * offsets.shape[1]
     for k in chosen:
         dot = f"{path}/dot{k}"
-        commands += [put(dot, mesh(sphere(_DOT * size), glowing(colour), np.eye(4))), shadowless(dot)]
+        commands += [put(dot, mesh(sphere(_DOT * size), glowing(shades[k]), np.eye(4))), shadowless(dot)]
         tracks[dot] = [track("position", "vector3", keys, offsets[:, k])]
     if spread.faces is None:
         return commands, tracks
-    shown = _moments(spread.t)
+    shown = _moments(spread.t, _MOST_SURFACES if not pieces else _MOST_COLOURED)
+    parts = _parts(np.asarray(spread.faces), shades)
     starts = np.append(keys[shown], np.inf)
     for index, start, end in zip(shown, starts[:-1], starts[1:], strict=True):
         node = f"{path}/surface{index}"
-        shape = triangles(offsets[index], np.asarray(spread.faces))  # flat, so that pieces of the map are creases
-        drawn = mesh(shape, _glass(colour) | {"flatShading": True}, np.eye(4))
-        commands += [place(node, placed(np.zeros(3), np.eye(3))), put(node, drawn)]
+        commands.append(place(node, placed(np.zeros(3), np.eye(3))))
+        for code, faces in parts.items():
+            shape = triangles(offsets[index], faces)  # flat, so that pieces of the map are creases
+            commands.append(put(f"{node}/{code[1:]}", mesh(shape, _glass(code) | {"flatShading": True}, np.eye(4))))
         times = np.array([0.0, start, end])[int(start <= 0.0) :]
         times = times[np.isfinite(times)]
         tracks[node] = [switch(times, times == start)]
     return commands, tracks
 
 
-def _moments(time: Array) -> np.ndarray:
+def _parts(faces: np.ndarray, shades: Sequence[str]) -> dict[str, np.ndarray]:
+    """{colour: triangles (k, 3)}: those with corners of one colour, and in ink those that lie across a crease."""
+    found: dict[str, list[np.ndarray]] = {}
+    for face in faces:
+        codes = {shades[k] for k in face}
+        found.setdefault(codes.pop() if len(codes) == 1 else _CREASE, []).append(face)
+    return {code: np.array(held) for code, held in found.items()}
+
+
+def _moments(time: Array, most: int) -> np.ndarray:
     """Which samples have a surface: both sides of each event, and some in between."""
     jumps = np.flatnonzero(np.diff(time) == 0.0)
-    even = np.linspace(0, len(time) - 1, min(_MOST_SURFACES, len(time))).astype(int)
+    even = np.linspace(0, len(time) - 1, min(most, len(time))).astype(int)
     return np.unique(np.concatenate([even, jumps, jumps + 1]))
 
 
