@@ -57,9 +57,9 @@ def legs(lin: RunDerivative) -> Iterator[Leg]:
     Raises:
         InputError: the linearization carries parameters.
     """
-    if lin.parameters:
+    if lin.carried:
         raise InputError(
-            f"this linearization carries the parameters {', '.join(lin.parameters)} with its state; take that of"
+            f"this linearization carries the parameters {', '.join(lin.carried)} with its state; take that of"
             " cs.linearize(trajectory), and lin.parameter(name) for a parameter"
         )
     trajectory = lin.trajectory

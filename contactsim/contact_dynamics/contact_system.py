@@ -27,12 +27,15 @@ from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
 from .energy_audit import audit
+from .field_parameters import by_parameter, knows
 from .restarts import as_mode, demand_mode, projected
+from .rigid_flow import RigidFlow
 from .states import State, StateSpace
 from .transitions import RigidContacts
 from .variants import Variants, as_law, as_vector
 from .world import World, bind
 from .zeno import bounces_on
+from .zero import PARAMETER_STEP
 
 __all__ = ["ContactSystem", "State"]
 
@@ -376,6 +379,19 @@ class ContactSystem(Facade):
             t, world.q(x), world.v(x), world.z(x)[:own], world.mechanism.space
         )
         return sample if then.derivative is None else then.derivative() @ sample
+
+    def field_by_parameter(self, flow: Any, t: float, x: Array, name: str) -> Array | None:
+        """D_p f (dim,) of a rigid mode by coefficients, masses, gravity, and what its controller declares."""
+        if name.endswith(".restitution"):  # it acts at impacts alone
+            return np.zeros(self.world.tangent_size)
+        if not isinstance(flow, RigidFlow) or not knows(flow.arc, name):
+            return None
+        value, step = self.parameter(name), PARAMETER_STEP * self.parameter_scale(name)
+        try:
+            worlds = {k: self.with_parameter(name, value + k * step).world for k in (-2, -1, 1, 2)}
+        except InputError:  # at the end of its range
+            return None
+        return by_parameter(flow, t, x, name, lambda h: worlds[round(h / step)], step)
 
     # --- what users and trajectories ask for ------------------------------------------------------------------
 

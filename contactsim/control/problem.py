@@ -16,7 +16,7 @@ from ..common.arrays import Array
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..hybrid.outcomes import Status
-from ..hybrid.simulate import simulate
+from ..hybrid.simulate import Simulation
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from .backward import Policy, backward, gradient
@@ -25,6 +25,8 @@ from .inputs import Inputs
 from .plan import Piece
 
 Box = tuple[Array, Array]
+CHANGES = 2  # of each contact within an interval, in the mean, with which a run still gets on
+EVALUATIONS = 1000  # of the field within an interval, in the mean
 
 
 class Rollout(NamedTuple):
@@ -112,13 +114,25 @@ class Problem:
         with self.timed("rollouts"):
             inputs = Inputs(U, self.dt, K, about, start=float(self.times[0]), limits=self.box)
             system = self.system.with_controller(inputs)
-            span = (float(self.times[0]), float(self.times[-1]))
-            run = simulate(system, self.state, span, tolerances=self.tolerances, mode=self.mode)
+            run = self._simulated(system, len(U))
         if run.status is not Status.FINISHED:
             self.complaint = run.message
             return None
         with self.timed("costs"):
             return self._costed(run)
+
+    def _simulated(self, system: ContactSystem, count: int) -> Trajectory:
+        """The run of a system, as long as it gets on: one that rattles is none to go on from."""
+        start = float(self.times[0])
+        most = CHANGES * (count + 1) * (1 + len(system.mechanism.all_names))
+        run = Simulation(system, self.state, start, tolerances=self.tolerances, mode=self.mode, max_events=most)
+
+        def look(t: float) -> None:
+            if run.evaluations > EVALUATIONS * (count + 1):
+                run.interrupt()
+
+        run.advance_to(float(self.times[-1]), look)
+        return run.trajectory
 
     def _costed(self, run: Trajectory) -> Rollout:
         system: Any = run.system

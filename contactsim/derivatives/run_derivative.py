@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import NAME, custom, door
+from ..common.doors import NAME, NUMBERS, custom, door
+from ..common.doors import several as series
 from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
@@ -293,7 +294,7 @@ class RunDerivative:
         return [piece for piece in self.pieces if isinstance(piece, EventLinearization)]
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def carried(self) -> tuple[str, ...]:
         """Names of the parameters that are carried with the state; those of `linearize` carry none."""
         return self._parameters.names
 
@@ -442,9 +443,40 @@ class RunDerivative:
         """
         if name == "t0":
             return -self(self._first.field(self.t0)[: self.dim])
-        self.trajectory.system.parameter(name)
-        other = RunDerivative(self.trajectory, (name,), self.tolerances, self.integrator, self._panel)
-        return other.apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
+        return self._by_parameters((name,)).apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
+
+    @door(names=series(NAME, words="names of parameters, such as ['gravity']"))
+    def parameters(self, names: Sequence[str], times: Any = None) -> Array:
+        """D x(t) / D p (T, n, p) of parameters by name, all in one pass along the run.
+
+        Each as `parameter` says. Fields of rigid modes are differentiated analytically by coefficients, masses, gravity
+        and parameters of the controller, all else by differences.
+
+        Args:
+            names: of the parameters (p,).
+            times: rising, in the run (T,) [s]; behind what happens at each. None: its end alone.
+
+        Raises:
+            InputError: the system has no such parameter, or the times lie outside the run or fall.
+        """
+        grid = [self.t1] if times is None else np.asarray(NUMBERS.check("the times", times), dtype=float).tolist()
+        if any(b < a for a, b in pairwise(grid)) or (grid and grid[0] < self.t0):
+            raise InputError("the times of parameters fall, or begin before the run; give them in their order")
+        other, count = self._by_parameters(tuple(names)), len(names)
+        variations = np.hstack([np.zeros((count, self.dim)), np.eye(count)])
+        found, before = [], None
+        for t in grid:
+            if before != t:
+                variations = other.apply(variations, before, t)
+            before = t
+            found.append(variations[:, : variations.shape[1] - count].T)
+        return np.array(found)
+
+    def _by_parameters(self, names: tuple[str, ...]) -> RunDerivative:
+        """The same run with parameters carried along."""
+        for name in names:
+            self.trajectory.system.parameter(name)
+        return RunDerivative(self.trajectory, names, self.tolerances, self.integrator, self._panel)
 
 
 def _event_data(

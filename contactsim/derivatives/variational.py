@@ -17,6 +17,7 @@ from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.dop853 import Interpolant853
 from ..hybrid.manifold import Euclidean
+from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc
 from ..hybrid.zero import NEAR_EDGE
@@ -89,13 +90,20 @@ class ArcVariation:
     def _by_parameters(self, t: float, x: Array) -> Array:
         if not self._parameters.names:
             return np.zeros((self.space.dim, 0))
+        return np.column_stack([self._by_parameter(t, x, name) for name in self._parameters.names])
+
+    def _by_parameter(self, t: float, x: Array, name: str) -> Array:
+        """D_p f (n,) by one parameter."""
+        known = self._arc.system.field_by_parameter(self._flow, t, x, name)
+        if known is not None:
+            return known
         start = self._arc.segments[self._segment]
 
-        def field(system):  # type: ignore[no-untyped-def]
+        def field(system: HybridSystem) -> Array:
             flow = system.flow(self._arc.mode).rebased(start.t0, start(start.t0))
             return np.asarray(flow.field(t, x), dtype=float)
 
-        return self._parameters.derivative(self._arc.system, field)
+        return Parameters((name,)).derivative(self._arc.system, field)[:, 0]
 
     def propagate(self, t0: float, t1: float, variations: Array) -> Array:
         """Variations (dim, m) at `t1` of those at `t0`, both times of the arc."""

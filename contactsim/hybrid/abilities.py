@@ -180,6 +180,10 @@ class Parameters:
         """Change of a parameter that counts as large, relative to which derivatives by it take their steps."""
         return max(1.0, abs(self.parameter(name)))
 
+    def field_by_parameter(self, flow: Any, t: float, x: Array, name: str) -> Array | None:
+        """D_p f (dim,) of the field of one of its flows at (t, x) by a parameter; None: to be differenced."""
+        return None
+
 
 class Forces:
     """Forces and energy of a state."""

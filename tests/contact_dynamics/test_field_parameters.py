@@ -1,0 +1,84 @@
+"""Fields of rigid modes by parameters, analytically, against differences of the fields themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import contactsim as cs
+from contactsim.derivatives.event_linearization import Parameters
+
+SAME = 1e-7  # relative to the largest entry: fourth-order differences
+TIMES = (0.0, 0.05, 0.1)
+
+
+def sliding() -> tuple[cs.ContactSystem, cs.Trajectory]:
+    """The biped under PD, thrown forwards: a foot slips."""
+    robot = cs.load_robot("biped")
+    system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=30.0, kd=1.0))
+    system = system.with_parameter("contact.friction", 0.2)
+    start = system.project(cs.State(robot.nominal, np.full(robot.nv, 0.8)), {"left": cs.Mode.SLIP})
+    return system, cs.simulate(system, start, (0.0, 0.1), mode={"left": cs.Mode.SLIP})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "contact.friction",
+        "contact.left.restitution",
+        "gravity",
+        "controller.kp",
+        "controller.kd_scale",
+        "mass",
+        "inertia",
+    ],
+)
+def test_the_field_by_a_parameter(name: str) -> None:
+    system, run = sliding()
+    assert run.mode_at(0.0)["left"] is cs.Mode.SLIP
+    body = next(iter(system.robot.bodies))
+    name = {"mass": f"body.{body}.mass", "inertia": f"body.{body}.inertia_scale"}.get(name, name)
+    for t in TIMES[:-1]:
+        arc = run.arc_at(t)
+        x = arc(t)
+        flow = system.flow(arc.mode).rebased(t, x)
+
+        def field(other: cs.ContactSystem, t=t, x=x, mode=arc.mode) -> np.ndarray:
+            return other.flow(mode).rebased(t, x).field(t, x)
+
+        known = system.field_by_parameter(flow, t, x, name)
+        expected = Parameters((name,)).derivative(system, field)[:, 0]
+        assert known is not None
+        assert np.abs(known - expected).max() <= SAME * max(1.0, np.abs(expected).max())
+
+
+def test_what_moves_the_ground_is_differenced() -> None:
+    robot = cs.load_robot("biped")
+    system = cs.ContactSystem(robot, terrain=cs.terrain.Slope(angle=0.1))
+    flow = system.flow(system.start(0.0, system.pack(cs.State(robot.nominal + 0.5, np.zeros(robot.nv)))).mode)
+    x = system.pack(cs.State(robot.nominal + 0.5, np.zeros(robot.nv)))
+    assert system.field_by_parameter(flow, 0.0, x, "terrain.angle") is None
+
+
+def test_all_parameters_in_one_pass() -> None:
+    system, run = sliding()
+    lin = cs.linearize(run)
+    names = ["contact.friction", "gravity", "controller.kp"]
+    found = lin.parameters(names, TIMES)
+    assert found.shape == (3, 2 * system.nv, 3)
+    assert not found[0].any()
+    for k, name in enumerate(names):
+        assert np.abs(found[-1, :, k] - lin.parameter(name)).max() < 1e-6 * max(1.0, np.abs(found[-1, :, k]).max())
+    assert np.abs(lin.parameters(names)[0] - found[-1]).max() < 1e-6 * np.abs(found[-1]).max()
+    ends, x0 = [], run.arcs[0](0.0)
+    for h in (1e-5, -1e-5):
+        other = system.with_parameter("gravity", 9.81 + h)
+        ends.append(cs.simulate(other, system.state(x0), (0.0, 0.1), mode={"left": cs.Mode.SLIP}).final_x)
+    difference = system.space().difference(ends[1], ends[0]) / 2e-5
+    assert np.abs(difference - found[-1, :, 1]).max() < 1e-5
+    with pytest.raises(cs.InputError, match="the times of parameters fall"):
+        lin.parameters(names, [0.1, 0.0])
+    with pytest.raises(cs.InputError, match="give names of parameters"):
+        lin.parameters("gravity")
+    with pytest.raises(cs.InputError, match="no parameter"):
+        lin.parameters(["viscosity"])
