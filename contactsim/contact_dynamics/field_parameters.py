@@ -94,6 +94,6 @@ def _of_drive(flow: RigidFlow, t: float, x: Array, varied: Callable[[float], Wor
 
 
 def knows(arc: RigidArc, name: str) -> bool:
-    """Whether the field of a mode is differentiated here by a parameter: not where forces have kinks or loops close."""
-    plain = not arc.incipient and not arc.mode.redundant and not arc.world.loops
+    """Whether it is done here: not where forces have kinks, friction depends on the speed, or loops are closed."""
+    plain = not (arc.incipient or arc.curved or arc.mode.redundant) and not arc.world.loops
     return plain and name.partition(".")[0] in GROUPS

@@ -15,6 +15,7 @@ from ..zero import SMALLEST_STEP, TINY
 
 STAGES = 5  # of a step; the method's order is 2 STAGES - 1
 FEWER = 3  # of a single step over a short time, as between the events of a rattle
+ERROR_OF_FEW = 2e-4  # of its error C (h lambda)^6 in one step of y' = lambda y
 GROWTH, SHRINKAGE = 4.0, 0.1  # a step is at most, and at least, this many times as long as the last one
 SAFETY = 0.9  # share of the step at which the error is expected to meet the tolerance
 
@@ -94,7 +95,8 @@ def solve_linear(
     t, value = t0, start
     before = matrix(t0)
     step = (t1 - t0) if first_step is None else min(first_step, t1 - t0)
-    stages = FEWER if first_step is not None and first_step >= t1 - t0 else STAGES
+    short = first_step is not None and first_step >= t1 - t0
+    stages = FEWER if short and _error_of_few(before, step) <= rtol else STAGES
     while t < t1:
         last = t + step >= t1 - SMALLEST_STEP * max(1.0, abs(t1))
         step = t1 - t if last else step
@@ -108,10 +110,19 @@ def solve_linear(
             following = min(1.0, scales[1] / scales[0])
         elif step <= SMALLEST_STEP * max(1.0, abs(t)):
             raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
+        elif stages == FEWER:
+            stages = STAGES  # the same step, by the method of higher order
+            continue
         else:
-            stages, following = STAGES, 1.0
+            following = 1.0
         step *= following * min(GROWTH, max(SHRINKAGE, SAFETY * (rtol / max(error, TINY)) ** (0.5 / stages)))
     return value
+
+
+def _error_of_few(matrix: Array, step: float) -> float:
+    """What a step by the method of few stages is expected to miss, as if A were constant: C (h |A^2|^(1/2))^(2 s)."""
+    rate = float(np.sqrt(np.abs(matrix @ matrix).sum(axis=1).max(initial=0.0)))
+    return ERROR_OF_FEW * (step * rate) ** (2 * FEWER)
 
 
 def _stepped(
