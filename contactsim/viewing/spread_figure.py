@@ -69,9 +69,8 @@ def _colour(codes: list[str]) -> str:
 
 
 def _body(axes: Any, points: Array, faces: Array, colours: list[str], words: tuple[str, ...]) -> None:
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    axes.add_collection3d(Poly3DCollection(points[faces], facecolors=colours, edgecolors="none", alpha=0.9))
+    surface = axes.plot_trisurf(*points.T, triangles=faces, shade=False, linewidth=0.0, antialiased=False)
+    surface.set_facecolor(colours)
     reach = np.abs(points).max()
     for name, word in zip("xyz", words, strict=True):
         getattr(axes, f"set_{name}lim")(-reach, reach)
