@@ -293,6 +293,11 @@ class PD(Controller):
         if self._limits is not None:
             self._limits.demand_damping(self._kd)
 
+    @property
+    def stiffness(self) -> Array:
+        """Gains on the positions (nv,) [N m/rad, N/m]; zero where nothing is driven."""
+        return np.array(self._kp)
+
     def as_data(self) -> dict[str, Any] | None:
         """Data for JSON from which `from_data` makes the controller again; None where its reference is a function."""
         if self._held is None:

@@ -132,6 +132,20 @@ def live(
         return session.run()
 
 
+def beside(session: SessionLike, port: int = 0, *, show: Sequence[str] = (), hide: Sequence[str] = ()) -> Any:
+    """A simulation on a live page, run in a thread of its own: has an `address`, and `close` ends it.
+
+    Args:
+        session, port, show, hide: as of `live`.
+
+    Raises:
+        InputError: its system has no geometry to show, or no such group.
+    """
+    from .live import Live
+
+    return Live(session, port, not session.moment.playing, show, hide).start()
+
+
 def export_png(
     traj: TrajectoryLike,
     path: str | os.PathLike[str],
@@ -217,6 +231,7 @@ class MeshcatViewer:
     export_html = staticmethod(export_html)
     export_mp4 = staticmethod(export_mp4)
     export_png = staticmethod(export_png)
+    beside = staticmethod(beside)
     live = staticmethod(live)
     view = staticmethod(view)
 
