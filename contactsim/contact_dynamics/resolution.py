@@ -163,12 +163,21 @@ class Resolution:
     def _unjammed(self, x: Array, event: ContactEvent, why: str) -> PostEvent:
         """State and modes after an event at which contacts jam: the impact, if there is one, then those without.
 
+        Where no impulse of the impact is admissible, since friction drives what strikes into the ground, its slip is
+        followed in the impulse like that of what jams. That knows of no restitution.
+
         Args:
             x: state before it.
             event: what happens.
             why: the sentence that tells of it, with a place for the names of the contacts.
         """
-        then, touch, at_rest = self._struck(x, event)
+        try:
+            then, touch, at_rest = self._struck(x, event)
+        except NoAdmissibleModeError:
+            touch = closed_terms(self._world, event.t, x, event.touching)
+            if self._rebounds(event, touch):
+                raise
+            then, at_rest = PostEvent(x, event.mode, None, {}, {}, ()), set[int]()
         for _ in range(JAMS_AT_MOST):
             then, touch, at_rest = self._after_jam(then, event, touch, why)
             try:
@@ -176,6 +185,12 @@ class Resolution:
             except NoAdmissibleModeError as error:
                 last = error
         raise last
+
+    def _rebounds(self, event: ContactEvent, touch: ContactTerms) -> bool:
+        """True where a contact approaches that would be thrown back."""
+        rates, world = touch.terms.rates, self._world
+        striking = [i for i in world.pressing(event.touching) if rates[touch.where[i].start] < -world.tolerances.speed]
+        return bool(np.any(world.restitution[striking] > 0.0))
 
     def _after_jam(
         self, before: PostEvent, event: ContactEvent, touch: ContactTerms, why: str

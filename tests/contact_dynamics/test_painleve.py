@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from mixed_scenes import scene as mixed_scene
 from mixed_scenes import simulated
+from scipy.integrate import solve_ivp
 
 import contactsim as cs
 from contactsim.contact.modes import Phase
@@ -243,3 +244,40 @@ def test_the_determinant_where_a_contact_begins_to_slip_is_that_of_the_direction
         np.testing.assert_allclose(own.forces, held.forces, rtol=0, atol=1e-9 * np.abs(held.forces).max())
         compared += 1
     assert compared > 3
+
+
+def test_an_impact_without_an_admissible_impulse_is_followed_in_the_impulse() -> None:
+    """A leg strikes at next to no speed: it can neither stop nor slide on, and turns its slip on the way (Routh).
+
+    dw / dLam_n = G (1, -mu w_t / |w_t|), until w_n rises through zero.
+    """
+    delassus = np.array(
+        [[6.6313543, 1.59765355, 8.2281112], [1.59765355, 1.06738043, 2.14823125], [8.2281112, 2.14823125, 10.74895163]]
+    )
+    before, mu, mass = np.array([-8.91680264e-07, 0.0343669002, 0.771300370]), 0.8, np.linalg.inv(delassus)
+    with pytest.raises(cs.NoAdmissibleModeError):
+        cs.solve_contacts(delassus, before, [mu])
+    mass = 0.5 * (mass + mass.T)
+    rows = np.eye(3)
+    for restitution in (0.0, 0.5):
+        tip = cs.Gap(
+            lambda t, q: q[0], lambda t, q: rows[0], lambda t, q: rows[1:], mu, name="tip", restitution=restitution
+        )
+        leg = cs.Mechanism(3, lambda q: mass, lambda t, q, v: -mass[0], [tip])
+        if restitution:
+            with pytest.raises(cs.NoAdmissibleModeError):
+                cs.simulate(cs.ContactSystem(leg), cs.State(np.zeros(3), before), (0.0, 1e-6))
+            continue
+        event = cs.simulate(cs.ContactSystem(leg), cs.State(np.zeros(3), before), (0.0, 1e-6)).all_events[0]
+        assert event.jammed == ("tip",)
+
+        def path(impulse: float, w: np.ndarray) -> np.ndarray:
+            return delassus @ np.append(1.0, -mu * w[1:] / np.linalg.norm(w[1:]))
+
+        def compressed(impulse: float, w: np.ndarray) -> float:
+            return float(w[0])
+
+        compressed.terminal, compressed.direction = True, 1.0
+        routh = solve_ivp(path, (0.0, 1.0), before, events=compressed, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(event.state_post.v, routh.y[:, -1], rtol=0, atol=1e-8)
+        assert event.impulses["tip"][0] == pytest.approx(routh.t[-1], rel=1e-6)
