@@ -214,6 +214,7 @@ class ContactSystem(Facade):
 
     nv: int
     tolerances: Tolerances
+    absent_mode = Mode.OPEN
 
     @door(
         terrain=optional(instance(Terrain, "a Terrain such as terrain.Flat()")),
@@ -404,21 +405,28 @@ class ContactSystem(Facade):
         return bounces_on(self.world, events)
 
     def named_modes(self, mode: SystemMode) -> dict[str, Mode]:
-        """{contact: Mode}."""
+        """{contact: Mode}; of edges against edges those that are closed."""
         mechanism = self.world.mechanism
-        found = {name: state.mode for name, state in zip(mechanism.names, mode.contacts, strict=False)}
+        found = {mechanism.names[i]: mode.contacts[i].mode for i in self._told(mode)}
         resisting = zip(mechanism.resistance_names, mode.contacts[self.world.count :], strict=True)
         return found | {name: state.mode for name, state in resisting}
 
+    def _told(self, mode: SystemMode) -> list[int]:
+        """Contacts that are told of in a mode."""
+        passing, states = self.world.mechanism.passing, mode.contacts
+        return [i for i in range(len(self.world.mechanism.names)) if i not in passing or states[i].closed]
+
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[str, Array]:
-        """{contact: force in world axes [N]} of all contacts, zero where a contact is open; of resistances [N m]."""
+        """{contact: force in world axes [N]}, zero where a contact is open; of resistances [N m].
+
+        Edges against edges are told of while they are closed.
+        """
         world = self.world
         along_rows, mechanism = self.row_forces(t, x, mode), world.mechanism.within(mode.regions)
-        zero = np.zeros(3)
+        zero, names = np.zeros(3), mechanism.all_names
         return {
-            name: mechanism.world_force(t, world.q(x), i, along_rows.get(i, zero[: mechanism.dims[i]]))
-            for i, name in enumerate(mechanism.all_names)
-            if not len(mechanism.names) <= i < world.count
+            names[i]: mechanism.world_force(t, world.q(x), i, along_rows.get(i, zero[: mechanism.dims[i]]))
+            for i in (*self._told(mode), *range(world.count, len(names)))
         }
 
     def coordinate_names(self) -> tuple[list[str], list[str]] | None:

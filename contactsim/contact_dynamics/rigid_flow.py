@@ -57,7 +57,7 @@ class RigidFlow(ContactFlow):
         self.table = guards_of(arc)
         self.guard_names = self.table.names
         kinds = [kind for kind, _ in self.table.names]
-        kinked = [kind == "forces" or (kind == "gap" and arc.mechanism.has_kinks(i)) for kind, i in self.table.names]
+        kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.passing) for kind, i in self.table.names]
         self.guard_smooth = ~np.array(kinked, dtype=bool)
         self.guards_follow = "slow" in kinds
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)

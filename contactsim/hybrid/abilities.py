@@ -142,7 +142,13 @@ class Neighbours:
 
 
 class Words:
-    """Modes and guards in the user's words."""
+    """Modes and guards in the user's words.
+
+    Attributes:
+        absent_mode: mode of a contact that `named_modes` leaves out.
+    """
+
+    absent_mode: Any = None
 
     def named_modes(self, mode: Any) -> Any:
         """A mode as the user sees it: {contact: Mode} of a system with contacts, here the mode itself."""

@@ -99,7 +99,8 @@ class Samples(Brief):
         named = [arc.system.named_modes(arc.mode) for arc in self.arcs]
         if not isinstance(named[0], Mapping):
             return _objects(named)
-        return {name: _objects([modes[name] for modes in named]) for name in named[0]}
+        names, absent = dict.fromkeys(name for modes in named for name in modes), self.system.absent_mode
+        return {name: _objects([modes.get(name, absent) for modes in named]) for name in names}
 
     @cached_property
     def forces(self) -> dict[str, Array]:
@@ -112,8 +113,8 @@ class Samples(Brief):
         rows = [arc.system.forces(t, x, arc.mode) for arc, t, x in instants]
         if any(row is None for row in rows):
             raise InputError(f"{type(self.system).__name__} has no contact forces; sample a ContactSystem's trajectory")
-        first: Mapping[str, Array] = rows[0]  # type: ignore[assignment]
-        return {name: np.array([row[name] for row in rows]) for name in first}  # type: ignore[index]
+        known = {name: np.zeros_like(force) for row in rows for name, force in row.items()}  # type: ignore[union-attr]
+        return {name: np.array([row.get(name, none) for row in rows]) for name, none in known.items()}  # type: ignore[union-attr]
 
     @cached_property
     def frames(self) -> dict[str, Array]:

@@ -156,10 +156,6 @@ class Regions:
         """{names of two solids: depth [m]} of the bodies that are inside each other, by their shapes alone."""
         return {}
 
-    def has_kinks(self, contact: int) -> bool:
-        """True of a gap that jumps where the features that it is between cease to be the nearest ones."""
-        return False
-
 
 class Differentiated(ABC):
     """Derivatives of the equations of motion; by differences, where a mechanism does not know better."""
@@ -220,6 +216,8 @@ class ContactMechanism(Regions, Differentiated):
         resistance_names: names of rolling and torsional frictions, which follow them and have tangential rows only.
         hosts: contact whose normal force presses each of them.
         pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
+        passing: numbers of those that are of a moment, as edges against edges: they are told of while they are closed,
+            and their gaps jump where their features cease to be the nearest ones.
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
         friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
         enabled: for each contact a function (t, q, v) -> margin, or None.
@@ -235,6 +233,7 @@ class ContactMechanism(Regions, Differentiated):
     resistance_names: tuple[str, ...] = ()
     hosts: tuple[int, ...] = ()
     pair_names: tuple[str, ...] = ()
+    passing: frozenset[int] = frozenset()
     dims: tuple[int, ...]
     friction: Array
     static_friction: Array

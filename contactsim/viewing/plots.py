@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,13 +111,19 @@ class Panel:
     height: Callable[[Trajectory], float] = lambda trajectory: LINE
 
 
+OPEN = "open"  # the mode of a contact that is not told of
+
+
 def _has_contacts(trajectory: Trajectory) -> bool:
     system = trajectory.system
     return is_contact_system(system) and bool(system.mechanism.names)
 
 
 def _names(trajectory: Trajectory) -> tuple[str, ...]:
-    return tuple(trajectory.system.mechanism.names)  # type: ignore[attr-defined]
+    """The contacts, of those that pass the ones that close in the run."""
+    mechanism = trajectory.system.mechanism  # type: ignore[attr-defined]
+    closed = {i for arc in trajectory.arcs for i in arc.mode.closed if i in mechanism.passing}  # type: ignore[attr-defined]
+    return tuple(name for i, name in enumerate(mechanism.names) if i not in mechanism.passing or i in closed)
 
 
 def _charts(trajectory: Trajectory) -> list[str]:
@@ -135,7 +142,8 @@ def _draw_gait(axes: Axes, trajectory: Trajectory) -> None:
     names = _names(trajectory)
     words = [{n: m.value for n, m in arc.system.named_modes(arc.mode).items()} for arc in trajectory.arcs]  # type: ignore[attr-defined]
     for row, name in enumerate(names):
-        for word, arcs in groupby(zip(words, trajectory.arcs, strict=True), key=lambda pair, n=name: pair[0][n]):  # type: ignore[misc]
+        told = [(known.get(name, OPEN), arc) for known, arc in zip(words, trajectory.arcs, strict=True)]
+        for word, arcs in groupby(told, key=itemgetter(0)):
             held = [arc for _, arc in arcs]
             _bar(
                 axes,
@@ -232,17 +240,20 @@ def _legend(axes: Axes, count: int) -> None:
 def _draw_gaps(axes: Axes, trajectory: Trajectory) -> None:
     def gaps(arc: Arc, t: float) -> Array:
         system: Any = arc.system
-        return np.asarray(system.mechanism.gaps(t, system.q(arc(t))))
+        found = dict(zip(system.mechanism.all_names, system.mechanism.gaps(t, system.q(arc(t))), strict=False))
+        return np.array([found[name] for name in names])
 
-    _curves(axes, *_along(trajectory, gaps), _names(trajectory), "gap [m]")
+    names = _names(trajectory)
+    _curves(axes, *_along(trajectory, gaps), names, "gap [m]")
 
 
 def _draw_forces(axes: Axes, trajectory: Trajectory) -> None:
     def sizes(arc: Arc, t: float) -> Array:
         found = arc.system.forces(t, arc(t), arc.mode) or {}
-        return np.array([np.linalg.norm(force) for force in found.values()])
+        return np.array([np.linalg.norm(found.get(name, 0.0)) for name in names])
 
-    _curves(axes, *_along(trajectory, sizes), _names(trajectory), "force [N]")
+    names = _names(trajectory)
+    _curves(axes, *_along(trajectory, sizes), names, "force [N]")
 
 
 def _impulses(trajectory: Trajectory) -> dict[str, list[tuple[float, float]]]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import ARC, LOOSE, OFF, PARALLEL_EDGES, RIM
+from ..zero import ARC, FAR_BODIES, LOOSE, OFF, PARALLEL_EDGES, RIM
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
@@ -195,13 +195,17 @@ def _off(lines: Lines, arcs: Arcs, lever: Array) -> Array:
 class EdgeTable:
     """Many pairs of edges in arrays, to be computed together.
 
+    Of bodies whose spheres are well apart, the distance of the spheres stands for all gaps: cost grows with the number
+    of bodies that are close to each other.
+
     Args:
         pairs: the pairs (k,).
         solids: for each of them the places of A and B among the poses that are given later.
     """
 
     def __init__(self, pairs: Sequence[EdgeOnEdge], solids: Array) -> None:
-        self._a, self._b = solids.reshape(-1, 2).T
+        ends = solids.reshape(-1, 2)
+        self._a, self._b = ends.T
         self._ends_a = np.array([p.one.vertices[p.one.edges[p.a]] for p in pairs]).reshape(-1, 2, 3)
         self._ends_b = np.array([p.two.vertices[p.two.edges[p.b]] for p in pairs]).reshape(-1, 2, 3)
         self._into_a = np.array([p.one.into[p.a] for p in pairs]).reshape(-1, 2, 3)
@@ -210,19 +214,34 @@ class EdgeTable:
         self._radius = np.array([p.radius_a + p.radius_b for p in pairs])
         self._lever = np.array([min(p.extent_a, p.extent_b) for p in pairs])
         self._deepest = -0.5 * np.array([min(p.one.thickness, p.two.thickness) for p in pairs])
+        self._bodies, first, self._couple = np.unique(ends, axis=0, return_index=True, return_inverse=True)
+        self._couple = self._couple.ravel()
+        couples = [pairs[k] for k in first]
+        self._reach = np.array([p.one.reach + p.two.reach + p.radius_a + p.radius_b for p in couples])
 
-    def _lines(self, R: Array, o: Array) -> Lines:
-        ends_a, ends_b = self._ends_a @ R[self._a].transpose(0, 2, 1), self._ends_b @ R[self._b].transpose(0, 2, 1)
-        p, q = ends_a[:, 0] + o[self._a], ends_b[:, 0] + o[self._b]
+    def _near(self, o: Array) -> tuple[Array, Array]:
+        """Edges (n,) of bodies that are close to each other, and the distances (k,) of the spheres of all."""
+        a, b = self._bodies.T
+        apart = np.linalg.norm(o[a] - o[b], axis=1) - self._reach
+        return np.flatnonzero((apart <= FAR_BODIES * self._reach)[self._couple]), apart[self._couple]
+
+    def _lines(self, R: Array, o: Array, own: Array) -> Lines:
+        a, b = self._a[own], self._b[own]
+        ends_a, ends_b = self._ends_a[own] @ R[a].transpose(0, 2, 1), self._ends_b[own] @ R[b].transpose(0, 2, 1)
+        p, q = ends_a[:, 0] + o[a], ends_b[:, 0] + o[b]
         return Lines.of(p, ends_a[:, 1] - ends_a[:, 0], q, ends_b[:, 1] - ends_b[:, 0])
 
     def _looked(self, R: Array, o: Array) -> tuple[Array, Array]:
-        """Open gaps (k,), and where edges touch as features of their bodies (k,)."""
-        lines = self._lines(R, o)
-        into_a, into_b = self._into_a @ R[self._a].transpose(0, 2, 1), self._into_b @ R[self._b].transpose(0, 2, 1)
-        arcs = _arcs(lines, into_a, into_b)
-        touch = _touch(lines, self._lengths, arcs, self._deepest)
-        return np.where(touch, arcs.distance, _off(lines, arcs, self._lever) + OFF) - self._radius, touch
+        """Open gaps (k,), and where edges touch as features of their bodies or are far apart (k,)."""
+        own, found = self._near(o)
+        lines = self._lines(R, o, own)
+        into_a = self._into_a[own] @ R[self._a[own]].transpose(0, 2, 1)
+        into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)
+        arcs, known = _arcs(lines, into_a, into_b), np.ones(len(found), dtype=bool)
+        touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own])
+        off = _off(lines, arcs, self._lever[own]) + OFF
+        found[own], known[own] = np.where(touch, arcs.distance, off) - self._radius[own], touch
+        return found, known
 
     def gaps(self, R: Array, o: Array) -> Array:
         """Open gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o (solids, 3)."""
@@ -230,10 +249,11 @@ class EdgeTable:
 
     def loose(self, R: Array, o: Array) -> Array:
         """Mask (k,) of edges that do not touch as features, but nearly so, as those do that share an end."""
-        gaps, touch = self._looked(R, o)
-        return ~touch & (gaps < LOOSE * self._lever)
+        gaps, known = self._looked(R, o)
+        return ~known & (gaps < LOOSE * self._lever)
 
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """`EdgeOnEdge.bend` (k,) of each, of speeds and spins (k,)."""
-        sine = _normal(self._lines(R, o), (1,))[1][:, 0] / (self._lengths[0] * self._lengths[1])
+        own = np.arange(len(self._a))
+        sine = _normal(self._lines(R, o, own), (1,))[1][:, 0] / (self._lengths[0] * self._lengths[1])
         return 2.0 * spin * speed / np.maximum(sine - spin * duration, PARALLEL_EDGES)

@@ -33,7 +33,7 @@ class SolidPair(NamedTuple):
 
     def reach(self) -> float:
         """Distance of their origins from which on they are apart [m]."""
-        return sum(float(np.linalg.norm(solid.vertices, axis=1).max()) for solid in self.solids)
+        return sum(solid.reach for solid in self.solids)
 
 
 def solid_pairs(pairs: Sequence[PairShape]) -> list[SolidPair]:

@@ -88,6 +88,11 @@ class Polyhedron:
         return tuple(map(tuple, found))
 
     @cached_property
+    def reach(self) -> float:
+        """Largest distance of a vertex from the origin [m]."""
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    @cached_property
     def thickness(self) -> float:
         """Least width between a face and the vertex furthest from it [m]."""
         return float((self.offsets - (self.vertices @ self.normals.T).min(axis=0)).min())

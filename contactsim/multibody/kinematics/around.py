@@ -18,10 +18,6 @@ class SameShapes(ContactMechanism):
         """Bodies that are inside each other."""
         return self.inner.overlaps(q)
 
-    def has_kinks(self, contact: int) -> bool:
-        """True of a gap that jumps."""
-        return self.inner.has_kinks(contact)
-
     def region(self, q: Array, contact: int) -> tuple[int, ...]:
         """The region in which a contact touches."""
         return self.inner.region(q, contact)
@@ -50,6 +46,7 @@ class Around(SameShapes):
         """Take over what is known of the inner mechanism."""
         self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
+        self.passing = inner.passing
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
         self.friction, self.static_friction = inner.friction, inner.static_friction

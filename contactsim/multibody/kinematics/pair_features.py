@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Self
 
 from ...common.arrays import Array
-from ..geometry.edges import EdgeOnEdge
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.shapes import Region
 from .around import Around
@@ -71,11 +70,6 @@ class PairFeatures(Around):
     def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
         """Bodies that are inside each other: see `overlaps`."""
         return self._pairs.overlaps(q)
-
-    def has_kinks(self, contact: int) -> bool:
-        """True of the edges of two bodies."""
-        paired = self._first <= contact < self._behind
-        return paired and isinstance(self._pairs.pairs[contact - self._first].features, EdgeOnEdge)
 
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the bodies of a pair, or of a contact on the ground."""
