@@ -85,6 +85,7 @@ _HOMES = {
     "Mechanism": "multibody.mechanism",
     "JointCoupling": "multibody.loops",
     "LoopClosure": "multibody.loops",
+    "Latch": "multibody.latches",
     "Mode": "contact.modes",
     "ContactPoint": "multibody.contact_point",
     "ContactRim": "multibody.contact_point",
@@ -162,6 +163,7 @@ if TYPE_CHECKING:
     from .multibody.controllers import PD, Controller, Sampled
     from .multibody.geometry.pairs import ContactPair
     from .multibody.geometry.solids import Solid
+    from .multibody.latches import Latch
     from .multibody.loops import JointCoupling, LoopClosure
     from .multibody.mechanism import Gap, Mechanism
     from .multibody.robot import Robot

@@ -70,15 +70,21 @@ class ContactState:
         return self.mode if self.until is None else Mode.OPEN
 
 
+Latched = tuple[tuple[int, tuple[float, ...]], ...]  # (number of a closed latch, what it holds)
+
+
 @dataclass(frozen=True)
 class SystemMode:
-    """Mode of a ContactSystem: the states of its contacts in order.
+    """Mode of a ContactSystem: the states of its contacts in order, and the latches that are closed.
 
-    `redundant` says that the constraint forces of the closed contacts are not unique.
+    `redundant` says that the constraint forces of the closed contacts are not unique; `waiting` are the open latches
+    whose function has to rise above zero before it can close them.
     """
 
     contacts: tuple[ContactState, ...]
     redundant: bool = False
+    latched: Latched = ()
+    waiting: tuple[int, ...] = ()
 
     @cached_property
     def closed(self) -> tuple[int, ...]:

@@ -35,6 +35,7 @@ class ContactEvent(NamedTuple):
     """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
 
     A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
+    `struck` says that it is an impact though no contact approaches: a latch closed.
     """
 
     t: float
@@ -42,6 +43,7 @@ class ContactEvent(NamedTuple):
     touching: tuple[int, ...]
     kinds: Mapping[int, str]
     slowest: float | None = None
+    struck: bool = False
 
 
 class ContactTerms(NamedTuple):

@@ -23,6 +23,7 @@ from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.controllers import controller_of
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.kinematics.frame_motion import coordinate_names
+from ..multibody.latches import checked_latches
 from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
@@ -207,6 +208,7 @@ class ContactSystem(Facade):
         joint_limits: whether the position limits of a Robot's joints are unilateral constraints.
         loops: LoopClosure objects that close loops of a Robot, besides its own ones.
         tolerances: what counts as zero in contact.
+        latches: Latch objects: what events hold together and let go, under a rigid law.
 
     Attributes:
         world: all of this in frozen form.
@@ -231,6 +233,7 @@ class ContactSystem(Facade):
         joint_limits: bool = True,
         loops: Any = (),
         tolerances: Tolerances | None = None,
+        latches: Any = (),
     ) -> None:
         ground = terrain or getattr(robot, "terrain", None) or Flat()
         own = getattr(robot, "gravity", None)
@@ -252,7 +255,13 @@ class ContactSystem(Facade):
             controller_of(controller, robot),
             (mechanism.friction, mechanism.static_friction),
             mechanism.restitution,
+            latches=checked_latches(latches, robot, mechanism.names),
         )
+        if world.latches and not isinstance(chosen, RigidLaw):
+            raise InputError(
+                f"latches close by the impact of a rigid law, and {type(chosen).__name__} is a compliant one; take"
+                " law='coulomb', or leave the latches out"
+            )
         self._inhabit(world)
 
     def _inhabit(self, world: World) -> None:
@@ -398,7 +407,10 @@ class ContactSystem(Facade):
 
     def guard_label(self, name: Hashable) -> str:
         """The contact a guard belongs to."""
-        return self.world.mechanism.all_names[name[1]] if isinstance(name, tuple) and name[1] >= 0 else str(name)
+        if not isinstance(name, tuple) or name[1] < 0:
+            return str(name)
+        names = (*self.world.mechanism.all_names, *(latch.name for latch in self.world.latches))
+        return names[name[1]]
 
     def why_so_many(self, events: Sequence[Event]) -> str | None:
         """The contact that bounces on and on, where it is elastic or almost so."""
@@ -409,7 +421,11 @@ class ContactSystem(Facade):
         mechanism = self.world.mechanism
         found = {mechanism.names[i]: mode.contacts[i].mode for i in self._told(mode)}
         resisting = zip(mechanism.resistance_names, mode.contacts[self.world.count :], strict=True)
-        return found | {name: state.mode for name, state in resisting}
+        found |= {name: state.mode for name, state in resisting}
+        closed = {k for k, _ in mode.latched}
+        return found | {
+            latch.name: Mode.CLOSED if k in closed else Mode.OPEN for k, latch in enumerate(self.world.latches)
+        }
 
     def _told(self, mode: SystemMode) -> list[int]:
         """Contacts that are told of in a mode."""
@@ -455,7 +471,7 @@ class ContactSystem(Facade):
 
         Loops that say the same thing more than once share their forces in least squares.
         """
-        world = self.world
+        world = self.world.latched_as(mode.latched)
         if not isinstance(world.mechanism, ClosedMechanism):
             return {}
         q, v = world.q(x), world.v(x)

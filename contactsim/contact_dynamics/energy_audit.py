@@ -49,7 +49,7 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
             done, size = _look_at(arc, worst)
             work, moved = work + done, moved + size
     energy = {"energy balance [relative]": _imbalance(world, trajectory, work, moved)}
-    if isinstance(world.mechanism, ClosedMechanism):
+    if CLOSURE in worst.violations:
         energy = {CLOSURE: worst.violations[CLOSURE]} | energy
     if not isinstance(world.law, RigidLaw):
         return energy, LIMITS
@@ -75,8 +75,8 @@ class _Worst:
 def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     """Work along an arc, of all forces but the conservative ones, and the integral of its absolute value [J]."""
     system: Any = arc.system  # the one it ran in: parameters and pushes may change in the course of a run
-    world: World = system.world
     mode, flow = cast(SystemMode, arc.mode), system.flow(arc.mode)
+    world: World = system.world.latched_as(mode.latched)
     done = size = 0.0
     for segment in arc.segments:
         half = 0.5 * (segment.t1 - segment.t0)

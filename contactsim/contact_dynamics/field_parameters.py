@@ -95,5 +95,5 @@ def _of_drive(flow: RigidFlow, t: float, x: Array, varied: Callable[[float], Wor
 
 def knows(arc: RigidArc, name: str) -> bool:
     """Whether it is done here: not where forces have kinks, friction depends on the speed, or loops are closed."""
-    plain = not (arc.incipient or arc.curved or arc.mode.redundant) and not arc.world.loops
+    plain = not (arc.incipient or arc.curved or arc.mode.redundant or arc.world.loops or arc.world.latched)
     return plain and name.partition(".")[0] in GROUPS

@@ -62,7 +62,7 @@ class ModeChoice:
         t, mode, kinds, world = event.t, event.mode, event.kinds, self._world
         states = [ContactState(enabled=state.enabled) for state in mode.contacts]
         if not staying:
-            return Choice(SystemMode(tuple(states)), {}, ())
+            return Choice(SystemMode(tuple(states), False, world.latched, mode.waiting), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
         applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
@@ -90,7 +90,7 @@ class ModeChoice:
             states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
         states = self._placed(x, mode, states)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
-        after = SystemMode(tuple(states), redundant=not solution.unique)
+        after = SystemMode(tuple(states), not solution.unique, world.latched, mode.waiting)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
         return Choice(after, residuals, self._notes(problem, solution, staying) if told else ())
 

@@ -96,7 +96,7 @@ class Resolution:
         touch = closed_terms(self._world, t, x, touching)
         normals = [touch.where[i].start for i in self._world.pressing(touching)]
         at_rest = self._stopping(event) if "stop" in event.kinds.values() else set[int]()
-        if not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
+        if not (event.struck and touching) and not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
             return PostEvent(x, event.mode, None, {}, {}, ()), touch, at_rest
         impact, change = self._impact(event, touch)
         notes = self._gain(touch.terms.mass, self._world.v(x), impact.solution)

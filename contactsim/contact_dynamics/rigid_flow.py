@@ -9,12 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.flow import Finding, Look, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
+from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
@@ -147,6 +149,8 @@ class RigidFlow(ContactFlow):
         if kind.startswith(SIDE):
             side = int(kind.removeprefix(SIDE))
             return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)
+        if kind in ("close", "open", "arm"):
+            return self._latch_guard(kind, i - len(world.mechanism.dims), t, x)
         if kind == "jam":
             return self._jam_margin(t, x) if self._sense else 1.0
         assert rates is not None
@@ -158,6 +162,23 @@ class RigidFlow(ContactFlow):
         if kind == "slow":
             return float(z @ self.references.slip[i]) - slow
         return float(z @ np.array(arc.mode.contacts[i].direction))
+
+    def _latch_guard(self, kind: str, k: int, t: float, x: Array) -> float:
+        """What a latch has left until it closes, or opens: by its function, or by its strength."""
+        world = self.arc.world
+        latch, q, v = world.latches[k], world.q(x), world.v(x)
+        guard = latch.opening() if kind == "open" else latch.closing(world.robot)
+        left = math.inf
+        if guard is not None:
+            with UserCall("the function of latch", latch.name, t):
+                left = float(guard(t, q, v)) * (-1.0 if kind == "arm" else 1.0)
+        if kind == "open" and latch.strength is not None:
+            mechanism, motion = self.arc.mechanism, self.motion(t, x)
+            assert isinstance(mechanism, ClosedMechanism)
+            applied = world.given_force(t, q, v, world.z(x))
+            borne = mechanism.loop_forces(t, q, v, motion.acceleration, self.arc.closed, motion.forces, applied)
+            left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
+        return left
 
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap and its rate."""
@@ -418,7 +439,7 @@ class RigidFlow(ContactFlow):
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim); None where one of them is known by its value only."""
         chosen = [self.table.names[k] for k in self.places(names)]
-        if any(kind in ("enable", "forces", "jam", "turn") for kind, _ in chosen):
+        if any(kind in ("enable", "forces", "jam", "turn", "close", "open", "arm") for kind, _ in chosen):
             return None
         found = None
         if any(kind != "gap" and not kind.startswith(SIDE) for kind, _ in chosen):

@@ -95,6 +95,12 @@ def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
             }[state.phase]
     if mode.redundant and arc.closed:
         names.append(("forces", -1))
+    first, closed = len(world.mechanism.dims), {k for k, _ in world.latched}
+    for k, latch in enumerate(world.latches):
+        if k in closed:
+            names += [("open", first + k)] if latch.opens is not None or latch.strength is not None else []
+        elif latch.closing(world.robot) is not None:
+            names.append(("arm" if k in mode.waiting else "close", first + k))
     if arc.slips and not mode.redundant and getattr(arc.world.law, "jams", False):
         names.append(("jam", -1))
     return tuple(names)

@@ -11,13 +11,25 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..contact.linear_algebra import pseudo_inverse
-from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
+from ..contact.modes import ContactState, Latched, Mode, Phase, SystemMode, unit
 from ..errors import InputError
 from ..hybrid.flow import Flow
-from ..hybrid.system import LIMIT, Transition
+from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .contact_rows import ContactEvent, Impact, closed_forces, closed_terms, laid_out
+from .latching import (
+    KINDS,
+    LatchEvents,
+    changes,
+    events_of,
+    held,
+    held_derivative,
+    impulses,
+    waiting_at,
+    with_closed,
+    without,
+)
 from .outcome_sensitivity import OutcomeSensitivity
 from .resolution import PostEvent, Resolution
 from .restarts import as_mode, demand_near, projected
@@ -36,14 +48,25 @@ class RigidContacts:
     def __init__(self, world: World) -> None:
         self._world = world
         self._resolution, self._sensitivity = Resolution(world), OutcomeSensitivity(world)
+        self._latched: dict[int, RigidContacts] = {}
+
+    def under(self, latched: Latched) -> RigidContacts:
+        """The same while some latches are closed."""
+        world = self._world.latched_as(latched)
+        if world is self._world:
+            return self
+        known = self._latched.get(id(world))
+        if known is None or known._world is not world:
+            known = self._latched[id(world)] = RigidContacts(world)
+        return known
 
     def flow(self, mode: SystemMode) -> Flow:
         """Field and guards of a mode."""
-        return RigidFlow(prepare(self._world, mode))
+        return RigidFlow(prepare(self._world.latched_as(mode.latched), mode))
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
-        return closed_forces(self._world, t, x, mode)
+        return closed_forces(self._world.latched_as(mode.latched), t, x, mode)
 
     # --- start and transition ---------------------------------------------------------------------------------
 
@@ -54,17 +77,24 @@ class RigidContacts:
             InputError: a contact that may close lies inside the ground, or bodies that meet are inside each other.
         """
         mechanism = self._world.mechanism
+        closed = tuple(k for k, latch in enumerate(self._world.latches) if latch.closed)
+        if closed and not self._world.latched:
+            own = self.under(with_closed(self._world, x, (), closed))
+            own._world.mechanism.begin(own._world.q(x), own._world.v(x))  # type: ignore[attr-defined]
+            return own.start(t, x)
         for (first, second), depth in mechanism.overlaps(self._world.q(x)).items():
             if depth > self._world.tolerances.start_depth:
                 raise InputError(_overlap(f"{first}+{second}", depth))
         gaps = mechanism.gaps(t, self._world.q(x))
-        enabled = [self._may_close(i, t, x) for i in range(len(gaps))]
+        enabled = [self._may_close(i, t, x) and i not in self._world.silenced for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._world.tolerances.start_depth:
                 name = mechanism.all_names[i]
                 raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
         resistances = (ContactState(),) * len(mechanism.hosts)
-        before = SystemMode(tuple(ContactState(enabled=on) for on in enabled) + resistances)
+        states = tuple(ContactState(enabled=on) for on in enabled) + resistances
+        waiting = waiting_at(self._world, t, x) if self._world.latches else ()
+        before = SystemMode(states, latched=self._world.latched, waiting=waiting)
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
         event = ContactEvent(t, before, self._world.with_resistances(touching), {})
         transition = self._record(x, event, self._resolution.resolve(x, event))
@@ -94,8 +124,19 @@ class RigidContacts:
 
         With `alone`, open contacts that touch the ground but have not fired are left out: they are still to come.
         """
+        if mode.latched != self._world.latched:
+            return self.under(mode.latched).transition(t, x, mode, fired, alone)
         # In the order of their names: of a contact whose cone and force vanish together, the force counts.
         kinds = {i: kind for kind, i in sorted(name for name in fired if isinstance(name, tuple))}
+        if self._world.latches and kinds:
+            latching = events_of(self._world, t, x, mode, kinds)
+            kinds = {i: kind for i, kind in kinds.items() if kind not in KINDS}
+            mode = replace(mode, waiting=latching.waiting)
+            if latching:
+                return self._latch(t, x, mode, kinds, latching, alone)
+            if not kinds:
+                identity = partial(np.eye, self._world.tangent_size)
+                return Transition(x, mode, derivative=identity, still=True, unmoved=True)
         if "enable" in kinds.values():
             mode = self._enable(t, x, mode, kinds)
         if mode.limits:
@@ -112,6 +153,57 @@ class RigidContacts:
             touching |= self._near(t, x, mode)
         event = ContactEvent(t, mode, self._world.with_resistances(touching - beyond), kinds)
         return self._record(x, event, self._resolution.resolve(x, event))
+
+    def _latch(
+        self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str], latching: LatchEvents, alone: bool
+    ) -> Transition:
+        """State and modes behind an instant at which latches close, then contacts land, and then latches open."""
+        closed = with_closed(self._world, x, mode.latched, latching.closing)
+        first = self.under(closed)
+        struck = held(first._world, t, x) if latching.closing else x
+        touching = {*mode.closed, *(i for i, kind in kinds.items() if kind == "gap")}
+        if not alone:
+            touching |= self._near(t, x, mode)
+        quiet = first._world.silenced
+        touching -= quiet
+        now = replace(_with_enabled(mode, dict.fromkeys(quiet, False)), latched=closed)
+        event = ContactEvent(t, now, self._world.with_resistances(touching), kinds, struck=bool(latching.closing))
+        then = first._resolution.resolve(struck, event)
+        last, after = first.under(without(closed, latching.opening)), then
+        if latching.opening:
+            heard = {i: self._may_close(i, t, then.x) for i in quiet - last._world.silenced}
+            freed = replace(_with_enabled(then.mode, heard), latched=last._world.latched)
+            gaps = last._world.mechanism.gaps(t, last._world.q(then.x))
+            again = {i for i, on in heard.items() if on and gaps[i] <= self._world.tolerances.start_depth}
+            resting = self._world.with_resistances({*freed.closed, *again})
+            after = last._resolution.resolve(then.x, ContactEvent(t, freed, resting, {}))
+        told = first._record(struck, event, then)
+
+        def derivative() -> Array:
+            jacobian = first._sensitivity.by_state(t, struck, then.impact, then.x, now, then.mode)
+            if latching.closing:
+                jacobian = jacobian @ held_derivative(self._world, first._world, t, x)
+            if latching.opening:
+                jacobian = (
+                    last._sensitivity.by_state(t, then.x, after.impact, after.x, then.mode, after.mode) @ jacobian
+                )
+            return jacobian
+
+        borne = {name.removeprefix(LOOP): value for name, value in told.impulses.items()}
+        own = impulses(self._world, first._world, x, struck) if latching.closing else {}
+        own = {name: value + borne.get(name, 0.0) for name, value in own.items()}
+        shown = {f"{LOOP}{name}" for name in own}
+        return replace(
+            told,
+            x=after.x,
+            mode=after.mode,
+            changes=self._changes(mode, after.mode, kinds, told.impulses) | changes(self._world, latching),
+            impulses={**{name: value for name, value in told.impulses.items() if name not in shown}, **own},
+            residuals={**told.residuals, **after.residuals},
+            notes=told.notes + tuple(note for note in after.notes if note not in told.notes),
+            derivative=derivative,
+            unmoved=False,
+        )
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
         """The mode without the bounces that have come to their end, and the contacts which did."""
@@ -289,6 +381,16 @@ class RigidContacts:
             for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
             if old.shown is not new.shown or kinds.get(i) == "gap" or names[i] in impulses
         }
+
+
+def _with_enabled(mode: SystemMode, enabled: Mapping[int, bool]) -> SystemMode:
+    """The mode with some contacts open, and enabled or not."""
+    if not enabled:
+        return mode
+    states = list(mode.contacts)
+    for i, on in enabled.items():
+        states[i] = ContactState(enabled=on)
+    return replace(mode, contacts=tuple(states))
 
 
 def _parallel(way: Array, other: Array) -> bool:

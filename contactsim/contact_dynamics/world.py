@@ -14,6 +14,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
+from ..contact.modes import Latched
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
@@ -23,12 +24,15 @@ from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.kinematics.elliptic_cones import with_ellipses
 from ..multibody.kinematics.frame_motion import FrameKinematics
 from ..multibody.kinematics.resistances import with_resistances
+from ..multibody.latches import Latch
 from ..multibody.loops import Loop
 from ..multibody.mechanism import ContactMechanism
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .states import StateSpace
+
+LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
 
 
 class AppliedJacobian(NamedTuple):
@@ -55,6 +59,8 @@ class Parts:
         own_friction: kinetic and static coefficients (nc,) as the contact points say them; a law may overrule them.
         restitution: coefficients (nc,).
         pushes: what pushes for a while.
+        latches: what may be latched.
+        latched: the latches that are closed here, loops of the mechanism.
         action: generalised forces (nv,) that are given step by step, besides those of the controller; None: none.
         engine: name of the engine that arcs are run by; None: the fastest that is installed.
     """
@@ -71,6 +77,8 @@ class Parts:
     own_friction: tuple[Array, Array]
     restitution: Array
     pushes: tuple[Push, ...] = ()
+    latches: tuple[Latch, ...] = ()
+    latched: Latched = ()
     action: Array | None = None
     engine: str | None = None
 
@@ -363,6 +371,40 @@ class World(Driven):
             kept += range(start, start + self.heads[i] + self.tangent_rows[i])
             start += self.mechanism.dims[i]
         return kept
+
+    # --- latches ----------------------------------------------------------------------------------------------
+
+    def latched_as(self, latched: Latched) -> World:
+        """The world with other latches closed; of worlds of one system, the first one keeps them."""
+        if latched == self.latched:
+            return self
+        if latched not in self._latched_worlds:
+            if len(self._latched_worlds) >= LATCHED_WORLDS:
+                self._latched_worlds.clear()
+            self._latched_worlds[latched] = self._closed_by(latched)
+        return self._latched_worlds[latched]
+
+    def _closed_by(self, latched: Latched) -> World:
+        open_ = self.mechanism.inner if isinstance(self.mechanism, ClosedMechanism) else self.mechanism
+        closures = (*self.loops, *(self.latches[k].closure(held) for k, held in latched))
+        mechanism = ClosedMechanism(open_, self.robot, closures) if closures else open_
+        return replace(self, mechanism=mechanism, latched=latched)
+
+    @cached_property
+    def silenced(self) -> frozenset[int]:
+        """Contacts between bodies that a closed latch holds in all directions: they have nothing to do."""
+        found = set()
+        for latch in (self.latches[k] for k, _ in self.latched):
+            if not latch.joint and latch.kind == "pose":
+                frames = (self.robot.frame_id(name) for name in (latch.frame_a, latch.frame_b))
+                bodies = {int(self.robot.model.frames[frame].parentJoint) for frame in frames}
+                names = range(len(self.mechanism.names))
+                found |= {i for i in names if set(self.mechanism.joints_of(i)) == bodies}
+        return frozenset(found)
+
+    @cached_property
+    def _latched_worlds(self) -> dict[Latched, World]:
+        return {}
 
     # --- loops ------------------------------------------------------------------------------------------------
 

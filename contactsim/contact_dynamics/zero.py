@@ -64,3 +64,5 @@ PARAMETER_STEP = 1e-4  # of a parameter, relative to its scale: what is differen
 # --- of friction that depends on the slip speed -----------------------------------------------------------------------
 SAME_FRICTION = 1e-13  # change of the coefficients of an impact that is rounding
 OF_FRICTION = 1e-5  # of coefficients, in differences of an impact with its modes held
+
+OFF_LATCH = 1e-6  # by which what a latch holds may be apart where it closes [m, rad]: the time of events, and drift

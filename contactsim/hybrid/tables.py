@@ -106,7 +106,8 @@ def force_rows(samples: Samples) -> tuple[Sequence[str], Array, str]:
     width = max((rows.shape[1] for rows in found.values()), default=3)
     forces = np.full((len(samples), len(contacts), width), np.nan)
     for k, contact in enumerate(contacts):
-        forces[:, k, : found[contact].shape[1]] = found[contact]
+        if contact in found:  # a latch has a mode, and its forces among those of loops
+            forces[:, k, : found[contact].shape[1]] = found[contact]
     named = samples.system.coordinate_names() is not None
     return AXES if named else ["n", "t1", "t2"][:width], forces, ""
 

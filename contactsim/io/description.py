@@ -22,6 +22,7 @@ from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from ..multibody.controllers import PD, Controller, holds, name_of
 from ..multibody.geometry.pairs import ContactPair
 from ..multibody.geometry.solids import Solid
+from ..multibody.latches import AtTime, Latch
 from ..multibody.loops import stored_loop
 from ..multibody.mechanism import COEFFICIENTS
 from ..multibody.merge import MergedGeometry
@@ -97,6 +98,7 @@ def describe(system: ContactSystem) -> Description:
         "joint_limits": system.joint_limits,
         "engine": system.world.engine,
         "loops": [asdict(loop) for loop in system.loops],
+        "latches": [_describe_latch(latch) for latch in system.world.latches],
         "pushes": [
             asdict(push) | {"force": push.force.tolist(), "point": push.point.tolist()} for push in system.pushes
         ],
@@ -126,6 +128,7 @@ def rebuild(description: Description) -> ContactSystem:
         description["joint_limits"],
         [stored_loop(loop) for loop in description.get("loops", ())],
         tolerances=Tolerances(**description["tolerances"]),
+        latches=[_rebuild_latch(latch) for latch in description.get("latches", ())],
     )
     if (engine := description.get("engine")) in (PYTHON, *registry.names("engines")):
         system = system.on_engine(engine)
@@ -151,6 +154,9 @@ class StoredController(Controller):
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Nothing to give: raises InputError."""
         raise _not_stored("controller", self.name)
+
+
+LATCH_FUNCTIONS = ("closes", "opens", "enabled")
 
 
 @dataclass(frozen=True)
@@ -191,6 +197,23 @@ def _describe_robot(robot: Robot) -> Description:
         **({} if robot._actuated is None else {"actuated": robot._actuated.tolist()}),
         **(_describe_world(robot) if robot.parts or robot.pairs else {}),
     }
+
+
+def _describe_latch(latch: Latch) -> Description:
+    """The fields of a latch; times as numbers, functions by name."""
+    values = {name: getattr(latch, name) for name in Latch.__dataclass_fields__}
+    for name in LATCH_FUNCTIONS:
+        if values[name] is not None:
+            values[name] = values[name].time if isinstance(values[name], AtTime) else name_of(values[name])
+    return values
+
+
+def _rebuild_latch(values: Description) -> Latch:
+    found = dict(values)
+    for name in LATCH_FUNCTIONS:
+        if found[name] is not None:
+            found[name] = StoredFunction(found[name]) if isinstance(found[name], str) else AtTime(found[name])
+    return Latch(**found)
 
 
 def _describe_springs(springs: Springs) -> Description:

@@ -34,7 +34,8 @@ def _decode(value: Any) -> Any:
             ContactState(Mode(m), Phase[p], tuple(d), e, until, tuple(region))
             for m, p, d, e, until, region in (state + [None, []][len(state) - 4 :] for state in value["@mode"])
         )
-        return SystemMode(tuple(states), value["redundant"])
+        latched = tuple((k, tuple(held)) for k, held in value.get("latched", ()))
+        return SystemMode(tuple(states), value["redundant"], latched, tuple(value.get("waiting", ())))
     return {key: _decode(item) for key, item in value.items()}
 
 
@@ -44,7 +45,9 @@ def _encode(value: Any) -> Any:
         contacts = [
             [s.mode.value, s.phase.name, list(s.direction), s.enabled, s.until, list(s.region)] for s in value.contacts
         ]
-        return {"@mode": contacts, "redundant": value.redundant}
+        mode = {"@mode": contacts, "redundant": value.redundant}
+        latches = {"latched": [[k, list(held)] for k, held in value.latched], "waiting": list(value.waiting)}
+        return mode | {name: told for name, told in latches.items() if told}
     if isinstance(value, Mode):
         return {"@": value.name}
     if isinstance(value, Mapping):
