@@ -19,6 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import contactsim as cs
+from contactsim.analysis.landing import landing as landing_cloud
 from contactsim.cli import command as cli
 from contactsim.cli import job
 
@@ -155,32 +156,18 @@ EXHIBITS = (
 
 def landing() -> Shown:
     """The piecewise-linear image of a ball of tilts and heights, where three feet touch down at once."""
-    sys.path.insert(0, str(HERE.parent / "tests"))
-    from touchdowns import tripod
-
-    run = tripod().run()
+    target = "docs/gallery/landing.toml"
+    run = Exhibit("landing", target, "", 0.0).run()
     lin = cs.linearize(run)
-    half = lin.dim // 2
-    starts = cs.ball(0.1 * np.eye(lin.dim)[[3, 4, 2]])
-    rates = np.diag([0.3, 2.0, 9.0]) @ np.eye(lin.dim)[[half + 3, half + 4, half + 2]]
-    clouds = [
-        lin.spread(
-            "body",
-            starts,
-            shown=rates,
-            shift=(0.0, 0.0, 0.2),
-            corrected=kind,
-            name=f"with{'out' * (not kind)} saltation",
-        )
-        for kind in (True, False)
-    ]
-    look = {"spreads": clouds, "linearization": lin, "speed": 0.01, "sight": (0.6, -1.0, 0.5), "zoom": 0.95}
+    clouds = [landing_cloud(lin, corrected=kind) for kind in (True, False)]
+    look = {"spreads": clouds, "linearization": lin, "speed": 0.01, "sight": (0.6, -1.0, 0.5), "hide": ("without",)}
     words = (
         "Three feet of the hexapod touch down at once, and a ball of perturbed tilts and heights becomes a body with"
-        " creases in the space of turning rates and vertical speed: one linear piece for each order of the touch-downs."
-        " Blue with the B-derivative, red with the reset alone, which knows nothing of earlier and later touch-downs."
+        " creases in the space of turning rates and vertical speed: one linear piece, and one colour, for each of the"
+        " six orders of the touch-downs. Shown by a box: what the reset alone would give, which knows nothing of"
+        " earlier and later touch-downs."
     )
-    return Shown(run, words, "python docs/gallery.py landing", run.events[0].time + 5e-3, look)
+    return Shown(run, words, f"contactsim run {target} --spread --png", run.events[0].time + 5e-3, look)
 
 
 def held(run: cs.Trajectory) -> np.ndarray:
@@ -219,17 +206,21 @@ ALL |= {"landing": landing, "scatter": scatter}
 
 HEAD = """# Gallery
 
-Made by `python docs/gallery.py`. Each page is one file that needs no network; its boxes show and hide forces, friction
-cones, impulses and slip traces, and its list of events leads to each of them. The pages themselves are not kept in the
-repository: `mkdocs build` makes those that are missing, and `python docs/gallery.py --pages` makes all of them anew.
+Made by `python docs/gallery.py`. Each page is one file that needs no network, and it plays here, too: its curves move
+with the time, its list of events leads to each of them, its boxes show and hide forces, friction cones, impulses and
+slip traces, and `?` tells its keys. The pages themselves are not kept in the repository: `mkdocs build` makes those
+that are missing, and `python docs/gallery.py --pages` makes all of them anew.
 """
+FRAME = '<iframe src="gallery/{name}.html" title="{title}" loading="lazy" class="page"></iframe>'
 
 
 def told(name: str, shown: Shown, page: Path) -> str:
     """A section of gallery.md."""
     title = name.replace("-", " ").replace("_", " ").capitalize().replace("Slip", "SLIP")
-    return f"## {title}\n\n{shown.words}\n\n![{title}](gallery/{name}.png)\n\n```bash\n{shown.command}\n```\n\n" + (
-        f"The page [gallery/{name}.html](gallery/{name}.html) ({page.stat().st_size / 1e6:.1f} MB) plays offline.\n"
+    size = f"{page.stat().st_size / 1e6:.1f} MB"
+    return (
+        f"## {title}\n\n{shown.words}\n\n{FRAME.format(name=name, title=title)}\n\n```bash\n{shown.command}\n```\n\n"
+        f"[The page alone](gallery/{name}.html) ({size}), and [a picture](gallery/{name}.png).\n"
     )
 
 

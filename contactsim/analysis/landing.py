@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..derivatives.run_derivative import RunDerivative
 
 TILT = 0.02  # rad, m: radius of the ball
-STARTS = 642  # points of the ball, of which each piece has some
+STARTS = 402  # points of the ball, of which each piece has some
 BEFORE, AFTER = 0.02, 0.02  # how long before and behind the landing the cloud is followed [s]
 LENGTH = 0.1  # of the longest displacement in a picture along each axis [m]
 HEIGHT, ROLL, PITCH = 2, 3, 4  # of a free body, in tangent coordinates

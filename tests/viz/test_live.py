@@ -15,7 +15,7 @@ import viz_fakes as fakes
 from contactsim_viz import export_html
 from contactsim_viz.live import Live
 from contactsim_viz.server import Server
-from viz_browser import Browser, Tab
+from viz_browser import PAINTED, Browser, Tab
 from viz_fakes import needs_browser
 from viz_sessions import model, on_a_page, standing, until, walking
 
@@ -413,4 +413,90 @@ def test_a_finished_run_plays_from_the_server_and_asks_nobody_else(browser: Brow
         tab.until("viewer.animator.time > 0")
         assert not [error for error in tab.errors if "favicon" not in error and "404" not in error]
         assert all(one.startswith((server.address, "data:", "blob:")) for one in tab.requests)
+        tab.close()
+
+
+# --- pulling, posing, and runs that end -----------------------------------------------------------------------------
+
+
+def test_shift_and_drag_pulls_a_body(browser: Browser) -> None:
+    session = walking()
+    with on_a_page(session) as live:
+        tab = browser.open(live.address)
+        tab.until(READY)
+        tab.until("page.last.playing")
+        tab.choose("#speed", "0.05")  # so that it stays where it is taken
+        tab.call("Page.bringToFront")
+        tab.until(PAINTED)
+        body = tab.ask("Object.keys(page.about.bodies)[0]")
+        x, y, *_ = tab.ask(
+            f"(() => {{ const {{left, top}} = document.getElementById('pane').getBoundingClientRect();"
+            f" const [x, y] = view.project(view.node({body!r})); return [left + x, top + y]; }})()"
+        )
+        held = {"button": "left", "clickCount": 1, "modifiers": 8}  # 8: shift
+        tab.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **held)
+        tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + 40, y=y, buttons=1, **held)
+        until(lambda: any(change.startswith("pull ") for change in changes(session)))
+        until(lambda: session.system.pushes)
+        tab.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + 40, y=y, **held)
+        assert not tab.errors
+        tab.close()
+
+
+def test_a_joint_is_set_while_time_stands_still(shown: tuple[Session, Tab]) -> None:
+    session, tab = shown
+    session.to_head()
+    until(lambda: session.moment.time == session.moment.head and not session.playing)
+    settle(session, tab)
+    tab.click("#posing summary")
+    joint = session.joints[2]
+    selector = f'#joints input[data-name="{joint.name}"]'
+    tab.click(selector, 0.7)
+    until(lambda: changes(session) and changes(session)[-1].startswith(f"{joint.name}: "))
+    settle(session, tab)
+    value = float(session.simulation.state.q[joint.place])
+    assert value == pytest.approx(float(tab.ask(f"document.querySelector('{selector}').value")), abs=1e-3)
+    assert not session.simulation.state.v.any()
+    gaps = session.system.mechanism.gaps(0.0, session.simulation.state.q)[: len(session.system.mechanism.names)]
+    assert gaps.min() > -1e-9
+    tab.click("#posing summary")
+
+
+def test_a_run_that_ends_says_so_stays_and_is_rewound(browser: Browser) -> None:
+    session = walking()
+    with on_a_page(session) as live:
+        tab = browser.open(live.address)
+        tab.until(READY)
+        session.push([3.0 * session.weight, 0.0, 0.0])  # too much for a passive walker
+        tab.until("page.last.ended !== ''")
+        assert "The run ended at" in tab.ask("document.getElementById('ended').textContent")
+        tab.until("!page.last.playing")
+        tab.click("#time", 0.3)
+        until(lambda: session.moment.time < 0.6 * session.moment.head)
+        tab.click("#drop")
+        tab.until("page.last.ended === '' && page.last.playing")
+        assert not tab.errors
+        tab.close()
+
+
+def test_curves_grow_with_the_run_and_tell_its_rate(browser: Browser) -> None:
+    session = walking()
+    with on_a_page(session) as live:
+        tab = browser.open(live.address)
+        tab.until(READY)
+        tab.until("page.last.time > 1.2 && curves.data.modes.times.length > 1")
+        tab.until("/real time/.test(document.getElementById('pace').textContent)")
+        session.pause()
+        until(lambda: not session.playing)
+        settle(session, tab)
+        k = tab.ask("Math.floor(curves.data.times.length / 2)")
+        time = tab.ask(f"curves.data.times[{k}]")
+        q = session.moment.arc_at(time)(time)[: session.system.robot.nq]
+        assert tab.ask(f"curves.data.values[0].slice(2 * {k}, 2 * {k} + 2)") == pytest.approx(
+            session.system.mechanism.gaps(time, q)[:2].tolist(), abs=1e-5
+        )
+        landed = next(entry for entry in session.log if entry.event is not None)
+        rows = dict(tab.ask("curves.data.modes.times.map((t, k) => [t, curves.data.modes.rows[k]])"))
+        after = {name: pair[1].value for name, pair in landed.event.transitions.items()}
+        assert dict(zip(session.system.mechanism.names, rows[landed.time], strict=True)) == after
         tab.close()

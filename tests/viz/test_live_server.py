@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import http.client
 import json
 import logging
 import os
+import random
 import re
 import signal
 import socket
@@ -288,3 +290,31 @@ def test_ctrl_c_ends_the_view_of_a_finished_run(tmp_path: Path) -> None:
         said, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, "Traceback" in said) == (0, False)
     assert is_free(port)
+
+
+# --- pages that leave -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_pages_that_leave_say_nothing_in_the_terminal(count: int, caplog: Any, capfd: Any) -> None:
+    chance = random.Random(count)
+
+    async def leave(port: int) -> None:
+        origin = {"Origin": f"http://127.0.0.1:{port}"}
+        client = await websocket_connect(HTTPRequest(f"ws://127.0.0.1:{port}/live", headers=origin))
+        for _ in range(chance.randrange(6)):
+            if isinstance(await asyncio.wait_for(client.read_message(), PATIENCE), bytes) and chance.random() < 0.5:
+                await client.write_message('{"do": "seen"}')
+        client.close() if chance.random() < 0.5 else client.protocol.stream.close()
+
+    async def all_of_them(port: int) -> None:
+        for _ in range(count):
+            await leave(port)
+            await asyncio.sleep(0.03 * chance.random())
+
+    with caplog.at_level(logging.ERROR), on_a_page(walking()) as live:
+        asyncio.run(all_of_them(live._server.port))
+        until(lambda: not live._clients)
+    gc.collect()  # what was never asked for is told when it goes
+    assert not caplog.records
+    assert "Traceback" not in "".join(capfd.readouterr())

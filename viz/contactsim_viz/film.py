@@ -95,7 +95,7 @@ def take(page: Path, film: Path, reel: Reel) -> None:
     with tempfile.TemporaryDirectory(prefix="contactsim-", ignore_cleanup_errors=True) as folder:
         unfinished = Path(folder) / "film.mp4"
         with _opened(browser, folder, reel) as tab:
-            tab.ask("Page.navigate", url=f"{page.resolve().as_uri()}#t={reel.times[0]!r}&still")
+            tab.ask("Page.navigate", url=f"{page.resolve().as_uri()}#t={reel.times[0]!r}&still&film")
             tab.value(_READY)
             _encode(ffmpeg, unfinished, reel, (tab.picture(time) for time in reel.times))
         shutil.copyfile(unfinished, film)

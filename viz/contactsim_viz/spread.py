@@ -128,14 +128,15 @@ def _cloud(
         tracks[dot] = [track("position", "vector3", keys, offsets[:, k])]
     if spread.faces is None:
         return commands, tracks
-    shown = _moments(spread.t, _MOST_SURFACES if not pieces else _MOST_COLOURED)
+    shown = _moments(spread.t, _MOST_COLOURED if getattr(spread, "orders", ()) else _MOST_SURFACES)
     parts = _parts(np.asarray(spread.faces), shades)
     starts = np.append(keys[shown], np.inf)
     for index, start, end in zip(shown, starts[:-1], starts[1:], strict=True):
         node = f"{path}/surface{index}"
         commands.append(place(node, placed(np.zeros(3), np.eye(3))))
         for code, faces in parts.items():
-            shape = triangles(offsets[index], faces)  # flat, so that pieces of the map are creases
+            used, corners = np.unique(faces, return_inverse=True)
+            shape = triangles(offsets[index, used], corners.reshape(-1, 3))  # flat: pieces of the map make creases
             commands.append(put(f"{node}/{code[1:]}", mesh(shape, _glass(code) | {"flatShading": True}, np.eye(4))))
         times = np.array([0.0, start, end])[int(start <= 0.0) :]
         times = times[np.isfinite(times)]

@@ -25,11 +25,12 @@ const plain_paint = (material) => {
 };
 
 class Quality {
-  constructor(viewer, slow, still) {
+  // A `still` picture is as good as can be; one of many for a `film` a little less where the processor draws it.
+  constructor(viewer, slow, still, film = false) {
     Object.assign(this, {viewer, still, best: slow ? 2 : 0, level: slow ? 3 : 0, resting: false, cost: 0, steps: 0});
     Object.assign(this, {looked: 0, calm: 0, wait: PATIENCE, raised: -Infinity, moved: performance.now() / 1000, young: 5});
     this.rest = slow ? 1 : 0;
-    if (still) this.level = this.rest = this.best = 0;
+    if (still) this.level = this.rest = this.best = film && slow ? 2 : 0;
   }
 
   get shown() { return this.resting ? this.rest : this.level; }

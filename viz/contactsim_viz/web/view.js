@@ -4,13 +4,13 @@ const ROOM = 1.06;  // around a robot that the camera follows lazily
 const CLICK = 5;  // pixels that a click may move
 
 class View {
-  constructor(still = false) {
+  constructor(still = false, film = false) {
     const {THREE} = MeshCat, slow = by_processor();
     const renderer = new THREE.WebGLRenderer({antialias: still || !slow, alpha: true});
     renderer.outputEncoding = THREE.sRGBEncoding;
     el("scene").appendChild(renderer.domElement);
     this.viewer = new MeshCat.Viewer(el("scene"), false, renderer);
-    this.quality = new Quality(this.viewer, slow, still);
+    this.quality = new Quality(this.viewer, slow, still, film);
     const size = this.viewer.set_3d_pane_size.bind(this.viewer);
     this.viewer.set_3d_pane_size = () => {
       const {clientWidth, clientHeight} = el("pane");
