@@ -14,7 +14,7 @@ from ..errors import InputError, SimulationError
 from ..hybrid.trajectory import Arc, Trajectory
 from .zero import JUMP
 
-REACH = 10  # samples by which an arc is continued past an event at which the state jumps
+REACH = 5  # samples by which an arc is continued past an event at which the state jumps
 
 
 class Place(NamedTuple):

@@ -14,7 +14,7 @@ from .manifold import Manifold
 from .segments import Segment
 
 RTOL, ATOL = 1e-9, 1e-11  # of what nobody runs through
-MOST_EVALUATIONS = 3000  # of a field, after which the motion does not lead on: a slip that was continued past its stop
+MOST_EVALUATIONS = 500  # of a field, after which the motion does not lead on: a slip that was continued past its stop
 
 
 def continued(flow: Flow, space: Manifold, t: float, x: Array, end: float) -> Segment:
