@@ -24,6 +24,7 @@ from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
+from ..multibody.latches import Latch
 from ..multibody.loops import LoopClosure
 from ..multibody.model_checks import inside
 from ..multibody.part_controllers import JointControllers
@@ -164,7 +165,10 @@ def build(scene: Scene) -> SceneRun:
         robot, controller, start = _world(scene, robot, controller, start, terrain)
     assert robot is not None
     assert start is not None
-    system = ContactSystem(robot, terrain, law, controller, gravity, scene.joint_limits, loops, tolerances=tolerances)
+    latches = [Latch(**latch.model_dump()) for latch in scene.latch]
+    system = ContactSystem(
+        robot, terrain, law, controller, gravity, scene.joint_limits, loops, tolerances=tolerances, latches=latches
+    )
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"law.{name} is {value!r}; give a number")
@@ -229,7 +233,7 @@ def _sharing(robot: Robot, scene: Scene) -> Robot:
     return robot.with_contacts([replace(point, **given) for point in robot.contacts]) if given else robot
 
 
-def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
+def _changed(scene: Scene, robot: Robot, shared: dict[str, Any]) -> Robot:
     """The robot with the coefficients and bodies of the scene; `shared` are those of all contacts.
 
     In a world, the contacts and bodies of the scene's own robot may go by their short names.
@@ -244,6 +248,11 @@ def _changed(scene: Scene, robot: Robot, shared: dict[str, float]) -> Robot:
     if any(changes.values()):
         robot = robot.with_contacts([replace(point, **changes[point.name]) for point in robot.contacts])
     own: dict[str, dict[str, Any]] = {name: dict(table.given()) for name, table in named.items() if name in pairs}
+    for name, of_pair in own.items():
+        if isinstance(of_pair.get("friction"), tuple) or of_pair.keys() & {"stribeck", "friction_axis"}:
+            raise InputError(
+                f"contact.{name} is one between bodies; two coefficients, friction_axis and stribeck belong to points"
+            )
     if own:
         robot = robot.with_pairs([replace(pair, **own.get(name, {})) for name, pair in pairs.items()])
     for body, values in scene.body.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -13,19 +13,26 @@ from ..common.schemas import Flag, Real
 from ..contact_dynamics.placement import along
 from ..errors import InputError
 from ..multibody.geometry.pairs import ContactPair
+from ..multibody.mechanism import COEFFICIENTS
 from ..multibody.merge import placed
 from ..multibody.robot import Robot
 from .terrain_schema import Table
+
+Friction = Annotated[Real, Field(ge=0.0)] | tuple[Annotated[Real, Field(gt=0.0)], Annotated[Real, Field(gt=0.0)]]
 
 
 class Coefficients(Table):
     """Coefficients of a contact; what is not given stays as it is."""
 
-    friction: Real | None = Field(default=None, ge=0.0)
+    friction: Friction | None = None
     static_friction: Real | None = Field(default=None, ge=0.0)
     restitution: Real | None = Field(default=None, ge=0.0, le=1.0)
+    rolling: Real | None = Field(default=None, ge=0.0)
+    torsion: Real | None = Field(default=None, ge=0.0)
+    stribeck: Real | None = Field(default=None, ge=0.0)
+    friction_axis: tuple[Real, Real, Real] | None = None
 
-    def given(self) -> dict[str, float]:
+    def given(self) -> dict[str, Any]:
         """The coefficients that are set."""
         return self.model_dump(include=set(Coefficients.model_fields), exclude_none=True)
 
@@ -100,9 +107,10 @@ class BodiesTable(Coefficients):
             raise ValueError("the orientation is not of unit length")
         return self
 
-    def build(self, shared: Mapping[str, float]) -> Member:
+    def build(self, shared: Mapping[str, Any]) -> Member:
         """The body with its start; what it does not say of friction and restitution is `shared`."""
         root = "fixed" if self.fixed else "free_flyer"
+        shared = {name: value for name, value in shared.items() if not self.fixed or name in COEFFICIENTS}
         coefficients = {**shared, **self.given()}
         ((kind, shape),) = self._shapes().items()
         given = {name: getattr(shape, name) for name in type(shape).model_fields}
@@ -131,7 +139,13 @@ class PairTable(Coefficients):
 
     def build(self) -> ContactPair:
         """The pair."""
-        return ContactPair(self.first, self.second, self.friction, self.static_friction, self.restitution)
+        return ContactPair(self.first, self.second, **self.given())
+
+    @model_validator(mode="after")
+    def _of_pairs(self) -> PairTable:
+        if isinstance(self.friction, tuple) or self.stribeck is not None or self.friction_axis is not None:
+            raise ValueError("two coefficients, friction_axis and stribeck belong to contact points, not to pairs")
+        return self
 
 
 class Member(NamedTuple):

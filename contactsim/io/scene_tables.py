@@ -9,7 +9,7 @@ import tomli_w
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from ..common.schemas import Flag, Real, Whole
-from .scene_bodies import BodiesTable, Coefficients, PairTable
+from .scene_bodies import BodiesTable, Coefficients, Friction, PairTable
 from .terrain_schema import GROUNDS, Ground, Table
 
 Gain = Real | list[Real] | dict[str, Real]
@@ -42,9 +42,13 @@ class PointTable(Table):
     frame: str
     offset: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
     radius: Real = Field(default=0.0, ge=0.0)
-    friction: Real = Field(default=0.8, ge=0.0)
+    friction: Friction = 0.8
     static_friction: Real | None = Field(default=None, ge=0.0)
     restitution: Real = Field(default=0.0, ge=0.0, le=1.0)
+    rolling: Real = Field(default=0.0, ge=0.0)
+    torsion: Real = Field(default=0.0, ge=0.0)
+    stribeck: Real = Field(default=0.0, ge=0.0)
+    friction_axis: tuple[Real, Real, Real] = (1.0, 0.0, 0.0)
     name: str = ""
 
 
@@ -125,6 +129,30 @@ class LoopTable(Table):
     name: str = ""
 
 
+class LatchTable(Table):
+    """[[latch]]: a joint or two frames that are held together from one event to another; see Latch.
+
+    closes and opens are times [s]; closes_at and opens_at contacts, at whose touch-down they do.
+    """
+
+    joint: str = ""
+    value: Real = 0.0
+    frame_a: str = ""
+    frame_b: str = ""
+    offset_a: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    offset_b: tuple[Real, Real, Real] = (0.0, 0.0, 0.0)
+    kind: Literal["point", "hinge", "pose"] = "pose"
+    hold: Flag = False
+    direction: Literal[1, -1] = 1
+    closes: Real | None = None
+    opens: Real | None = None
+    closes_at: str = ""
+    opens_at: str = ""
+    strength: Real | None = Field(default=None, gt=0.0)
+    closed: Flag = False
+    name: str = ""
+
+
 class StartTable(Table):
     """[start]: a pose or q, the height [m] of the lowest contact point above ground, and v.
 
@@ -169,6 +197,7 @@ class Scene(Table):
     run: RunTable = RunTable()
     body: dict[str, BodyTable] = Field(default_factory=dict)
     loop: list[LoopTable] = Field(default_factory=list)
+    latch: list[LatchTable] = Field(default_factory=list)
     gravity: tuple[Real, Real, Real] = (0.0, 0.0, -9.81)
     joint_limits: Flag = True
     robots: dict[str, OtherRobotTable] = Field(default_factory=dict)

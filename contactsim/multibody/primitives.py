@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.doors import POSITIVE, tuples
+from ..errors import InputError
 from .contact_point import ContactEllipsoid, ContactPoint, ContactRim
 from .geometry.polyhedra import Points, polyhedron_of_hull
 from .geometry.solids import VERTICES, Solid
@@ -215,4 +216,9 @@ def _body(
         return robot if solid is None else robot._with(_solids=(solid,))
     fixed = kind(model, [], visual=geometry, collision=collision, name=name)  # it cannot meet the ground
     given = {name: getattr(contacts[0], name) for name in COEFFICIENTS}
+    if isinstance(contacts[0].friction, tuple) or contacts[0].rolling or contacts[0].torsion or contacts[0].stribeck:
+        raise InputError(
+            f"'{name}' does not move, and has one coefficient of friction; give rolling, torsion, stribeck or a second"
+            " coefficient to what touches it, or rolling and torsion to their pair"
+        )
     return fixed._with(_solids=tuple(replace(s, **given) for s in (fixed.solids if solid is None else (solid,))))

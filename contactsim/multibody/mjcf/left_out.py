@@ -101,10 +101,6 @@ def _of_geoms(source: Compiled) -> Iterator[str]:
         kinds = ", ".join(sorted({SHAPES[m.geom_type[k]] for k in fixed}))
         yield f"contacts with geom of the world ({kinds}) {listed(_where(source, 'geoms', fixed, source.geoms))}"
     yield from _between_bodies(source, [k for k in geoms if source.moves(m.geom_bodyid[k])])
-    resisting = [k for k in geoms if m.geom_condim[k] > 3]
-    if resisting:
-        names = listed(_where(source, "geoms", resisting, source.geoms))
-        yield f"torsional and rolling friction (condim) of geom {names}"
     if m.nflex:
         yield f"{m.nflex} flexible bodies (flex)"
     if m.nplugin:

@@ -130,6 +130,21 @@ def friction_of(source: Compiled, one: int, two: int | None) -> float:
     return max(float(m.geom_friction[k, 0]) for k in chosen)
 
 
+def moments_of(source: Compiled, one: int, two: int | None) -> dict[str, Any]:
+    """Coefficients of torsional (condim 4 and 6) and rolling friction (6) of two geoms, or of one alone [m]."""
+    m = source.m
+    pair = None if two is None else named_pair(source, one, two)
+    if pair is not None:
+        rows, torsion, rolling = m.pair_dim[pair], m.pair_friction[pair, 2], m.pair_friction[pair, 3:].min()
+    else:
+        chosen = [one] if two is None else [one, two]
+        first = max(m.geom_priority[k] for k in chosen)
+        chosen = [k for k in chosen if m.geom_priority[k] == first]
+        rows = max(m.geom_condim[k] for k in chosen)
+        torsion, rolling = (max(m.geom_friction[k, column] for k in chosen) for column in (1, 2))
+    return {"torsion": float(torsion) if rows >= 4 else 0.0, "rolling": float(rolling) if rows >= 6 else 0.0}
+
+
 # --- contact points ---------------------------------------------------------------------------------------------
 
 
@@ -193,7 +208,7 @@ def _on_ground(source: Compiled, geom: int, ground: int | None, point: ContactPo
     """The point with its friction on the ground; where the file keeps them apart, it never closes."""
     if ground is not None and not can_touch(source, geom, ground):
         return replace(point, friction=friction_of(source, geom, None), enabled=never)
-    return replace(point, friction=friction_of(source, geom, ground))
+    return replace(point, friction=friction_of(source, geom, ground), **moments_of(source, geom, ground))
 
 
 def never(t: float, q: Array, v: Array) -> float:
@@ -229,7 +244,15 @@ def _pairs(
             meant = fixed or float_apart(source, geom, other) or named_pair(source, geom, other) is not None
             if meant and can_touch(source, geom, other) and _by_point(source, geom, other) and approaches(point, solid):
                 friction = friction_of(source, geom, other)
-                found.append(ContactPair(point.name, solid.name, friction=friction, enabled=_kept(source, geom)))
+                found.append(
+                    ContactPair(
+                        point.name,
+                        solid.name,
+                        friction=friction,
+                        enabled=_kept(source, geom),
+                        **moments_of(source, geom, other),
+                    )
+                )
     return found
 
 
