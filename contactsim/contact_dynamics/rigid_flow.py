@@ -265,7 +265,10 @@ class RigidFlow(ContactFlow):
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
 
     def stiff_for(self, t: float, x: Array) -> float:
-        """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'."""
+        """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'.
+
+        One that speeds up straight does not: its direction is held, see `fitted`.
+        """
         if not self._free:
             return 0.0
         begun = BEGUN * self.arc.world.tolerances.slip_speed
@@ -275,8 +278,9 @@ class RigidFlow(ContactFlow):
         if not slow:
             return 0.0
         change = terms.rows @ self.motion(t, x).acceleration + terms.bias
-        growth = {i: abs(float(z @ change[self.arc.tangent[i]])) for i, z in slow.items()}
-        return min(float(z @ z) / max(growth[i], TINY) for i, z in slow.items())
+        along = {i: change[self.arc.tangent[i]] for i in slow}
+        turning = [i for i, z in slow.items() if _aside(z, along[i]) > STRAIGHT]
+        return min((float(slow[i] @ slow[i]) / max(abs(float(slow[i] @ along[i])), TINY) for i in turning), default=0.0)
 
     def fitted(self, stiff: bool) -> RigidFlow:
         """Slips that leave their direction by next to nothing run straight, but in arcs that are stiff."""
@@ -500,3 +504,9 @@ class RigidFlow(ContactFlow):
 
 def _size(vector: Array) -> float:
     return float(np.linalg.norm(vector))
+
+
+def _aside(slip: Array, acceleration: Array) -> float:
+    """Part of a slip velocity (2,) across its acceleration [m/s]."""
+    across = slip[0] * acceleration[1] - slip[1] * acceleration[0]
+    return abs(float(across)) / max(_size(acceleration), TINY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from builders import G, point_mass
+from linkages import above_ground, five_bar_leg
 
 import contactsim as cs
 from contactsim.derivatives.variational import ArcVariation
@@ -100,3 +101,13 @@ def test_a_foot_breaks_away_while_others_stick(monkeypatch: pytest.MonkeyPatch) 
     for variation in variations:
         variation.propagate(variation.t0, variation.t1, np.eye(variation.dim))
     assert max(asked.count(id(variation)) for variation in variations) < 1000
+
+
+def test_a_slip_that_begins_straight_stays_straight() -> None:
+    """A mechanism that moves in a plane in space: no stiff method, which would turn its slips by rounding."""
+    system = five_bar_leg(root="free_flyer", friction=0.2, restitution=0.2)
+    run = cs.simulate(system, above_ground(system, 0.48, 1.5), (0.0, 0.25))
+    assert any(mode.contacts[0].mode is cs.Mode.SLIP for mode in (arc.mode for arc in run.arcs))
+    assert not any("stiff" in note for note in run.notes)
+    across = [abs(run(t).v[k]) for t in run.t for k in (1, 3, 5)]
+    assert max(across) < 1e-13
