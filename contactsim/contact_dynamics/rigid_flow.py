@@ -244,7 +244,7 @@ class RigidFlow(ContactFlow):
         q, v = world.q(x), world.v(x)
         asked_for = self.table.gap_contacts if self.table.limits is None else np.zeros(0, dtype=int)
         known = zip(asked_for.tolist(), mechanism.gaps_of(t, q, asked_for).tolist(), strict=True)
-        gaps = {i: gap for i, gap in known if gap <= horizon * FASTEST}
+        gaps = {i: gap for i, gap in known if gap <= horizon * FASTEST and i not in mechanism.passing}
         open_ = list(gaps)
         sizes = [(i, mechanism.dims[i]) for i in open_]
         where, speeds = laid_out(sizes), mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)

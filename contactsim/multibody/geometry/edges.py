@@ -195,8 +195,8 @@ def _off(lines: Lines, arcs: Arcs, lever: Array) -> Array:
 class EdgeTable:
     """Many pairs of edges in arrays, to be computed together.
 
-    Of bodies whose spheres are well apart, the distance of the spheres stands for all gaps: cost grows with the number
-    of bodies that are close to each other.
+    Of bodies whose boxes are well apart, the distance of the boxes stands for all gaps: cost grows with the number of
+    bodies that are close to each other.
 
     Args:
         pairs: the pairs (k,).
@@ -217,12 +217,22 @@ class EdgeTable:
         self._bodies, first, self._couple = np.unique(ends, axis=0, return_index=True, return_inverse=True)
         self._couple = self._couple.ravel()
         couples = [pairs[k] for k in first]
-        self._reach = np.array([p.one.reach + p.two.reach + p.radius_a + p.radius_b for p in couples])
+        self._reach = np.array([p.one.reach + p.two.reach for p in couples])
+        self._around = np.array([p.radius_a + p.radius_b for p in couples])
+        self._middle = np.array([(p.one.box[0], p.two.box[0]) for p in couples]).reshape(-1, 2, 3)
+        self._half = np.array([(p.one.box[1], p.two.box[1]) for p in couples]).reshape(-1, 2, 3)
 
-    def _near(self, o: Array) -> tuple[Array, Array]:
-        """Edges (n,) of bodies that are close to each other, and the distances (k,) of the spheres of all."""
+    def _near(self, R: Array, o: Array) -> tuple[Array, Array]:
+        """Edges (n,) of bodies that are close to each other, and by how much the boxes of all are apart (k,).
+
+        Boxes are apart by the most that they are along one of their axes.
+        """
         a, b = self._bodies.T
-        apart = np.linalg.norm(o[a] - o[b], axis=1) - self._reach
+        middle_a, middle_b = ((R[k] @ self._middle[:, i, :, None])[..., 0] + o[k] for i, k in enumerate((a, b)))
+        turn, way = np.abs(R[a].transpose(0, 2, 1) @ R[b]), middle_b - middle_a
+        along_a = np.abs((way[:, None, :] @ R[a])[:, 0]) - self._half[:, 0] - (turn @ self._half[:, 1, :, None])[..., 0]
+        along_b = np.abs((way[:, None, :] @ R[b])[:, 0]) - self._half[:, 1] - (self._half[:, 0, None] @ turn)[:, 0]
+        apart = np.maximum(along_a.max(axis=1), along_b.max(axis=1)) - self._around
         return np.flatnonzero((apart <= FAR_BODIES * self._reach)[self._couple]), apart[self._couple]
 
     def _lines(self, R: Array, o: Array, own: Array) -> Lines:
@@ -233,7 +243,7 @@ class EdgeTable:
 
     def _looked(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Open gaps (k,), and where edges touch as features of their bodies or are far apart (k,)."""
-        own, found = self._near(o)
+        own, found = self._near(R, o)
         lines = self._lines(R, o, own)
         into_a = self._into_a[own] @ R[self._a[own]].transpose(0, 2, 1)
         into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)

@@ -209,6 +209,17 @@ class PairKinematics(Computing):
 
     # --- how fast gaps can change -----------------------------------------------------------------------------
 
+    @cached_property
+    def _sizes(self) -> tuple[Array, Array, Array, Array]:
+        """Joints (2, k) and arms (2, k) of A and B, extents (k,) of A, and which are edges (k,), of all pairs."""
+        pairs = self.pairs
+        joints = np.array([[pair.joint_a, pair.joint_b] for pair in pairs], dtype=int).reshape(-1, 2).T
+        shifts = self._solids[1][1]
+        arms = np.linalg.norm(shifts, axis=1)[self._ends].reshape(-1, 2).T.copy()
+        extents = np.array([pair.features.extent_a for pair in pairs])
+        arms[0] += extents
+        return joints, arms, extents, np.array([isinstance(pair.features, EdgeOnEdge) for pair in pairs], dtype=bool)
+
     def gap_bounds(self, reach: Reach, chosen: Sequence[int]) -> Callable[[JointPath], GapBounds]:
         """Bounds of the gaps of the pairs `chosen` along a path: in axes of B, p = R_b^T (x - o_b) has
 
@@ -216,12 +227,9 @@ class PairKinematics(Computing):
 
         for points x of A, and |p| is at most that of what touches of B, but for the distance to it.
         """
-        pairs, own = [self.pairs[k] for k in chosen], np.array(chosen)
-        joints = reach.index[np.array([[pair.joint_a, pair.joint_b] for pair in pairs]).T]
-        arms = np.array([[_norm(p.placement_a.translation), _norm(p.placement_b.translation)] for p in pairs]).T
-        extents = np.array([pair.features.extent_a for pair in pairs])
-        arms[0] += extents
-        edges = np.array([isinstance(pair.features, EdgeOnEdge) for pair in pairs], dtype=bool)
+        own = np.array(chosen)
+        ends, arms, extents, edges = (part[..., own] for part in self._sizes)
+        joints = reach.index[ends]
 
         def at_least(gaps: Array) -> Array:
             return np.where(edges & (gaps > OFF), gaps - OFF, gaps)
@@ -230,11 +238,11 @@ class PairKinematics(Computing):
             sway = Sway(reach, path)
             pin.forwardKinematics(self._model, self._data, path.q)
             R, o = self._poses()
-            ends = sway.speeds(joints, arms).sum(axis=0)  # of x and of o_b
+            both = sway.speeds(joints, arms).sum(axis=0)  # of x and of o_b
             a, b = self._ends[own].T
-            far = np.linalg.norm(o[a] - o[b], axis=1) + extents + path.duration * ends
+            far = np.linalg.norm(o[a] - o[b], axis=1) + extents + path.duration * both
             spin = sway.spin[joints[1]]
-            speed = ends + spin * far
+            speed = both + spin * far
 
             def closer() -> tuple[Array, Array]:
                 bend = sway.accelerations(joints, arms).sum(axis=0)
@@ -247,7 +255,7 @@ class PairKinematics(Computing):
 
             if not edges.any():
                 return GapBounds(speed, None, closer)
-            known = np.ones(len(pairs), dtype=bool)
+            known = np.ones(len(own), dtype=bool)
             for part, table in self._tables_of(own):
                 known[part] = ~table.loose(R, o)
             return GapBounds(speed, at_least, closer, known)

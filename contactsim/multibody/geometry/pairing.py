@@ -9,7 +9,7 @@ points of its body, or, where there are none, those of what it touches.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import sqrt
@@ -76,15 +76,16 @@ def expanded(robot: RobotModel, pairs: Iterable[ContactPair]) -> tuple[ContactPa
         InputError: nothing goes by a name, or both are on one body.
     """
     found: dict[tuple[str, str], ContactPair] = {}
+    everything = {tip.name: tip for tip in tips(robot)}
     for pair in pairs:
-        for first, second in _meetings(robot, pair):
+        for first, second in _meetings(robot, pair, everything):
             found[first, second] = replace(pair, first=first, second=second)
     return tuple(sorted(found.values(), key=of_edges))
 
 
-def _meetings(robot: RobotModel, pair: ContactPair) -> list[tuple[str, str]]:
+def _meetings(robot: RobotModel, pair: ContactPair, everything: Mapping[str, Tip]) -> list[tuple[str, str]]:
     """Names of the points and solids, and of the edges and edges, that a pair stands for."""
-    points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first)
+    points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first, everything)
     solids = _solids(robot, pair.second.removesuffix(EDGES))
     apart = [(p.name, s.name) for p in points for s in solids if _apart(robot, p.frame, s.frame)]
     order = {solid.name: k for k, solid in enumerate(robot.solids)}
@@ -213,11 +214,10 @@ def _matches(name: str, frame: str, wanted: str) -> bool:
     return wanted in (name, frame) or name.startswith(f"{wanted}/")
 
 
-def _tips(robot: RobotModel, wanted: str) -> list[Tip]:
-    everything = tips(robot)
-    found = [tip for tip in everything if _matches(tip.name, tip.frame, wanted)]
+def _tips(robot: RobotModel, wanted: str, everything: Mapping[str, Tip]) -> list[Tip]:
+    found = [tip for tip in everything.values() if _matches(tip.name, tip.frame, wanted)]
     if not found:
-        known = ", ".join([*robot.parts, *(tip.name for tip in everything)]) or "none"
+        known = ", ".join([*robot.parts, *everything]) or "none"
         raise InputError(f"no contact point goes by '{wanted}'; parts and contact points are {known}")
     return found
 

@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from ...common.arrays import Array
 from ...errors import InputError
@@ -88,6 +87,12 @@ class Polyhedron:
         return tuple(map(tuple, found))
 
     @cached_property
+    def box(self) -> tuple[Array, Array]:
+        """Middle (3,) and half sides (3,) of the box around it, in its axes [m]."""
+        low, high = self.vertices.min(axis=0), self.vertices.max(axis=0)
+        return 0.5 * (low + high), 0.5 * (high - low)
+
+    @cached_property
     def reach(self) -> float:
         """Largest distance of a vertex from the origin [m]."""
         return float(np.linalg.norm(self.vertices, axis=1).max())
@@ -155,6 +160,8 @@ def polyhedron_of_hull(points: Points) -> Polyhedron:
     Raises:
         InputError: the points lie in a plane.
     """
+    from scipy.spatial import ConvexHull, QhullError  # which takes long to import, and boxes do not need
+
     given = np.array(points, dtype=float)
     try:
         hull = ConvexHull(given)
