@@ -165,6 +165,19 @@ def test_flat_hulls_are_refused() -> None:
 
 
 # --- piles ----------------------------------------------------------------------------------------------------------
+def test_a_stack_of_five_boxes_stands() -> None:
+    """Each lies a little off the one below; none touches but its neighbours."""
+    rng = np.random.default_rng(1)
+    names = [f"box{k}" for k in range(5)]
+    world = cs.Robot.merge([cs.Robot.box(1.0, (0.2, 0.2, 0.1), friction=0.5)] * 5, names=names)
+    places = {name: pose(*rng.uniform(-0.02, 0.02, 2), 0.05 + 0.1 * k) for k, name in enumerate(names)}
+    state = cs.State(*world.pack({name: (place, np.zeros(6)) for name, place in places.items()}))
+    run = cs.simulate(cs.ContactSystem(world), state, (0.0, 1.0))
+    assert run.status.complete and not run.events
+    assert np.abs(run.final.q - state.q).max() <= STAYS
+    run.check()
+
+
 def leaning(friction: float) -> cs.Trajectory:
     """Two cards that lean against each other at 30 degrees from the vertical, edge on edge."""
     length, thick, angle = 0.2, 0.004, np.pi / 6
