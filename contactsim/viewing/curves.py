@@ -70,8 +70,9 @@ def _of_contacts(system: Any) -> Iterator[Curves]:
         return
     names = tuple(system.mechanism.names)
     yield Curves("gap", "m", names, _gaps, True)
-    yield Curves("normal force", "N", names, lambda arc, t: _along_rows(arc, t)[:, 0], True)
-    yield Curves("friction force", "N", names, lambda arc, t: _along_rows(arc, t)[:, 1], True)
+    forces = _Forces()
+    yield Curves("normal force", "N", names, lambda arc, t: forces(arc, t)[:, 0], True)
+    yield Curves("friction force", "N", names, lambda arc, t: forces(arc, t)[:, 1], True)
     yield Curves("slip speed", "m/s", names, _slips, True)
 
 
@@ -91,6 +92,18 @@ def _along_rows(arc: Arc, t: float) -> Array:
         if i in found:
             out[i] = found[i][0], np.linalg.norm(found[i][1:])
     return out
+
+
+class _Forces:
+    """The forces of the last moment that was asked for: two curves share them."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Arc, float, Array] | None = None
+
+    def __call__(self, arc: Arc, t: float) -> Array:
+        if self._last is None or self._last[0] is not arc or self._last[1] != t:
+            self._last = arc, t, _along_rows(arc, t)
+        return self._last[2]
 
 
 def _slips(arc: Any, t: float) -> Array:

@@ -21,7 +21,7 @@ Y_TO_Z = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, 
 
 UNBOUNDED = ("Plane", "Halfspace")  # floors of a model file; the page draws the terrain instead
 
-_SEGMENTS = 40
+_SEGMENTS = 32
 _SAME = 1e-5  # of a mesh: by how much two readers of its file may differ
 _UINT8, _UINT32, _FLOAT32 = 0x12, 0x16, 0x17  # message types that the page decodes as typed arrays
 
@@ -61,7 +61,7 @@ def capsule(radius: float, length: float) -> Json:
     }
 
 
-def triangles(vertices: Array, faces: Array, normals: Array | None = None) -> Json:
+def triangles(vertices: Array, faces: np.ndarray, normals: Array | None = None) -> Json:
     """A triangle mesh: `vertices` (n, 3) in metres, `faces` (m, 3) indices, `normals` (n, 3) of a smooth one."""
     attributes = {"position": _attribute(vertices.astype(np.float32), _FLOAT32, "Float32Array")}
     if normals is not None:
