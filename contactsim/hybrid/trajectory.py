@@ -24,6 +24,7 @@ from .manifold import Euclidean
 from .outcomes import Status
 from .samples import Samples, samples
 from .segments import Segment
+from .summary_page import page
 from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
 from .tables import dataframe, dataset
 from .tolerances import Tolerances
@@ -266,6 +267,11 @@ class Trajectory:
         where = span(self.arcs[0].t0, self.arcs[-1].t1)
         events, work = counted(len(self.events), "event"), counted(self.evaluations, "evaluation")
         return f"Trajectory({type(self.system).__name__}, {where}, {events}, {self.status.name}, {work})"
+
+    def _repr_html_(self) -> str:
+        """The run in a cell of a notebook: summary, strip of modes, table of events."""
+        title = str(getattr(getattr(self.system, "robot", None), "name", "")) or type(self.system).__name__
+        return page(title, self.arcs, self.events, self.status.name, self.message, self.evaluations)
 
     @cached_property
     def recorded(self) -> Samples:

@@ -240,4 +240,4 @@ def solo12(**options: Any) -> ContactEnv:
 
 def biped(**options: Any) -> ContactEnv:
     """contactsim/Biped-v0: the compass gait on its slope with a motor in the hip, from the middle of its walk."""
-    return ContactEnv("biped", **{"dt": 0.05, "scale": 5.0, "noise": 0.1, **options})
+    return ContactEnv("biped", **{"dt": 0.05, "scale": 20.0, "noise": 0.1, **options})

@@ -14,6 +14,7 @@ from ..common.doors import NAME, PATH, custom, door
 from ..errors import InputError
 from ..hybrid.trajectory import Trajectory
 from .curves import curves
+from .notebooks import cell_of, in_notebook, live_cell_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -29,28 +30,34 @@ WRITTEN = custom("the path of a file, which is no folder", _written)
 
 
 @door(viewer=NAME)
-def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Trajectory | None:
-    """Show a run, or run a system while it is shown, in the browser until Ctrl-C.
+def view(what: Any, state: Any = None, *, viewer: str = "meshcat", **options: Any) -> Any:
+    """Show a run, or run a system while it is shown, in the browser until Ctrl-C; in a notebook in its cell, at once.
 
     Args:
         what: a Trajectory to play; or a system, a Simulation or a Session to run in real time, with controls in the
             page.
         state: where a system starts; by default a robot in its nominal pose above ground, or a model's own start.
         viewer: name of the viewer.
-        options: of the viewer, such as `open_browser`.
+        options: of the viewer, such as `open_browser`; in a notebook `height`, of the page in its cell [px].
 
     Returns:
-        None for a Trajectory, else the run that was made.
+        None for a Trajectory, else the run that was made. In a notebook the page that the cell shows: a `Cell`, or a
+        `LiveCell` whose session goes on until its `close()`.
 
     Raises:
         InputError: `what` is something else, or has no geometry to show.
     """
     shown = registry.load("viewers", viewer)()
+    inline = in_notebook()
     if hasattr(what, "arcs"):
-        return shown.view(_drawable(what), **_with_curves(shown, what, options))  # type: ignore[no-any-return]
+        if inline:
+            return cell_of(shown, _drawable(what), _with_curves(shown, what, options))
+        return shown.view(_drawable(what), **_with_curves(shown, what, options))
     if not hasattr(shown, "live"):
         raise InputError(f"the viewer '{viewer}' shows finished runs only; give it a Trajectory")
-    return shown.live(_session(what, state), **options)  # type: ignore[no-any-return]
+    if inline and hasattr(shown, "beside"):
+        return live_cell_of(shown, _session(what, state), options)
+    return shown.live(_session(what, state), **options)
 
 
 def _session(what: Any, state: Any) -> Session:
