@@ -60,7 +60,7 @@ MAY_IMPORT = {
     "contactsim_robots": set(),
 }
 DISTRIBUTIONS = {"pinocchio": "pin", "coal": "pin", "umsgpack": "meshcat"}  # coal and umsgpack come with these
-DISTRIBUTIONS |= {"PIL": "pillow"}
+DISTRIBUTIONS |= {"PIL": "pillow", "IPython": "ipykernel"}  # which brings it along
 DISTRIBUTIONS |= {"imageio_ffmpeg": "imageio-ffmpeg", "pydantic_core": "pydantic", "tomli_w": "tomli-w"}
 OF_EXTRAS = {"gym", "environments"}  # modules that are nothing without their extra
 OPTIONAL = PROJECT["project"]["optional-dependencies"]
