@@ -364,6 +364,121 @@ def motion() -> list[Call]:
     ]
 
 
+def shapes() -> list[Call]:
+    """Surfaces that touch, latches, and free bodies of every shape."""
+    point: dict[str, tuple[Any, str]] = {
+        "frame": ("foot", "any name"),
+        "offset": ((0.0, 0.0, 0.0), "array"),
+        "radius": (0.0, "not negative"),
+        "name": ("toe", "new name"),
+        "enabled": (no_force, "?function"),
+        "rolling": (0.001, "not negative"),
+        "torsion": (0.001, "not negative"),
+        "friction_axis": ((1.0, 0.0, 0.0), "array"),
+        "stribeck": (0.1, "not negative"),
+        "static_friction": (0.9, "?not negative"),
+        "restitution": (0.2, "share"),
+    }
+    body = {"mass": (1.0, "positive"), "name": ("body", "new name"), "root": ("free_flyer", "name"), **COEFFICIENTS}
+    long = {"radius": (0.1, "positive"), "length": (0.3, "positive")}
+    return [
+        of(
+            cs.ContactEllipsoid,
+            radii=((0.1, 0.1, 0.2), "array"),
+            quaternion=((0.0, 0.0, 0.0, 1.0), "array"),
+            **point,
+        ),
+        of(cs.ContactRim, axis=((0.0, 0.0, 1.0), "array"), rim=(0.1, "positive"), angle=(0.1, "?number"), **point),
+        of(cs.Robot.capsule, **body, **long),
+        of(cs.Robot.cylinder, **body, **long),
+        of(cs.Robot.ellipsoid, radii=((0.1, 0.1, 0.2), "array"), **body),
+        of(cs.Robot.hull, vertices=(np.vstack([np.zeros(3), np.eye(3)]), "array"), **body),
+        of(
+            cs.Latch,
+            joint=("knee", "any name"),
+            value=(0.0, "number"),
+            offset_a=((0.0, 0.0, 0.0), "array"),
+            offset_b=((0.0, 0.0, 0.0), "array"),
+            kind=("pose", "name"),
+            hold=(False, "flag"),
+            strength=(1.0, "?positive"),
+            closed=(False, "flag"),
+            name=("lock", "new name"),
+        ),
+    ]
+
+
+def control() -> list[Call]:
+    """Inputs, their optimisation, filters, branches of orbits, and many runs."""
+    U, slider = (np.zeros((2, 1)), "array"), cs.ContactSystem(cs.Mechanism(1, lambda q: np.eye(1), no_force))
+    cost = cs.QuadraticCost(np.zeros((2, 2)), np.eye(1), np.eye(2), cs.State([0.0], [0.0]))
+    optimal = {"system": (slider, "system"), "cost": (cost, "object"), "dt": (0.01, "positive")}
+    return [
+        of(cs.Inputs, U=U, dt=(0.01, "positive"), start=(0.0, "number")),
+        of(
+            cs.QuadraticCost,
+            Q=(np.eye(6), "array"),
+            R=(np.eye(3), "array"),
+            Q_final=(np.eye(6), "array"),
+            goal=(state(), "object"),
+        ),
+        of(
+            cs.ilqr,
+            state=(cs.State([0.0], [0.0]), "array"),
+            U=U,
+            start=(0.0, "number"),
+            iterations=(2, "count"),
+            tolerance=(1e-8, "not negative"),
+            improvement=(1e-9, "not negative"),
+            tolerances=(cs.Tolerances(), "?object"),
+            progress=(None, "?function"),
+            **optimal,
+        ),
+        of(
+            cs.MPC,
+            horizon=(0.02, "positive"),
+            iterations=(2, "count"),
+            tolerances=(cs.Tolerances(), "?object"),
+            **optimal,
+        ),
+        of(
+            cs.SaltedKalman,
+            system=(system(), "system"),
+            state=(state(), "array"),
+            P=(np.eye(6), "array"),
+            t0=(0.0, "number"),
+            events=("salted", "name"),
+            tolerances=(cs.Tolerances(), "?object"),
+            reach=(0.05, "positive"),
+        ),
+        of(cs.Sensors, system=(system(), "system"), imu=((), "objects"), poses=((), "objects")),
+        of(
+            cs.continue_orbit,
+            orbit=(None, "object"),
+            system_of=(None, "function"),
+            name=("gravity", "any name"),
+            span=((1.0, 2.0), "array"),
+            first_step=(0.1, "?positive"),
+            longest_step=(0.1, "?positive"),
+            accuracy=(1e-9, "positive"),
+            most=(2, "count"),
+        ),
+        of(
+            cs.sweep,
+            scene_or_function=("hexapod", "object"),
+            over=({"contact.friction": [0.4]}, "object"),
+            out=("sweep.zarr", "any name"),
+            scheduler=(None, "?new name"),
+            samples=(None, "?count"),
+            sampler=("random", "name"),
+            seed=(0, "index"),
+            noise=(None, "?not negative"),
+            workers=(1, "?count"),
+            progress=(False, "flag"),
+        ),
+    ]
+
+
 def results() -> list[Call]:
     """Trajectories, derivatives and analyses; the contact problem; pictures and files."""
     at = {"t": (0.01, "number"), "side": ("+", "name")}
@@ -448,7 +563,13 @@ def results() -> list[Call]:
     ]
 
 
-GROUPS: Mapping[str, Callable[[], list[Call]]] = {"world": world, "motion": motion, "results": results}
+GROUPS: Mapping[str, Callable[[], list[Call]]] = {
+    "world": world,
+    "shapes": shapes,
+    "motion": motion,
+    "control": control,
+    "results": results,
+}
 
 
 class LateError(BaseException):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..analysis.matrices import symmetric
 from ..common.arrays import Array
+from ..common.doors import NUMBERS, shown
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 
@@ -61,7 +62,7 @@ class QuadraticCost(Cost):
         self.R = _square("R", R, definite=True)
         if self.Q.shape != self.Q_final.shape:
             raise InputError(f"Q has shape {self.Q.shape} and Q_final {self.Q_final.shape}; give both (2 nv, 2 nv)")
-        self.goal = goal if callable(goal) else _Fixed(goal)
+        self.goal = goal if callable(goal) else _Fixed(_demand_state(goal))
         self.inputs = np.zeros(len(self.R)) if inputs is None else np.array(inputs, dtype=float)
         if self.inputs.shape != (len(self.R),):
             raise InputError(f"the inputs of the cost have shape {self.inputs.shape}; R needs ({len(self.R)},)")
@@ -113,8 +114,22 @@ class _Fixed:
         return self._goal
 
 
+def _demand_state(goal: Any) -> Any:
+    """The goal, if it is a State or a pair (q, v) of arrays.
+
+    Raises:
+        InputError: it is neither.
+    """
+    pair = (goal.q, goal.v) if hasattr(goal, "q") and hasattr(goal, "v") else goal
+    if not (isinstance(pair, tuple | list) and len(pair) == 2):
+        raise InputError(f"the goal of the cost is {shown(goal)}; give State(q, v), or a function of time")
+    for name, part in zip("qv", pair, strict=True):
+        NUMBERS.check(f"{name} of the goal", part)
+    return goal
+
+
 def _square(name: str, given: Any, definite: bool = False) -> Array:
-    shape = np.shape(given)
+    shape = NUMBERS.check(name, given).shape
     return symmetric(name, given, shape[0] if len(shape) == 2 else 1, definite)
 
 

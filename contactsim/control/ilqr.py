@@ -95,6 +95,8 @@ def ilqr(
         raise InputError(f"start is {start} s; give a multiple of dt, {dt} s")
     times = (round(start / dt) + np.arange(len(U) + 1)) * dt
     box = _box(limits, drive_of(system.world.robot).ranges)
+    if U.shape[1] != len(box[0]):
+        raise InputError(f"U has {U.shape[1]} inputs at a time; the system has {len(box[0])}, its driven joints")
     problem = Problem(system, state, mode, cost, times, dt, box, tolerances or Tolerances())
     ends = Ends(iterations, tolerance, improvement, progress)
     with one_thread():

@@ -25,6 +25,7 @@ from .plan import Plan
 from .zero import ON_TIME
 
 HORIZON: Kind = either(COUNT, POSITIVE)
+MOST_SAMPLES = 100_000  # of a horizon; nobody waits for more
 
 
 class Answer(NamedTuple):
@@ -99,6 +100,10 @@ class MPC(Controller):
         self.period, self.dt, self.inputs = dt, dt, self._drive.count
         self.memory = self._drive.count + self._drive.memory
         self._count = horizon if isinstance(horizon, int) else max(round(horizon / dt), 1)
+        if self._count > MOST_SAMPLES:
+            raise InputError(
+                f"the horizon has more than {MOST_SAMPLES} samples; give a shorter one, in seconds or samples"
+            )
         given = np.zeros(self.inputs) if U is None else np.asarray(U, dtype=float)
         if given.ndim == 1:
             given = np.tile(given, (self._count, 1))
