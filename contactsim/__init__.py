@@ -65,6 +65,8 @@ _HOMES = {
     "find_periodic_orbit": "analysis.orbits",
     "continue_orbit": "analysis.continuation",
     "OrbitBranch": "analysis.continuation",
+    "StabilisedOrbit": "analysis.stabilisation",
+    "stabilise": "analysis.stabilisation",
     "lyapunov_exponents": "analysis.lyapunov",
     "Spread": "analysis.spread",
     "ball": "analysis.spread",
@@ -77,6 +79,8 @@ _HOMES = {
     "Plan": "control.plan",
     "ilqr": "control.ilqr",
     "SaltedKalman": "control.salted_kalman",
+    "Fit": "control.fit",
+    "fit": "control.fit",
     "Actuators": "multibody.actuators",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
@@ -114,6 +118,7 @@ if TYPE_CHECKING:
     from .analysis.orbits import find_periodic_orbit
     from .analysis.periodic_orbit import PeriodicOrbit
     from .analysis.spread import Spread, ball
+    from .analysis.stabilisation import StabilisedOrbit, stabilise
     from .analysis.tracking import Tracking
     from .common.version import __version__ as __version__
     from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
@@ -123,6 +128,7 @@ if TYPE_CHECKING:
     from .contact_dynamics.contact_system import ContactSystem, State
     from .contact_dynamics.sensors import Sensors
     from .control.costs import Cost, Expansion, QuadraticCost
+    from .control.fit import Fit, fit
     from .control.ilqr import ilqr
     from .control.inputs import Inputs
     from .control.mpc import MPC

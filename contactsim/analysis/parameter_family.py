@@ -57,7 +57,7 @@ def member(system_of: Any, names: Sequence[str], values: Sequence[float]) -> Hyb
         InputError: there is no such parameter, or a value is out of range; or the function returns no system.
     """
     names, values = tuple(names), tuple(float(value) for value in values)
-    if isinstance(system_of, Dynamics):
+    if is_system(system_of):
         system = completed(system_of)
         for name, value in zip(names, values, strict=True):
             system = system.with_parameter(name, value)
@@ -66,6 +66,11 @@ def member(system_of: Any, names: Sequence[str], values: Sequence[float]) -> Hyb
         raise InputError(f"system_of is a {type(system_of).__name__}; give a system, or a function that builds one")
     made = _built(system_of, values)
     return made if _tells(made, names, values) else Member(made, system_of, names, values)
+
+
+def is_system(given: Any) -> bool:
+    """True for a system, and not for the class of some, which builds them."""
+    return isinstance(given, Dynamics) and not isinstance(given, type)
 
 
 def _built(build: Callable[..., Any], values: tuple[float, ...]) -> HybridSystem:

@@ -50,6 +50,7 @@ class ArcVariation:
         self.dim = self.space.dim + len(parameters.names)
         self._flow: Flow = arc.system.flow(arc.mode)
         self._segment = -1
+        self._others: tuple[int, dict[int, tuple[HybridSystem, Flow]]] = (-1, {})
         self._last: tuple[float, Array, Array] | None = None
 
     def state(self, t: float) -> Array:
@@ -98,10 +99,15 @@ class ArcVariation:
         if known is not None:
             return known
         start = self._arc.segments[self._segment]
+        if self._others[0] != self._segment:
+            self._others = self._segment, {}
+        flows = self._others[1]
 
         def field(system: HybridSystem) -> Array:
-            flow = system.flow(self._arc.mode).rebased(start.t0, start(start.t0))
-            return np.asarray(flow.field(t, x), dtype=float)
+            kept = flows.get(id(system))
+            if kept is None or kept[0] is not system:
+                kept = flows[id(system)] = system, system.flow(self._arc.mode).rebased(start.t0, start(start.t0))
+            return np.array(kept[1].field(t, x), dtype=float)
 
         return Parameters((name,)).derivative(self._arc.system, field)[:, 0]
 
@@ -112,7 +118,7 @@ class ArcVariation:
         first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
         tolerances = self._tolerances
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
-        return solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
+        return solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
 
     def _step(self, t: float) -> float:
         """Length of the step of the run at a time [s]."""
@@ -134,18 +140,18 @@ class ArcVariation:
     def _by_collocation(self, t0: float, t1: float, variations: Array) -> Callable[[float], Array]:
         """t -> variations (dim, m), each by a step from the last one that leads no further."""
         tolerances, passed = self._tolerances, [(t0, variations)]
-        solve_linear(self._matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, None, passed)
+        solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, None, passed)
         times = [t for t, _ in passed]
 
         def value(t: float) -> Array:
             start, known = passed[max(bisect_right(times, t) - 1, 0)]
             if t <= start:
                 return known
-            return solve_linear(self._matrix, start, t, known, tolerances.rtol, tolerances.atol)
+            return solve_linear(self.matrix, start, t, known, tolerances.rtol, tolerances.atol)
 
         return value
 
-    def _matrix(self, t: float) -> Array:
+    def matrix(self, t: float) -> Array:
         """A with the columns of the parameters, whose variations are constant: (dim, dim)."""
         matrix, by_parameters = self.matrices(t)
         if not by_parameters.shape[1]:

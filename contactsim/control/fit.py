@@ -1,0 +1,383 @@
+"""Parameters of a system from what was measured of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.integrate import solve_ivp
+from scipy.optimize import least_squares
+
+from ..analysis.mode_directions import space_of
+from ..analysis.parameter_family import is_system, member
+from ..common.arrays import Array
+from ..common.doors import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, door, function, optional, several
+from ..common.representation import Brief
+from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..derivatives.variational import ArcVariation
+from ..errors import ContactSimError, InputError
+from ..hybrid.differences import tangent_derivative
+from ..hybrid.outcomes import Status
+from ..hybrid.simulate import simulate
+from ..hybrid.system import HybridSystem
+from ..hybrid.tolerances import TOLERANCES, Tolerances
+from ..hybrid.trajectory import Trajectory
+
+NAMES = several(NAME, "a list of names of parameters")
+BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the largest belong to what cannot be told
+PART = 0.05  # entries of a direction that is told are at least this large
+DEGREES = (4, 8, 16, 32)  # of Chebyshev's series of the matrices along an arc
+SMOOTH = 1e-6  # of its largest coefficient: what the last ones may be
+HORIZONS = (0.3, 0.6)  # shares of the measurements that are fitted first, roughly
+ROUGH = 1e-3  # relative decrease of the sum of squares at which that ends
+OF_VARIATIONS = Tolerances(rtol=1e-5, atol=1e-8)  # of the Jacobian, by which steps are directed
+
+
+@dataclass(frozen=True, repr=False)
+class Fit(Brief):
+    """Parameters that fit what was measured best.
+
+    Attributes:
+        values: {name: value}.
+        covariance: of the values (k, k), s^2 (J^T J)^+ with the variance s^2 of the weighted residuals; infinite on the
+            diagonal for parameters that take part in what cannot be identified.
+        residuals: measured less computed, weighted (N,).
+        unidentified: {name: share} of each combination of parameters that changes nothing of what was measured.
+        runs: simulations that were made.
+        derivatives: of them those of which a Jacobian was taken, each in one pass for all parameters.
+        trajectory: the run with the values.
+        system: the system with them.
+        message: how the search ended, and what cannot be identified.
+    """
+
+    values: Mapping[str, float]
+    covariance: Array
+    residuals: Array
+    unidentified: tuple[Mapping[str, float], ...]
+    runs: int
+    derivatives: int
+    trajectory: Trajectory
+    system: HybridSystem
+    message: str
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """Standard deviations {name: sigma} of the values."""
+        return dict(zip(self.values, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
+
+
+@door(
+    names=NAMES,
+    times=ANY_NUMBERS,
+    measured=ANY_NUMBERS,
+    output=optional(function("a function of the state that returns what was measured")),
+    t0=REAL,
+    tolerances=optional(TOLERANCES),
+    accuracy=POSITIVE,
+    max_runs=COUNT,
+)
+def fit(
+    system_of: Any,
+    names: Sequence[str],
+    times: Any,
+    measured: Any,
+    state: Any,
+    *,
+    start: Any = None,
+    output: Callable[[Any], Any] | None = None,
+    sigma: Any = 1.0,
+    t0: float = 0.0,
+    tolerances: Tolerances | None = None,
+    accuracy: float = 1e-8,
+    max_runs: int = 100,
+) -> Fit:
+    """Parameters with which a run comes closest to what was measured, in least squares.
+
+    Minimises sum |(z_k - h(x(t_k; p))) / sigma|^2 by scipy's trust-region method, with the exact Jacobian by all
+    parameters in one pass along the run, through its events. The first third and two thirds of the measurements are
+    fitted roughly before all of them are, since a run that is far off has lost count of the bounces at its end. Values
+    that the system refuses (a negative mass) make a step shorter.
+
+    Args:
+        system_of: the system, whose parameters are changed by name and give the first values; or (*values) -> system.
+        names: of the parameters (k).
+        times: of the measurements (T,) [s], none before `t0`.
+        measured: (T, m) what `output` returns, where NaN was not measured; or plain states (T, size).
+        state: the start, the same for all values, or a function of the system.
+        start: first values (k,); None: those of the system.
+        output: h(state) -> (m,); None: the state itself, its difference taken on the manifold.
+        sigma: standard deviation of the noise, one for all or (m,); what is left over scales the covariance.
+        t0: time of the start [s].
+        tolerances: of the runs.
+        accuracy: relative change of values and of the sum of squares at which the search ends.
+        max_runs: runs at most.
+
+    Returns:
+        `values`, `covariance`, `runs`, and in `unidentified` and `message` what the measurements do not tell.
+
+    Raises:
+        InputError: sizes do not fit, there is no such parameter, or the run with the first values stops early.
+    """
+    return _Search(system_of, names, times, measured, state, start, output, sigma, t0, tolerances).fitted(
+        accuracy, max_runs
+    )
+
+
+class _Search:
+    """Residuals and Jacobians of runs, each run made once."""
+
+    def __init__(
+        self,
+        system_of: Any,
+        names: Sequence[str],
+        times: Array,
+        measured: Array,
+        state: Any,
+        start: Any,
+        output: Callable[[Any], Any] | None,
+        sigma: Any,
+        t0: float,
+        tolerances: Tolerances | None,
+    ) -> None:
+        self._system_of, self._names, self._state, self._output = system_of, tuple(names), state, output
+        self._times, self._t0, self._tolerances = np.atleast_1d(times), t0, tolerances
+        self._first = self._first_values(start)
+        self._measured = np.atleast_1d(measured)
+        self._check()
+        self._measured = self._measured.reshape(len(self._times), -1)
+        self._weights = 1.0 / np.asarray(ANY_NUMBERS.check("sigma", sigma), dtype=float)
+        self.runs = self.derivatives = 0
+        self._known: tuple[Array, Trajectory | None] | None = None
+
+    def _first_values(self, start: Any) -> Array:
+        if start is not None:
+            given = np.atleast_1d(np.asarray(ANY_NUMBERS.check("start", start), dtype=float))
+            if given.shape != (len(self._names),):
+                raise InputError(f"start has shape {given.shape}; give one value for each of {', '.join(self._names)}")
+            return given
+        if not is_system(self._system_of):
+            raise InputError("system_of is a function, which has no values to begin with; give start=[...]")
+        return np.array([self._system_of.parameter(name) for name in self._names])
+
+    def _check(self) -> None:
+        if not self._names:
+            raise InputError("there are no names of parameters; give one at least")
+        if np.any(np.diff(self._times) <= 0.0) or self._times[0] < self._t0 or not np.isfinite(self._times).all():
+            raise InputError(f"the times have to grow, and to begin at t0 = {self._t0:.6g} s or later; sort them")
+        if len(self._measured) != len(self._times):
+            raise InputError(f"measured has {len(self._measured)} rows; give one for each of {len(self._times)} times")
+
+    # --- runs -------------------------------------------------------------------------------------------------
+
+    def system(self, values: Array) -> HybridSystem:
+        """The system with some values."""
+        return member(self._system_of, self._names, tuple(values.tolist()))
+
+    def run(self, values: Array) -> Trajectory:
+        """The run with some values.
+
+        Raises:
+            ContactSimError: it stops early, or the system refuses the values.
+        """
+        if self._known is not None and np.array_equal(self._known[0], values):
+            return self._known[1]  # type: ignore[return-value]
+        system = self.system(values)
+        state = self._state(system) if callable(self._state) else self._state
+        self.runs += 1
+        end = max(float(self._times[-1]), np.nextafter(self._t0, np.inf))
+        run = simulate(system, state, (self._t0, end), tolerances=self._tolerances)
+        if run.status is not Status.FINISHED:
+            raise InputError(f"the run with {self._told(values)} stops: {run.message}")
+        self._known = values.copy(), run
+        return run
+
+    def _told(self, values: Array) -> str:
+        return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self._names, values, strict=True))
+
+    def residuals(self, values: Array) -> Array:
+        """Measured less computed, weighted (N,); infinity where there is no run."""
+        try:
+            run = self.run(values)
+        except ContactSimError:
+            if self._known is None:
+                raise
+            return np.full(int(np.isfinite(self._measured).sum()), np.inf)
+        rows = [self._missed(run, t, z) for t, z in zip(self._times, self._measured, strict=True)]
+        return self._kept(np.array(rows))
+
+    def _missed(self, run: Trajectory, t: float, z: Array) -> Array:
+        """z (-) h(x(t)) (m,)."""
+        arc = run.arc_at(t)
+        x = arc(t)
+        if self._output is not None:
+            return z - self._told_by(run, x, len(z))
+        if len(z) != len(x):
+            raise InputError(f"measured has {len(z)} columns, and a state {len(x)} numbers; give output=h(state)")
+        if not np.isfinite(z).all():
+            raise InputError("a state was measured in part, and has no difference; give output=h(state)")
+        return space_of(arc.system, arc.mode, x).difference(x, z)
+
+    def _told_by(self, run: Trajectory, x: Array, size: int) -> Array:
+        assert self._output is not None
+        given: Any = self._output(run.system.state(x))
+        found = np.atleast_1d(np.asarray(given, dtype=float))
+        if found.shape != (size,):
+            raise InputError(f"output(state) has shape {found.shape}, and a row of measured {(size,)}")
+        return found
+
+    def _kept(self, rows: Array) -> Array:
+        """What was measured of rows (T, m, ...), weighted: (N, ...)."""
+        weights = self._weights if self._weights.ndim == 0 else self._weights.reshape(-1, *[1] * (rows.ndim - 2))
+        flat = (rows * weights).reshape(-1, *rows.shape[2:])
+        mask = np.isfinite(self._measured).ravel() if self._output is not None else slice(None)
+        return np.asarray(flat[mask])
+
+    def jacobian(self, values: Array) -> Array:
+        """D_p of the residuals (N, k)."""
+        run = self.run(values)
+        self.derivatives += 1
+        variations = variations_at(run, self._names, self._times, OF_VARIATIONS)
+        return self._kept(np.array([self._row(run, t, dx) for t, dx in zip(self._times, variations, strict=True)]))
+
+    def _row(self, run: Trajectory, t: float, dx: Array) -> Array:
+        """-D h dx (m, k)."""
+        if self._output is None:
+            return -dx
+        arc = run.arc_at(t)
+        x = arc(t)
+        space, size = space_of(arc.system, arc.mode, x), self._measured.shape[1]
+        return -tangent_derivative(lambda point: self._told_by(run, point, size), space, x) @ dx
+
+    # --- the search -------------------------------------------------------------------------------------------
+
+    def _searched(self, values: Array, accuracy: float, most: int) -> Any:
+        """Least squares of what is measured within the present horizon."""
+        self.run(values)
+        return least_squares(
+            self.residuals,
+            values,
+            self.jacobian,
+            x_scale="jac",
+            xtol=accuracy,
+            ftol=accuracy,
+            gtol=accuracy,
+            max_nfev=most,
+        )
+
+    def fitted(self, accuracy: float, most: int) -> Fit:
+        """The best values."""
+        whole, values = (self._times, self._measured), self._first
+        for share in HORIZONS:
+            count = int(share * len(whole[0]))
+            if count > len(self._names):
+                self._times, self._measured, self._known = whole[0][:count], whole[1][:count], None
+                values = self._searched(values, ROUGH, most).x
+        self._times, self._measured, self._known = *whole, None
+        found = self._searched(values, accuracy, most)
+        values, J = found.x, found.jac
+        covariance, blind = _spread(J, found.fun)
+        unidentified = tuple(_combination(self._names, direction) for direction in blind)
+        lost = "; ".join(", ".join(f"{name} ({share:.2g})" for name, share in u.items()) for u in unidentified)
+        message = found.message if not lost else f"{found.message} What was measured does not tell {lost}."
+        return Fit(
+            dict(zip(self._names, values.tolist(), strict=True)),
+            covariance,
+            found.fun,
+            unidentified,
+            self.runs,
+            self.derivatives,
+            self.run(values),
+            self.system(values),
+            message,
+        )
+
+
+def variations_at(run: Trajectory, names: Sequence[str], times: Array, tolerances: Tolerances) -> list[Array]:
+    """D x(t) / D p (n, k) at each of `times` of a run, right limits at events: one pass for all parameters."""
+    lin = RunDerivative(run, tuple(names), tolerances)
+    k = len(names)
+    start = np.vstack([np.zeros((lin.dim, k)), np.eye(k)])
+    now, found = lin.apply(start.T, None, lin.t0).T, []
+    left = list(times)
+    for stretch in lin.stretches():
+        piece = stretch.piece
+        if isinstance(piece, EventLinearization):
+            now = piece.apply(now.T).T if piece.time > lin.t0 else now
+            continue
+        inside = [t for t in left if t < piece.t1]
+        now, at = _along(piece, now, inside)
+        found += [dx[: len(dx) - k] for dx in at]
+        left = left[len(inside) :]
+    return found + [now[: len(now) - k]] * len(left)
+
+
+def _along(piece: ArcVariation, start: Array, times: list[float]) -> tuple[Array, list[Array]]:
+    """Variations at the end of an arc, and at times inside of it.
+
+    Its matrices are interpolated in Chebyshev's points, of which few do, and the linear equation is solved with these.
+    """
+    if not times:
+        return piece.propagate(piece.t0, piece.t1, start), []
+    matrix = _interpolated(piece)
+    if matrix is None:
+        value = piece.dense(piece.t0, piece.t1, start)
+        return value(piece.t1), [value(t) for t in times]
+    found = solve_ivp(
+        lambda t, flat: (matrix(t) @ flat.reshape(start.shape)).ravel(),
+        (piece.t0, piece.t1),
+        start.ravel(),
+        method="DOP853",
+        t_eval=np.append(times, piece.t1),
+        rtol=OF_VARIATIONS.rtol,
+        atol=OF_VARIATIONS.atol,
+    )
+    values = list(found.y.T.reshape(-1, *start.shape))
+    return values[-1], values[:-1]
+
+
+def _interpolated(piece: ArcVariation) -> Callable[[float], Array] | None:
+    """t -> A with the columns of the parameters (dim, dim) on an arc; None where it is not smooth enough."""
+    middle, half = 0.5 * (piece.t0 + piece.t1), 0.5 * (piece.t1 - piece.t0)
+    known: dict[float, Array] = {}
+    for degree in DEGREES:
+        nodes = np.cos(np.pi * np.arange(degree + 1) / degree)
+        for node in nodes:
+            key = round(float(node), 12)
+            if key not in known:
+                known[key] = piece.matrix(min(max(middle + half * node, piece.t0), piece.t1))
+        values = np.array([known[round(float(node), 12)] for node in nodes])
+        series = chebyshev.chebfit(nodes, values.reshape(degree + 1, -1), degree)
+        size = np.abs(series).max()
+        if np.abs(series[-2:]).max() <= SMOOTH * size:
+            return partial(_series_at, series, middle, half, values.shape[1:])
+    return None
+
+
+def _series_at(series: Array, middle: float, half: float, shape: tuple[int, ...], t: float) -> Array:
+    """Matrix of a Chebyshev series at a time."""
+    return np.asarray(chebyshev.chebval((t - middle) / half, series)).reshape(shape)
+
+
+def _spread(J: Array, residuals: Array) -> tuple[Array, Array]:
+    """Covariance (k, k) of the values, and the directions (b, k) that the residuals do not tell."""
+    scale = np.linalg.norm(J, axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    _, values, V = np.linalg.svd(J / scale, full_matrices=True)
+    values = np.append(values, np.zeros(len(V) - len(values)))
+    told = values > BLIND * max(float(values[0]), np.finfo(float).tiny)
+    variance = float(residuals @ residuals) / max(len(residuals) - int(told.sum()), 1)
+    root = V[told].T / values[told] / scale[:, None]
+    covariance = variance * root @ root.T
+    blind = V[~told] / scale
+    blind = blind / np.linalg.norm(blind, axis=1, keepdims=True)
+    lost = np.any(np.abs(blind) > PART, axis=0)
+    covariance[lost, lost] = np.inf
+    return covariance, blind
+
+
+def _combination(names: Sequence[str], direction: Array) -> dict[str, float]:
+    return {name: float(part) for name, part in zip(names, direction, strict=True) if abs(part) > PART}
