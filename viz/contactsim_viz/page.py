@@ -57,6 +57,7 @@ def write(
         "tracks": tracks(scene.commands[-1]),
         "curves": packed(traj, scene, curves, step),
         "start": start,
+        "step": step,
         "speed": speed,
         "events": [float(event.time - start) for event in events] if len(events) <= _MOST_TICKS else [],
         "count": len(events),
