@@ -19,7 +19,7 @@ from .orbit_family import Bordered
 from .parameter_family import member
 from .periodic_orbit import PeriodicOrbit
 from .shooting import Shooting, Shot
-from .zero import NEUTRAL, RANK
+from .zero import BEYOND, NEUTRAL, RANK
 
 FIRST, LONGEST, SHORTEST = 0.05, 0.2, 1e-7  # steps along the branch, relative to the span of the parameter
 FEW, MANY = 3, 6  # corrections after which a step grows, and at which it is given up
@@ -249,7 +249,7 @@ class _Branch:
 
     def _inside(self, value: float) -> bool:
         low, high = min(self._span), max(self._span)
-        return low - 1e-12 * self._width <= value <= high + 1e-12 * self._width
+        return low - BEYOND * self._width <= value <= high + BEYOND * self._width
 
     def _next(self, point: _Point, step: float, longest: float) -> tuple[_Point, float, float]:
         """The next point, the step to try from it, and the step that led there."""

@@ -14,6 +14,7 @@ LOST = 1e-13  # a direction that keeps less than this share of the fastest one's
 
 # --- of orbits ------------------------------------------------------------------------------------------------------
 NEUTRAL = 1e-4  # multipliers closer to one than this belong to what a symmetry or an invariant keeps
+BEYOND = 1e-12  # of the width of a span: so far outside a parameter still lies in it
 STABLE = 1e-6  # multipliers closer to one than this count as neutral
 STANDING = 1e-6  # an orbit on which the field takes the state less far in a period, in its units, stands still
 TOUCHING = 1e-6  # a period that ends this near to an event, relative to its length, has no derivative
