@@ -94,9 +94,7 @@ def ilqr(
     if abs(start / dt - round(start / dt)) > ON_TIME:
         raise InputError(f"start is {start} s; give a multiple of dt, {dt} s")
     times = (round(start / dt) + np.arange(len(U) + 1)) * dt
-    box = _box(limits, drive_of(system.world.robot).ranges)
-    if U.shape[1] != len(box[0]):
-        raise InputError(f"U has {U.shape[1]} inputs at a time; the system has {len(box[0])}, its driven joints")
+    box = _box(limits, drive_of(system.world.robot).ranges, U)
     problem = Problem(system, state, mode, cost, times, dt, box, tolerances or Tolerances())
     ends = Ends(iterations, tolerance, improvement, progress)
     with one_thread():
@@ -105,8 +103,10 @@ def ilqr(
         return Descent(problem, U, ends).minimise()
 
 
-def _box(limits: Any, ranges: Array) -> Box:
-    """Least and largest inputs (nu,): those given, within the ranges of the drive."""
+def _box(limits: Any, ranges: Array, U: Array) -> Box:
+    """Least and largest inputs (nu,) of `U` (N, nu): those given, within the ranges of the drive."""
+    if U.shape[1] != len(ranges):
+        raise InputError(f"U has {U.shape[1]} inputs at a time; the system has {len(ranges)}, its driven joints")
     if limits is None:
         return ranges[:, 0], ranges[:, 1]
     try:
