@@ -173,8 +173,8 @@ def warn_of_other_shapes(robots: Sequence[RobotModel], names: Sequence[str]) -> 
         kinds = {type(item.geometry).__name__ for item in items_of(robot.collision_model)} - set(GEOMETRY)
         if kinds:
             warnings.warn(
-                f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass; its"
-                " contact points, spheres, boxes and half-spaces are seen",
+                f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass;"
+                " only its contact points, spheres, boxes, hulls and half-spaces meet them",
                 stacklevel=4,
             )
 
