@@ -464,6 +464,23 @@ def control() -> list[Call]:
             most=(2, "count"),
         ),
         of(
+            cs.fit,
+            system_of=(system(), "system"),
+            names=(["contact.friction"], "objects"),
+            times=([0.01, 0.02], "array"),
+            measured=(np.zeros((2, 6)), "array"),
+            state=(None, "array"),
+            accuracy=(1e-8, "positive"),
+            max_runs=(2, "count"),
+        ),
+        of(
+            cs.stabilise,
+            orbit=(None, "object"),
+            parameters=({"gravity": (9.0, 10.0)}, "object"),
+            target=(0.5, "?positive"),
+            max_steps=(2, "count"),
+        ),
+        of(
             cs.sweep,
             scene_or_function=("hexapod", "object"),
             over=({"contact.friction": [0.4]}, "object"),

@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from ..common.arrays import Array
 from ..common.representation import Brief
+from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.event_linearization import Parameters
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, ConvergenceError, InputError
@@ -229,7 +230,10 @@ class Shooting:
             x = on_constraints(self.system, mode, t0, x)
         state = self.system.state(x)
         end = t0 + period
-        trajectory = self._run(state, t0, end + margin * period, mode)
+        held = (
+            mode if isinstance(self.system, ContactSystem) else None
+        )  # others say themselves in which mode a state is
+        trajectory = self._run(state, t0, end + margin * period, held)
         if trajectory.arcs[-1].t1 < end:
             raise ConvergenceError(
                 f"the run from the guess stops at t = {trajectory.arcs[-1].t1:.6g} s, before its period ends at"

@@ -28,6 +28,7 @@ from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Trajectory
 
 NAMES = several(NAME, "a list of names of parameters")
+UNTOLD = 1e-10  # effect of a parameter of its own size, relative to the largest one, that is rounding
 BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the largest belong to what cannot be told
 PART = 0.05  # entries of a direction that is told are at least this large
 DEGREES = (4, 8, 16, 32)  # of Chebyshev's series of the matrices along an arc
@@ -241,7 +242,10 @@ class _Search:
         run = self.run(values)
         self.derivatives += 1
         variations = variations_at(run, self._names, self._times, OF_VARIATIONS)
-        return self._kept(np.array([self._row(run, t, dx) for t, dx in zip(self._times, variations, strict=True)]))
+        J = self._kept(np.array([self._row(run, t, dx) for t, dx in zip(self._times, variations, strict=True)]))
+        relative = np.linalg.norm(J, axis=0) * np.maximum(np.abs(values), np.abs(self._first))
+        J[:, relative <= UNTOLD * relative.max(initial=0.0)] = 0.0  # rounding, which scaling would make a direction
+        return J
 
     def _row(self, run: Trajectory, t: float, dx: Array) -> Array:
         """-D h dx (m, k)."""

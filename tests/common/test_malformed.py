@@ -22,7 +22,7 @@ OTHERS = {
     *("Arc", "Event", "PeriodicOrbit", "Spread", "Status", "Trajectory", "Transition", "Mode", "ContactSolution"),
     *("Chart", "Controller", "EventDerivative", "Flow", "GroundTable", "HybridSystem", "Manifold", "Model"),
     *("CompliantLaw", "CompliantPoint", "ContactLaw", "ContactProblem", "LawParameters", "Linearization", "RigidLaw"),
-    *("ModelParameters", "ModelState", "terrain", "Cost", "Expansion", "OrbitBranch", "Plan"),
+    *("ModelParameters", "ModelState", "terrain", "Cost", "Expansion", "OrbitBranch", "Plan", "Fit", "StabilisedOrbit"),
 }
 
 

