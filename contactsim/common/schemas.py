@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, get_args
@@ -30,6 +31,7 @@ PLAIN = {  # what pydantic says of these, in words that do not come from Python
     "list_type": f"{ADVICE}a list",
     "too_long": "too many numbers",
 }
+KIND_OF_UNION = re.compile(r"constrained-|(tuple|list)\[")  # by which pydantic tells what a value might have been
 LONGEST_VALUE = 40  # characters of a value that is repeated
 
 
@@ -88,6 +90,8 @@ def _walk(schema: type[BaseModel], place: Place) -> tuple[str, list[type[BaseMod
     path: list[str] = []
     found = [schema]
     for part in place:
+        if isinstance(part, str) and KIND_OF_UNION.match(part):
+            continue
         fields = [inner.model_fields[part] for inner in found if part in inner.model_fields]
         tagged = [inner for inner in found if part in _kinds(inner)]
         others = [inner.OTHERS for inner in found if hasattr(inner, "OTHERS")]
