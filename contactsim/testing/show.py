@@ -13,6 +13,7 @@ from rich.table import Table
 from ..common import registry
 from ..common.terminal import terminal
 from ..errors import InputError
+from ..io.load_scene import read_scene
 from . import kit
 from .report import Outcome, Report
 
@@ -23,6 +24,8 @@ MARKS = {True: "[green]holds[/]", False: "[bold red]violated[/]", None: "[yellow
 def check(name: str, settings: Sequence[str], robots: Sequence[str]) -> bool:
     """Try every property of a plugin and print the table; whether none is violated."""
     group = kit.group_of(name)
+    for robot in robots:
+        read_scene(robot)  # one that is not there is told before anything is tried
     parameters = dict(_parameter(setting, PREFIXES.get(group, "")) for setting in settings)
     named = kit.of_plugin(name, parameters, robots)
     console = terminal(error=True)
