@@ -238,6 +238,7 @@ def test_a_file_with_a_controller_holds_its_pose(tmp_path: Path) -> None:
 
 # --- mistakes ------------------------------------------------------------------------------------------------------
 def test_all_mistakes_are_told_at_once() -> None:
+    keys = "friction, static_friction, restitution, rolling, torsion, stribeck, friction_axis"
     message = refused("""
         gravity = [0, 0]
         [robot]
@@ -259,9 +260,9 @@ def test_all_mistakes_are_told_at_once() -> None:
     for words in (
         "gravity has too few numbers",
         "robot.root",
-        "contact.frictoin: give a table (of friction, static_friction, ",
+        f"contact.frictoin: give a table (of {keys})",
         "contact.lf.restitution",
-        "contact.lf.grip: unknown key (known here: friction, static_friction, ",
+        f"contact.lf.grip: unknown key (known here: {keys})",
         "terrain: give the kind",
         "start.height",
         "run.time",
