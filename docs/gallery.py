@@ -22,6 +22,7 @@ import contactsim as cs
 from contactsim.analysis.landing import landing as landing_cloud
 from contactsim.cli import command as cli
 from contactsim.cli import job
+from contactsim.io import load_scene
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "gallery"
@@ -156,7 +157,7 @@ EXHIBITS = (
 
 def landing() -> Shown:
     """The piecewise-linear image of a ball of tilts and heights, where three feet touch down at once."""
-    target = "docs/gallery/landing.toml"
+    target = load_scene.landing_of("hexapod")
     run = Exhibit("landing", target, "", 0.0).run()
     lin = cs.linearize(run)
     clouds = [landing_cloud(lin, corrected=kind) for kind in (True, False)]
@@ -167,7 +168,7 @@ def landing() -> Shown:
         " six orders of the touch-downs. Shown by a box: what the reset alone would give, which knows nothing of"
         " earlier and later touch-downs."
     )
-    return Shown(run, words, f"contactsim run {target} --spread --png", run.events[0].time + 5e-3, look)
+    return Shown(run, words, "contactsim run hexapod --spread --png", run.events[0].time + 5e-3, look)
 
 
 def held(run: cs.Trajectory) -> np.ndarray:

@@ -70,9 +70,7 @@ def run(
     ] = False,
     spread: Annotated[
         bool,
-        typer.Option(
-            "--spread", help="Carry a cloud of tilts and heights through the first landing: run.html, and a figure."
-        ),
+        typer.Option("--spread", help="Carry a cloud of tilts and heights through a landing: run.html, and a figure."),
     ] = False,
     all_events: Annotated[bool, typer.Option("--all-events", help="Print every event of a long table.")] = False,
     checkpoint: Annotated[
@@ -83,6 +81,7 @@ def run(
     start_with_one()
     given = {"time": time, "law": law, "integrator": integrator, "rtol": rtol}
     options = {key: value for key, value in given.items() if value is not None}
+    target = landing_of(target) if spread else target
     work = job_of(target, settings or [], options)
 
     from .carry_out import Wishes, carry_out
@@ -224,6 +223,17 @@ def new_plugin(
 
     scaffold.announce(scaffold.write(name, kind, Path.cwd()))
     return Code.OK
+
+
+def landing_of(target: str) -> str:
+    """What lands: the scene that the catalogue has for that of a robot by name, which is told, or the target itself."""
+    from ..common.terminal import terminal
+    from ..io import load_scene
+
+    found = load_scene.landing_of(target)
+    if found != target:
+        terminal().print(f"the landing of {target} is that of {found}", markup=False, soft_wrap=True)
+    return found
 
 
 def job_of(target: str, settings: Sequence[str], options: Mapping[str, Any]) -> Job:

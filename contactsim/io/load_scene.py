@@ -47,6 +47,12 @@ def load_scene(source: str | PathLike[str], settings: Iterable[str] = ()) -> Sce
     return scene.build(read_scene(what, settings))
 
 
+def landing_of(source: str) -> str:
+    """The scene file of a landing that the catalogue has for the robot of this name; else the source itself."""
+    own = getattr(robot_entries().get(source), "landing", None)
+    return source if own is None else str(own)
+
+
 def is_model(source: str) -> bool:
     """True for the name of a model, or a file with the symbols of one."""
     suffix = Path(source).suffix.lower()

@@ -65,6 +65,8 @@ class RobotEntry:
             friction, static_friction, restitution, name, enabled).
         nominal: built ``pin.Model`` -> standing configuration (nq,), lowest foot point on the floor z = 0.
         demo: built ``pin.Model`` -> its demonstration; None where it has none.
+        landing: scene file in which several feet touch down at once and the run has a derivative, shown by
+            `contactsim run NAME --spread`; None: the first landing of the demonstration is.
         armature: rotor inertia of every motor, reflected through its gear [kg m^2]; a URDF cannot say it.
     """
 
@@ -77,6 +79,7 @@ class RobotEntry:
     nominal: Callable[[Any], Array]
     demo: Callable[[Any], Demo] | None = None
     armature: float = 0.0
+    landing: Path | None = None
 
 
 def foot(

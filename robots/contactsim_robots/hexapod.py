@@ -280,4 +280,5 @@ ENTRY = RobotEntry(
     nominal=nominal,
     demo=walk,
     armature=ROTOR_INERTIA,
+    landing=Path(__file__).with_name("hexapod_landing.toml"),
 )

@@ -236,6 +236,24 @@ def test_the_derivative_of_a_run_is_printed_and_kept(capsys: pytest.CaptureFixtu
     assert (data.time.item(), data.contacts.item(), data.pieces.item()) == (event.time, "left, right", 1)
 
 
+def test_the_spread_of_the_hexapod_is_that_of_its_tripod(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = command(capsys, "run", "hexapod", "--spread", "--out", "o")
+    assert code == 0
+    assert "the landing of hexapod is that of " in out
+    assert "6 orders of touch-downs, a linear piece and a colour each" in out
+    assert {"run.html", "spread.png", "spread.pdf", "spread.svg"} <= {path.name for path in Path("o").iterdir()}
+    assert "lf, lr, rm" in Path("o/run.html").read_text(encoding="utf-8")
+
+
+def test_the_spread_of_a_robot_without_a_landing_of_its_own_is_that_of_its_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("scene.toml").write_text('[robot]\nname = "hexapod"\n[run]\ntime = 0.11\n')
+    code, out, _ = command(capsys, "run", "scene.toml", "--spread", "--out", "o")
+    assert code == 0
+    assert "no cloud of a landing: the guards that fall together at t = 0.1009637" in out
+
+
 def test_a_scene_and_a_stopped_run_have_derivatives(capsys: pytest.CaptureFixture[str], box: Path) -> None:
     Path("scene.toml").write_text('[robot]\nname = "biped"\n[run]\nmax_events = 3\n')
     code, out, _ = command(capsys, "run", "scene.toml", "--linearize", "--out", "o")

@@ -99,7 +99,7 @@ def test_other_files_are_left_to_the_page(tmp_path: Path, name: str, text: str) 
 DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><asset><unit meter="0.1"/></asset>
 <library_geometries><geometry id="g"><mesh>
 <source id="p"><float_array id="pa" count="12">0 0 0 1 0 0 1 1 0 0 1 0</float_array></source>
-<source id="n"><float_array id="na" count="3">0 0 1</float_array></source>
+<source id="n"><float_array id="na" count="3">0.6 0 0.8</float_array></source>
 <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
 <polylist count="1"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
 <vcount>4</vcount><p>0 0 1 0 2 0 3 0</p></polylist></mesh></geometry></library_geometries>
@@ -114,7 +114,19 @@ def test_a_collada_file_is_placed_as_its_scene_says(tmp_path: Path) -> None:
     corners = found.vertices[found.faces]
     expected = np.array([[0, 0, 0.5], [0.2, 0, 0.5], [0.2, 0, 0.6], [0, 0, 0.6]])
     assert corners == pytest.approx(expected[[[0, 1, 2], [0, 2, 3]]])
-    assert found.normals == pytest.approx(np.tile([0.0, -1.0, 0.0], (4, 1)))
+    assert found.normals == pytest.approx(np.tile(np.array([0.3, -0.8, 0.0]) / np.hypot(0.3, 0.8), (4, 1)))
+
+
+def test_a_collada_file_of_flat_triangles_keeps_each_corner_once(tmp_path: Path) -> None:
+    """A square folded along its diagonal: each half has its own normal, and the four corners are shared."""
+    text = DAE.replace("1 1 0 0 1 0<", "1 1 1 0 1 0<").replace('count="3">0.6 0 0.8<', 'count="6">0 -1 1 -1 0 1<')
+    text = text.replace('<polylist count="1">', '<polylist count="2">').replace("<vcount>4<", "<vcount>3 3<")
+    (tmp_path / "a.dae").write_text(text.replace("<p>0 0 1 0 2 0 3 0<", "<p>0 0 1 0 2 0 0 1 2 1 3 1<"))
+    found = meshfiles.read(tmp_path / "a.dae")
+    assert found.normals is None
+    assert (len(found.vertices), found.faces.shape) == (4, (2, 3))
+    (tmp_path / "b.dae").write_text(text.replace("<p>0 0 1 0 2 0 3 0<", "<p>0 0 1 0 2 1 0 1 2 1 3 1<"))
+    assert meshfiles.read(tmp_path / "b.dae").normals is not None
 
 
 @needs_browser

@@ -28,7 +28,7 @@ ROBOTS = {
     "hyq": (19, 1.4),
     "g1": (35, 3.0),
     "talos": (52, 1.9),
-    "anymal": (18, 5.0),
+    "anymal": (18, 3.0),
 }
 BOXES = """{boxes: Object.fromEntries(PATHS.map((path) => {
   const own = node(path), low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9], corner = new THREE.Vector3();

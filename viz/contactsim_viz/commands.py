@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .reads import Array
-from .shapes import Y_TO_Z, Json, colour_code, column_major, cylinder, mesh, paint, rod
+from .shapes import Y_TO_Z, Json, closed, colour_code, column_major, cylinder, mesh, paint, rod
 
 Command = dict[str, Any]
 
@@ -61,7 +61,7 @@ def arrow(path: str, colour: str, shaft: float, head: float, tip: float) -> list
 
     It is seen through what lies before it: the force on a foot runs along the leg, and often inside of it.
     """
-    material = glowing(colour) | {"depthTest": False, "transparent": True}
+    material = closed(glowing(colour)) | {"depthTest": False, "transparent": True}
     return [
         put(f"{path}/shaft", rod(shaft, material, renderOrder=_OVER)),
         put(f"{path}/head", mesh(cylinder(head, 0.0, tip), material, Y_TO_Z, renderOrder=_OVER)),

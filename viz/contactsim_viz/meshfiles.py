@@ -14,6 +14,8 @@ from scipy.spatial.transform import Rotation
 from .reads import Array
 
 _STL_HEAD, _STL_TRIANGLE = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
+_PARALLEL = 1.0 - 1e-4  # cosine of 0.8 degrees, which are not seen: a normal and that of its triangle
+_SLIVERS = 1e-4  # of a surface: triangles so thin that a file's digits do not tell their normal
 _KEPT = 64  # files whose triangles are remembered: the legs of a robot share theirs
 
 
@@ -72,8 +74,20 @@ def _collada(file: Path) -> Triangles | None:
     if not parts:
         return None
     corners = np.concatenate([np.concatenate(part, axis=1) for part in parts]).astype(np.float32) + np.float32(0.0)
+    if _flat(corners.reshape(-1, 3, 6).astype(np.float64)):
+        vertices, faces = _once(corners[:, :3])
+        return Triangles(vertices.astype(np.float64), faces)
     rows, faces = _once(corners)
     return Triangles(rows[:, :3].astype(np.float64), faces, rows[:, 3:].astype(np.float64))
+
+
+def _flat(corners: Array) -> bool:
+    """True where the normals are those of their triangles (m, 3, 6), which then share their corners."""
+    across = np.cross(corners[:, 1, :3] - corners[:, 0, :3], corners[:, 2, :3] - corners[:, 0, :3])
+    length = np.linalg.norm(across, axis=1)
+    share = np.abs(np.einsum("mki,mi->mk", corners[..., 3:], across))
+    bent = (share < _PARALLEL * length[:, None]).any(axis=1)
+    return bool(length[bent].sum() <= _SLIVERS * length.sum())
 
 
 class _Other(Exception):

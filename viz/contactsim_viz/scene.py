@@ -37,7 +37,7 @@ from .ground import ground_ways
 from .layers import Draw, turning
 from .motion import MODES, SampledPoses
 from .reads import Array, ContactLike, RobotLike, marks
-from .shapes import UNBOUNDED, Y_TO_Z, Json, cylinder, draw, mesh, paint, sphere
+from .shapes import UNBOUNDED, Y_TO_Z, Json, closed, cylinder, draw, mesh, paint, sphere
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
@@ -279,8 +279,8 @@ def _contact(contact: ContactLike, frame: Frame) -> list[Command]:
     return [
         place(f"/world/contacts/{name}", placed(np.zeros(3), facing(frame.normal))),
         put(f"/world/contacts/{name}/open", mesh(ball, glowing(MODE_COLOURS["OPEN"], 0.75), np.eye(4))),
-        put(f"/world/contacts/{name}/stick", mesh(pad, glowing(MODE_COLOURS["STICK"]), Y_TO_Z)),
-        put(f"/world/contacts/{name}/slip", mesh(pad, glowing(MODE_COLOURS["SLIP"]), Y_TO_Z)),
+        put(f"/world/contacts/{name}/stick", mesh(pad, closed(glowing(MODE_COLOURS["STICK"])), Y_TO_Z)),
+        put(f"/world/contacts/{name}/slip", mesh(pad, closed(glowing(MODE_COLOURS["SLIP"])), Y_TO_Z)),
         *arrow(f"/world/forces/{name}", FORCE_COLOUR, 0.0065 * size, 0.018 * size, 0.055 * size),
     ]
 

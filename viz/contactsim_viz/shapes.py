@@ -172,6 +172,11 @@ def paint(rgba: Array, **more: Any) -> Json:
     }
 
 
+def closed(material: Json) -> Json:
+    """The material on a closed surface: the inner side of an opaque one is not seen, so it is not worked out."""
+    return material if material["transparent"] else material | {"side": 0}
+
+
 def mesh(geometry: Json, material: Json, matrix: Array, **more: Any) -> Json:
     """One drawn object: a geometry, a material and a (4, 4) matrix that places it in its node."""
     return {
@@ -208,7 +213,7 @@ def draw(item: Any, material: Json | None = None) -> Json | None:
     faceted = smooth | {"flatShading": True}
     if make is not None:
         geometry, matrix = make(item.geometry)
-        return mesh(geometry, smooth, matrix)
+        return mesh(geometry, closed(smooth), matrix)
     file = Path(item.meshPath)
     scale = np.diag([*item.meshScale, 1.0])
     kind = file.suffix.lower().lstrip(".")
