@@ -30,6 +30,7 @@ from ..common.doors import (
     whole,
 )
 from ..errors import InputError
+from .forest import data_of
 from .loops import POINTS, JointCoupling, Loop, LoopClosure
 from .robot_model import RobotModel
 
@@ -121,8 +122,8 @@ class Latch:
             return (float(q[_joint(robot, self).idx_q]) if self.hold else self.value,)
         if not self.hold:
             return ()
-        data = pin.Data(robot.model)
-        pin.framesForwardKinematics(robot.model, data, q)
+        data = data_of(robot.model)
+        data.frames_forward_kinematics(q)
         places = [
             data.oMf[robot.frame_id(frame)] * pin.SE3(np.eye(3), np.array(offset))
             for frame, offset in ((self.frame_a, self.offset_a), (self.frame_b, self.offset_b))

@@ -39,6 +39,7 @@ from .part_controllers import PartController, PartPlace
 from .robot_files.geometry_files import automatic_contacts, load_geometry
 from .springs import Springs
 from .terrain import Terrain
+from .workspace import Workspace
 
 R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
@@ -89,7 +90,7 @@ class RobotModel:
     def _with(self, **data: Any) -> Self:
         """A copy with other data, as they are given; what was read off the old ones is forgotten."""
         changed = copy.copy(self)
-        for derived in ("nominal", "actuated", "_paired"):
+        for derived in ("nominal", "actuated", "_paired", "_workspace"):
             changed.__dict__.pop(derived, None)
         changed.__dict__.update(data)
         return changed
@@ -184,10 +185,23 @@ class RobotModel:
             mask[root.idx_v : root.idx_v + root.nv] = False
         return mask
 
+    @cached_property
+    def _workspace(self) -> Workspace:
+        return Workspace(self.model)
+
+    def _placed(self, q: Any) -> Any:
+        """What computes with the model, its joints placed at a configuration."""
+        data = self._workspace.data
+        data.forward_kinematics(self._configuration(q))
+        return data
+
+    def joint_placements(self, q: Array) -> Array:
+        """Placements (joints, 7) in the world, itself first: position [m] and unit quaternion x, y, z, w."""
+        return np.array([pin.SE3ToXYZQUAT(place) for place in self._placed(q).oMi])
+
     def contact_positions(self, q: Array) -> Array:
         """Lowest points (nc, 3) of the contacts over level ground, world frame [m]."""
-        data = pin.Data(self.model)
-        pin.forwardKinematics(self.model, data, self._configuration(q))
+        data = self._placed(q)
         found = np.zeros((len(self.contacts), 3))
         for k, point in enumerate(self.contacts):
             frame = self.model.frames[self.frame_id(point.frame)]
@@ -204,9 +218,8 @@ class RobotModel:
         Raises:
             InputError: there is no such frame.
         """
-        data, index = pin.Data(self.model), self.frame_id(frame)
-        pin.forwardKinematics(self.model, data, self._configuration(q))
-        return np.array(pin.updateFramePlacement(self.model, data, index).act(np.asarray(point, dtype=float)))
+        index, data = self.frame_id(frame), self._placed(q)
+        return np.array(data.update_frame_placement(index).act(np.asarray(point, dtype=float)))
 
     def _configuration(self, q: Any) -> Array:
         return np.asarray(numbers(self.nq).check(f"the configuration of robot '{self.name}'", q))

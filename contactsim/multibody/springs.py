@@ -140,7 +140,7 @@ class Passive:
         for turn in self._turns:
             force[turn.v] += turn.force(q)
         if self._carried is not None:
-            force += pin.computeGeneralizedGravity(self._carried.model, self._carried.data, q)
+            force += self._carried.data.gravity(q)
         return force
 
     def _dragged(self, v: Array) -> Array:
@@ -163,7 +163,7 @@ class Passive:
         energy = float(_potential(self._stiffness, self._curve, stretch).sum())
         energy += sum(turn.energy(q) for turn in self._turns)
         if self._carried is not None:
-            energy -= float(pin.computePotentialEnergy(self._carried.model, self._carried.data, q))
+            energy -= self._carried.data.potential(q)
         return energy
 
     def stiffness(self, q: Array) -> Array:
@@ -174,7 +174,7 @@ class Passive:
         for turn in self._turns:
             matrix[turn.v, turn.v] = turn.slope(q)
         if self._carried is not None:
-            matrix -= pin.computeGeneralizedGravityDerivatives(self._carried.model, self._carried.data, q)
+            matrix -= self._carried.data.gravity_derivatives(q)
         return matrix
 
 

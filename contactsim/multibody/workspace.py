@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import pinocchio as pin
+from .forest import Forest, ModelData, data_of
 
 
 class Workspace(threading.local):
@@ -21,7 +21,7 @@ class Workspace(threading.local):
 
     def __init__(self, model: Any) -> None:  # called once in each thread
         self.model = model
-        self.data = pin.Data(model)  # createData() makes it twice, and one has 4 nv^3 numbers
+        self.data = data_of(model)
         self.placements = self.data.oMf
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -34,6 +34,6 @@ class Computing:
     _workspace: Workspace
 
     @property
-    def _data(self) -> Any:
+    def _data(self) -> ModelData | Forest:
         """Pinocchio's data, for the thread that asks."""
         return self._workspace.data

@@ -40,6 +40,11 @@ class Robot:
     visual_model: Any
     contacts: list[Contact]
 
+    def joint_placements(self, q):
+        data = self.model.createData()
+        pin.forwardKinematics(self.model, data, q)
+        return np.array([pin.SE3ToXYZQUAT(placement) for placement in data.oMi])
+
     def contact_positions(self, q):
         data = self.model.createData()
         pin.framesForwardKinematics(self.model, data, q)

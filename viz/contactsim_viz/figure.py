@@ -20,12 +20,9 @@ class Figure:
     """
 
     def __init__(self, robot: RobotLike) -> None:
-        import pinocchio as pin
-
         self.robot = robot
         self.names = [contact.name for contact in marks(robot)]
         self.grounded = len(robot.contacts)
-        self._data, self._pin = robot.model.createData(), pin
 
     def configuration(self, system: Any, x: Array) -> Array:
         """Configuration (nq,) of a plain state."""
@@ -33,8 +30,7 @@ class Figure:
 
     def joints(self, q: Array) -> Array:
         """Joint placements (nj, 7): position, and unit quaternion x, y, z, w."""
-        self._pin.forwardKinematics(self.robot.model, self._data, q)
-        return np.array([self._pin.SE3ToXYZQUAT(placement) for placement in self._data.oMi])
+        return self.robot.joint_placements(q)
 
     def touch(self, q: Array, terrain: Any, t: float) -> tuple[Array, Array]:
         """Points (nc, 3) [m] where the contacts touch, and the normals (nc, 3) there; see `ground`."""
@@ -48,4 +44,6 @@ class Figure:
     @property
     def mass(self) -> float:
         """Of all bodies, kilograms."""
-        return float(self._pin.computeTotalMass(self.robot.model))
+        import pinocchio as pin
+
+        return float(pin.computeTotalMass(self.robot.model))

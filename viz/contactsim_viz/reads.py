@@ -32,6 +32,9 @@ class RobotLike(Protocol):
     visual_model: Any | None
     contacts: Sequence[ContactLike]
 
+    def joint_placements(self, q: Array) -> Array:
+        """Placements of the joints, (joints, 7) in the world: position in metres and unit quaternion x, y, z, w."""
+
     def contact_positions(self, q: Array) -> Array:
         """Lowest points of the contacts, (nc, 3) metres in the world frame."""
 

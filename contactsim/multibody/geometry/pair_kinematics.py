@@ -135,6 +135,11 @@ class PairKinematics(Computing):
         self._all = np.arange(len(self.pairs))
         self._tables: dict[bytes, list[tuple[Array, GapTable]]] = {}
 
+    @cached_property
+    def _simple_workspace(self) -> Workspace:
+        assert self._simple is not None
+        return Workspace(self._simple[0])
+
     @property
     def derivable(self) -> bool:
         """True if pinocchio can derive the motion of all joints."""
@@ -169,7 +174,7 @@ class PairKinematics(Computing):
         found = np.empty(len(chosen))
         if not len(chosen):
             return found
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         R, o = self._poses()
         for own, table in self._tables_of(chosen):
             found[own] = table.gaps(R, o)
@@ -184,23 +189,23 @@ class PairKinematics(Computing):
 
     def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
         """{names of two polyhedra: depth [m]} of those that are inside each other."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         return dict(depths(self._polyhedra, self._data.oMi))
 
     def region(self, q: Array, k: int) -> Region:
         """The region in which pair `k` is."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         return self.pairs[k].features.region(self._place(k))
 
     def margin(self, q: Array, k: int, region: Region, side: int) -> float:
         """Distance of pair `k` from leaving a region on a side [m]."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         return float(self.pairs[k].features.margin(self._place(k), region, side))
 
     def margin_gradient(self, q: Array, k: int, region: Region, side: int) -> Array:
         """Derivative (nv,) of `margin` by q."""
         pair = self.pairs[k]
-        jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv).T
+        jacobian = self._data.joint_jacobians(q).T
         moved = [mask[:, None] * jacobian for mask in (self._supports[pair.joint_a], self._supports[pair.joint_b])]
         here = self._place(k)
         steps = [*_turning(moved[0], here.R_a, here.o_a), *_turning(moved[1], here.R_b, here.o_b)]
@@ -236,7 +241,7 @@ class PairKinematics(Computing):
 
         def bounds(path: JointPath) -> GapBounds:
             sway = Sway(reach, path)
-            pin.forwardKinematics(self._model, self._data, path.q)
+            self._data.forward_kinematics(path.q)
             R, o = self._poses()
             both = sway.speeds(joints, arms).sum(axis=0)  # of x and of o_b
             a, b = self._ends[own].T
@@ -264,13 +269,13 @@ class PairKinematics(Computing):
 
     def gap(self, q: Array, k: int, region: Region | None = None) -> float:
         """The gap of one pair [m], as it goes on in a region or is while it is open."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         features, place = self.pairs[k].features, self._place(k)
         return features.open_gap(place) if region is None else float(features.gap(place, region))
 
     def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
         """The gap of a pair, and its rate."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         features, place = self.pairs[k].features, self._place(k)
         held = features.region(place) if region is None else region
         piece = features.piece(place, held)
@@ -283,9 +288,9 @@ class PairKinematics(Computing):
 
     def rows(self, q: Array, v: Array, chosen: Sequence[int], regions: Sequence[Region]) -> tuple[Array, Array, Array]:
         """Rows J (m, nv), velocities z and bias accelerations (m,) of the pairs `chosen`."""
-        model, data = self._model, self._data
-        jacobian = pin.computeJointJacobians(model, data, q).reshape(6, self.nv)
-        pin.forwardKinematics(model, data, q, v, self._still)
+        data = self._data
+        jacobian = data.joint_jacobians(q)
+        data.forward_kinematics(q, v, self._still)
         pairs = [self.pairs[k] for k in chosen]
         ends = np.array([(pair.joint_a, pair.joint_b) for pair in pairs]).T
         supports = self._supports[ends]  # (2, k, nv)
@@ -303,15 +308,15 @@ class PairKinematics(Computing):
 
     def frame_at(self, q: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and the point (3,) at which it touches."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         zero = np.zeros(6)
         found = touch_of(self.pairs[k], self.frame, Bodies(*self._place(k), zero, zero, zero, zero), region)
         return found.E, found.x
 
     def frame_motion(self, q: Array, v: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and its rate."""
-        model, data, pair, zero = self._model, self._data, self.pairs[k], np.zeros(6)
-        pin.forwardKinematics(model, data, q, v)
+        data, pair, zero = self._data, self.pairs[k], np.zeros(6)
+        data.forward_kinematics(q, v)
         V, W = (data.oMi[joint].act(data.v[joint]).vector for joint in (pair.joint_a, pair.joint_b))
         found = touch_of(pair, self.frame, Bodies(*self._place(k), V, W, zero, zero), region)
         return found.E, found.E_rate
@@ -323,9 +328,8 @@ class PairKinematics(Computing):
     ) -> tuple[Array, Array]:
         """Derivatives at held `forces` (m,): (n, n) of J^T lam by q, and (3, m, n) dz/dq, dz'/dq, dz'/dv."""
         assert self._simple is not None
-        model, index = self._simple
-        data = pin.Data(model)
-        pin.computeRNEADerivatives(model, data, q, v, a)  # its dAdv differs from that of the kinematics alone
+        index, data = self._simple[1], self._simple_workspace.data
+        data.rnea_derivatives(q, v, a)  # its dAdv differs from that of the kinematics alone
         n, dim = self.nv, self.frame.rows
         moved, rows = np.zeros((n, n)), np.zeros((3, dim * len(chosen), n))
         for i, (k, region) in enumerate(zip(chosen, regions, strict=True)):
@@ -338,7 +342,7 @@ class PairKinematics(Computing):
             )
             rows[0, part], rows[1, part] = at_q.z.imag.T / COMPLEX_STEP, at_q.z_rate.imag.T / COMPLEX_STEP
             rows[2, part] = at_v.z_rate.imag.T / COMPLEX_STEP
-            moved += self._force_derivative(pair, data.J.reshape(6, n), at_q, forces[part])
+            moved += self._force_derivative(pair, data.J, at_q, forces[part])
         return moved, rows
 
     def _force_derivative(self, pair: PairShape, jacobian: Array, at_q: Touch, forces: Array) -> Array:
@@ -365,11 +369,10 @@ class _Seeds:
     def __init__(
         self, owner: PairKinematics, data: Any, pair: PairShape, joints: tuple[int, int], v: Array, a: Array
     ) -> None:
-        n = owner.nv
-        self._columns = [part.reshape(6, n).T for part in (data.J, data.dAdv - data.dJ, data.dAdq, data.dAdv)]
+        self._columns = [part.T for part in (data.J, data.dAdv - data.dJ, data.dAdq, data.dAdv)]
         masks = [owner._supports[joint] for joint in (pair.joint_a, pair.joint_b)]
         self._masks = [mask[:, None] for mask in masks]
-        jacobian, rate = data.J.reshape(6, n), data.dJ.reshape(6, n)
+        jacobian, rate = data.J, data.dJ
         V = [jacobian @ (mask * v) for mask in masks]
         A = [jacobian @ (mask * a) + rate @ (mask * v) for mask in masks]
         place = place_of(data.oMi[joints[0]] * pair.placement_a, data.oMi[joints[1]] * pair.placement_b)
@@ -433,7 +436,7 @@ def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) ->
     places = {(p.joint_a, p.joint_b, p.placement_a.translation.tobytes()): p for p in pairs}.values()
     for _ in range(3):
         q = pin.integrate(model, pin.neutral(model), rng.uniform(-1.0, 1.0, model.nv))
-        jacobian = pin.computeJointJacobians(model, data, q).reshape(6, model.nv)
+        jacobian = data.joint_jacobians(q)
         for pair in places:
             relative = jacobian * (moved[pair.joint_a] - moved[pair.joint_b])
             c = data.oMi[pair.joint_a].act(pair.placement_a.translation)

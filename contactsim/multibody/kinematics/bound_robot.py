@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -17,6 +17,7 @@ from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
+from ..forest import data_of, groups_of
 from ..mechanism import (
     ContactMechanism,
     GapBounds,
@@ -31,9 +32,10 @@ from ..mechanism import (
 from ..plain_robot import PlainContact, PlainRobot, plain_joints
 from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
+from ..workspace import Workspace
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
 from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
-from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, RollingDynamics
+from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, PartDynamics, RollingDynamics, SplitDynamics
 from .plane_ground import PlaneDerivatives, add_points, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
@@ -109,7 +111,7 @@ class BoundRobot(ContactMechanism):
         columns = []
         for _ in range(3):
             q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
-            pin.computeJointJacobians(self._model, self._workspace.data, q)
+            self._workspace.data.joint_jacobians(q)
             columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
         directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
         return directions[:, values > MOTION * max(float(values.max()), IMMOBILE)].T
@@ -125,13 +127,6 @@ class BoundRobot(ContactMechanism):
             )
         return np.vstack([normal, tangents(normal, motions)])
 
-    @cached_property
-    def _without_rotors(self) -> pin.Model:
-        """The model without armature, which pinocchio's kinetic energy forgets for hinges about an oblique axis."""
-        model = pin.Model(self._model)
-        model.armature = np.zeros(self.nv)
-        return model
-
     # --- kinematics -------------------------------------------------------------------------------------------
 
     def _positions(self) -> Array:
@@ -142,22 +137,21 @@ class BoundRobot(ContactMechanism):
 
     def _jacobian(self, contact: int) -> Array:
         """Jacobian (6, nv) of the centre of a contact, world axes."""
-        jacobian = pin.getFrameJacobian(self._model, self._workspace.data, self._frames[contact], WORLD_AXES)
-        return jacobian.reshape(6, self.nv)  # of a single joint, pinocchio returns a vector
+        return self._workspace.data.frame_jacobian(self._frames[contact], WORLD_AXES)
 
     def _drift(self, contact: int) -> pin.Motion:
         """Acceleration of the centre of a contact that the velocities alone cause, world axes."""
-        return pin.getFrameClassicalAcceleration(self._model, self._workspace.data, self._frames[contact], WORLD_AXES)
+        return self._workspace.data.frame_acceleration(self._frames[contact], WORLD_AXES)
 
     def lowest_points(self, q: Array) -> Array:
         """Points (nc, 3) of the contacts nearest to the plane of the ground [m]."""
-        pin.framesForwardKinematics(self._model, self._workspace.data, q)
+        self._workspace.data.frames_forward_kinematics(q)
         assert self._plane is not None
         return self._positions() - self._radius[:, None] * self._plane[1]
 
     def gaps(self, t: float, q: Array) -> Array:
         """Distances of the contacts to the ground [m], then of the joints to their limits [rad, m]."""
-        pin.framesForwardKinematics(self._model, self._workspace.data, q)
+        self._workspace.data.frames_forward_kinematics(q)
         centres = self._positions()
         if self._plain:  # no ground of a user's that may fail
             gaps = self.terrain.gaps(t, centres, self._radius)
@@ -207,10 +201,10 @@ class BoundRobot(ContactMechanism):
         if contact >= len(self.names):
             limit = self._limits[contact - len(self.names)]
             return Look(limit.sign * float(q[limit.q] - limit.bound), limit.sign * float(v[limit.v]), ())
-        model, data = self._model, self._workspace.data
-        pin.forwardKinematics(model, data, q, v)
-        centre = pin.updateFramePlacement(model, data, self._frames[contact]).translation
-        velocity = pin.getFrameVelocity(model, data, self._frames[contact], WORLD_AXES).linear
+        data, frame = self._workspace.data, self._frames[contact]
+        data.forward_kinematics(q, v)
+        centre = data.update_frame_placement(frame).translation
+        velocity = data.frame_velocity(frame, WORLD_AXES).linear
         gap, gradient = self.terrain.approach(t, centre, float(self._radius[contact]))
         if gradient is None:
             return Look(gap, 0.0, None)
@@ -227,7 +221,7 @@ class BoundRobot(ContactMechanism):
         equations = self.prepared(contacts)
         if not (isinstance(equations, Equations) and isinstance(equations.rows, PlaneRows)):
             return equations(t, q, v).rates
-        pin.forwardKinematics(self._model, self._workspace.data, q, v)
+        self._workspace.data.forward_kinematics(q, v)
         return equations.rows.rates(v)
 
     def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
@@ -249,7 +243,7 @@ class BoundRobot(ContactMechanism):
 
     def _rows(self, contacts: tuple[int, ...], t: float, v: Array) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, from the ground's distance function: see `curved`."""
-        pin.updateFramePlacements(self._model, self._workspace.data)
+        self._workspace.data.update_frame_placements()
         chosen = list(contacts)
         jacobians = np.array([self._jacobian(i) for i in contacts])
         drifts = np.array([self._drift(i).vector for i in contacts])
@@ -334,12 +328,12 @@ class BoundRobot(ContactMechanism):
         """Frame (1 + d_t, 3) of a contact in world axes, and its rate: it does not turn on a plane."""
         if self._plane is not None:
             return self._basis, np.zeros_like(self._basis)
-        model, data, frame = self._model, self._workspace.data, self._frames[contact]
-        pin.forwardKinematics(model, data, q, v)
-        centre = pin.updateFramePlacement(model, data, frame).translation[None]
+        data, frame = self._workspace.data, self._frames[contact]
+        data.forward_kinematics(q, v)
+        centre = data.update_frame_placement(frame).translation[None]
         ground = self.terrain.near(t, centre, self._radius[contact : contact + 1])
         turned, normal = self.tangents.at(ground.normal), ground.normal[0]
-        rate = ground.normal_rate[0] + ground.hessian[0] @ pin.getFrameVelocity(model, data, frame, WORLD_AXES).linear
+        rate = ground.normal_rate[0] + ground.hessian[0] @ data.frame_velocity(frame, WORLD_AXES).linear
         return np.vstack([normal, turned.axes[0]]), np.vstack([rate, turned.first[0] @ rate])
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
@@ -350,18 +344,14 @@ class BoundRobot(ContactMechanism):
             return force @ self._basis
         if not np.any(force):  # of an open contact, which may be too far away for a frame
             return np.zeros(3)
-        pin.framesForwardKinematics(self._model, self._workspace.data, q)
+        self._workspace.data.frames_forward_kinematics(q)
         here = slice(contact, contact + 1)
         normal = self.terrain.near(t, self._positions()[here], self._radius[here]).normal[0]
         return force @ axes(normal, self.tangents)
 
     def energy(self, q: Array, v: Array) -> float:
         """Kinetic and potential energy [J], that of the joints' springs included."""
-        energy = float(
-            pin.computeKineticEnergy(self._without_rotors, self._workspace.data, q, v)
-            + 0.5 * (self._model.armature @ (v * v))
-            + pin.computePotentialEnergy(self._model, self._workspace.data, q)
-        )
+        energy = self._workspace.data.energy(q, v)
         return energy if self._passive is None else energy + self._passive.energy(q)
 
     def working_power(self, t: float, q: Array, v: Array) -> float:
@@ -378,9 +368,9 @@ class BoundRobot(ContactMechanism):
         index = self._robot.frame_id(frame)
         parent = self._model.frames[index].parentJoint
         data = self._workspace.data
-        pin.computeJointJacobians(self._model, data, q)
+        data.joint_jacobians(q)
         where = data.oMi[parent].act(self._model.frames[index].placement.act(point))
-        jacobian = pin.getJointJacobian(self._model, data, parent, pin.ReferenceFrame.WORLD).reshape(6, self.nv)
+        jacobian = data.joint_jacobian(parent, pin.ReferenceFrame.WORLD)
         return (jacobian[:3] - skew(where[None])[0] @ jacobian[3:]).T @ force
 
     def validate(self, q: Array) -> None:
@@ -434,21 +424,37 @@ class BoundRobot(ContactMechanism):
         return self._sticking[closed]
 
     def _free_dynamics(self) -> Shortcut:
-        return FreeDynamics(self._model, self._workspace, self._passive)
+        return FreeDynamics(self._workspace, self._passive)
 
     def _sticking_dynamics(self, closed: list[int]) -> Shortcut:
-        points, radius = [(self._joints[i], self._centres[i]) for i in closed], self._radius[closed]
+        groups = groups_of(self._model)
+        if not groups:
+            numbers = {k: k for k in self._joints}, {k: k for k in self._frames}
+            return self._held_dynamics(self._model, numbers, closed, self._passive)
+        parts = []
+        for group in groups:
+            own = [k for k, i in enumerate(closed) if self._joints[i] in group.joints]
+            held = [closed[k] for k in own]
+            dynamics = self._held_dynamics(group.model, (group.joints, group.frames), held, None)
+            parts.append(PartDynamics(dynamics, group.q, group.v, own))
+        return SplitDynamics(parts, len(closed), self.nv, self._passive)
+
+    def _held_dynamics(
+        self, model: Any, numbers: tuple[dict[int, int], dict[int, int]], held: list[int], passive: Passive | None
+    ) -> Shortcut:
+        """The dynamics of a model in which some contacts stick; `numbers` are those of joints and frames in it."""
+        if not held:
+            return FreeDynamics(Workspace(model), passive)
+        joints, frames = numbers
+        points, radius = [(joints[self._joints[i]], self._centres[i]) for i in held], self._radius[held]
         if not radius.any():
-            return ConstrainedDynamics(self._model, points, self._basis, self._passive)
-        frames = [self._frames[i] for i in closed]
-        return RollingDynamics(self._model, points, frames, radius, self._basis, self._passive)
+            return ConstrainedDynamics(model, points, self._basis, passive)
+        return RollingDynamics(model, points, [frames[self._frames[i]] for i in held], radius, self._basis, passive)
 
 
 def turning_velocities(model: pin.Model) -> Array:
     """Indices of the velocities that are rates of rotation."""
-    data = pin.Data(model)
-    pin.computeJointJacobians(model, data, pin.neutral(model))
-    columns = data.J.reshape(6, model.nv)[3:]
+    columns = data_of(model).joint_jacobians(pin.neutral(model))[3:]
     return np.flatnonzero(np.abs(columns).max(axis=0, initial=0.0) > MOTION)
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,6 +183,11 @@ class CurvedKinematics(Computing):
         self._flat = np.array([contact.flat for contact in contacts])
         self.rows_each = 1 + tangents.count
 
+    @cached_property
+    def _simple_workspace(self) -> Workspace:
+        assert self._simple is not None
+        return Workspace(self._simple[0])
+
     @property
     def derivable(self) -> bool:
         """True if pinocchio can derive the motion of all joints."""
@@ -191,7 +197,7 @@ class CurvedKinematics(Computing):
 
     def gaps(self, t: float, q: Array, held: Collection[int]) -> Array:
         """Distances (contacts,) [m]; those of closed ones, `held`, as they go on beyond their ends."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         everything = list(range(len(self.contacts)))
         low = self._lowest(t, everything)
         gaps = np.array(self._terrain.gaps(t, low.core, self._bodies.offset))
@@ -226,13 +232,13 @@ class CurvedKinematics(Computing):
 
     def margin(self, q: Array, k: int) -> float:
         """How far a closed contact is from its end, as the sine of a tilt."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         (rim, points), contact, tilt = ENDS, self.contacts[k], float(np.linalg.norm(self._lean(k)[1]))
         return points * contact.flat - tilt if contact.lying else tilt - rim * contact.flat
 
     def margin_gradient(self, q: Array, k: int) -> Array:
         """Derivative (nv,) of that by q, of a disc over ground whose normal does not change along the way."""
-        jacobian = pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv)
+        jacobian = self._data.joint_jacobians(q)
         cosine, lean = self._lean(k)  # the axis turns by w x axis
         tilt = max(float(np.linalg.norm(lean)), np.finfo(float).tiny)
         contact = self.contacts[k]
@@ -248,7 +254,7 @@ class CurvedKinematics(Computing):
 
     def gap_motion(self, t: float, q: Array, v: Array, k: int) -> Look:
         """The gap of an open contact and its rate."""
-        pin.forwardKinematics(self._model, self._data, q, v)
+        self._data.forward_kinematics(q, v)
         contact, low = self.contacts[k], self._lowest(t, [k])
         gap = float(self._terrain.gaps(t, low.core, self._bodies.offset[[k]])[0])
         velocity = self._data.oMi[contact.joint].act(self._data.v[contact.joint]).vector
@@ -284,9 +290,9 @@ class CurvedKinematics(Computing):
 
     def rows(self, t: float, q: Array, v: Array, chosen: Sequence[int]) -> tuple[Array, Array, Array]:
         """Rows J (m, nv), velocities z and bias accelerations (m,) of the contacts `chosen`."""
-        model, data = self._model, self._data
-        jacobian = pin.computeJointJacobians(model, data, q).reshape(6, self.nv)
-        pin.forwardKinematics(model, data, q, v, self._still)
+        data = self._data
+        jacobian = data.joint_jacobians(q)
+        data.forward_kinematics(q, v, self._still)
         joints = [self._joints[k] for k in chosen]
         own = jacobian * self._supports[joints][:, None]  # (k, 6, nv)
         drifts = np.array([data.oMi[joint].act(data.a[joint]).vector for joint in joints])
@@ -302,13 +308,13 @@ class CurvedKinematics(Computing):
 
     def frame_at(self, t: float, q: Array, k: int) -> tuple[Array, Array]:
         """The frame (d, 3) of a contact, and the point (3,) at which it touches, or would."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         found = self._touch(t, [k], np.zeros((1, 6)), np.zeros((1, 6)))
         return found.E[0], found.x[0]
 
     def lowest_points(self, q: Array) -> Array:
         """Points (contacts, 3) of the contacts nearest to the plane of the ground [m]."""
-        pin.forwardKinematics(self._model, self._data, q)
+        self._data.forward_kinematics(q)
         low = self._lowest(0.0, list(range(len(self.contacts))))
         return low.core - self._bodies.offset[:, None] * low.normal
 
@@ -319,10 +325,9 @@ class CurvedKinematics(Computing):
     ) -> tuple[Array, Array]:
         """Derivatives at held `forces` (m,): (n, n) of J^T lam by q, and (3, m, n) dz/dq, dz'/dq, dz'/dv."""
         assert self._simple is not None
-        pin.forwardKinematics(self._model, self._data, q)
-        model, index = self._simple
-        data = pin.Data(model)
-        pin.computeRNEADerivatives(model, data, q, v, a)  # its dAdv differs from that of the kinematics alone
+        self._data.forward_kinematics(q)
+        index, data = self._simple[1], self._simple_workspace.data
+        data.rnea_derivatives(q, v, a)  # its dAdv differs from that of the kinematics alone
         n, dim, bodies = self.nv, self.rows_each, self._bodies.chosen(chosen)
         low = self._lowest(t, chosen, near=True)
         jet = jet_at(self._terrain, t, low.core, third=self._terrain.plane() is None)
@@ -337,7 +342,7 @@ class CurvedKinematics(Computing):
         moved = np.zeros((n, n))
         for i, mask in enumerate(masks):
             one = Touch(*(part[:, i] for part in at_q))
-            moved += self._force_derivative(mask, data.J.reshape(6, n), one, forces[dim * i : dim * (i + 1)])
+            moved += self._force_derivative(mask, data.J, one, forces[dim * i : dim * (i + 1)])
         return moved, np.array(rows)
 
     def _force_derivative(self, mask: Array, jacobian: Array, at_q: Touch, forces: Array) -> Array:
@@ -367,9 +372,9 @@ def _stepped(body: Body, by: Body) -> Body:
 def _seeds(data: Any, place: Any, mask: Array, v: Array, a: Array) -> tuple[Body, Body, Body]:
     """Motion of a body, and how it changes along each tangent direction of q, and along v: see `plane_ground`."""
     n = len(v)
-    J, P, Q, by_v = (part.reshape(6, n).T for part in (data.J, data.dAdv - data.dJ, data.dAdq, data.dAdv))
-    V = data.J.reshape(6, n) @ (mask * v)
-    A = data.J.reshape(6, n) @ (mask * a) + data.dJ.reshape(6, n) @ (mask * v)
+    J, P, Q, by_v = (part.T for part in (data.J, data.dAdv - data.dJ, data.dAdq, data.dAdv))
+    V = data.J @ (mask * v)
+    A = data.J @ (mask * a) + data.dJ @ (mask * v)
     R, o, own = np.array(place.rotation), np.array(place.translation), mask[:, None]
     turned = np.stack([own * cross(J[:, 3:], R[:, k]) for k in range(3)], axis=-1)
     pose = Pose(turned, own * (J[:, :3] + cross(J[:, 3:], o)))

@@ -231,7 +231,7 @@ class CurvedDerivatives(PlaneDerivatives):
     def _moved(self, contacts: tuple[int, ...], centres: Array) -> tuple[Array, Array]:
         """Velocities jc (k, 3, n) of the centres and spins w (k, 3, n) along each velocity."""
         support = self._supports[list(contacts)][:, None]
-        jacobian = self._data.J.reshape(6, self.nv)
+        jacobian = self._data.J
         return _at(jacobian, centres) * support, jacobian[3:] * support
 
     def rows(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array, t: float = 0.0) -> Array:
@@ -253,10 +253,10 @@ class CurvedDerivatives(PlaneDerivatives):
         self, contacts: tuple[int, ...], motion: PointKinematics
     ) -> tuple[Array, Array, tuple[Array, ...], tuple[Array, ...]]:
         """jc, w, then d(c', c'', omega, omega')/dq and d(c'', omega')/dv, each (k, 3, n); see `derivatives`."""
-        n, data, centres = self.nv, self._data, motion.centre
+        data, centres = self._data, motion.centre
         support = self._supports[list(contacts)][:, None]
-        jacobian, by_v, by_q = data.J.reshape(6, n), data.dAdv.reshape(6, n), data.dAdq.reshape(6, n)
-        p = by_v - data.dJ.reshape(6, n)
+        jacobian, by_v, by_q = data.J, data.dAdv, data.dAdq
+        p = by_v - data.dJ
         moved, spins = self._moved(contacts, centres)
 
         def turned(vectors: Array, angular: Array = jacobian[3:]) -> Array:  # angular x vectors

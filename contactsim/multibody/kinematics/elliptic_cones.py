@@ -90,7 +90,7 @@ class EllipticCones(Around, Computing):
     def _turns(self, t: float, q: Array, v: Array, chosen: Sequence[int]) -> list[tuple[Array, Array]]:
         """D and D' (2, 2) of some of the contacts."""
         frames = [self.inner.frame_motion(t, q, v, i) for i in chosen]
-        pin.forwardKinematics(self._model, self._data, q, v)
+        self._data.forward_kinematics(q, v)
         found = []
         for i, (frame, frame_rate) in zip(chosen, frames, strict=True):
             cone, data = self._cones[i], self._data

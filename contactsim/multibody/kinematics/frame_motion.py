@@ -48,10 +48,10 @@ class FrameKinematics(Computing):
         Raises:
             InputError: there is no such frame.
         """
-        model, data = self._workspace.model, self._data
+        data = self._data
         indices = {name: self._robot.frame_id(name) for name in frames}
-        pin.forwardKinematics(model, data, q)
-        return {name: pin.updateFramePlacement(model, data, k).homogeneous.copy() for name, k in indices.items()}
+        data.forward_kinematics(q)
+        return {name: data.update_frame_placement(k).homogeneous.copy() for name, k in indices.items()}
 
     def motion(self, q: Array, v: Array, a: Array, frame: str) -> FrameMotion:
         """Motion of a frame at a configuration (nq,), velocity (nv,) and acceleration (nv,).
@@ -59,11 +59,11 @@ class FrameKinematics(Computing):
         Raises:
             InputError: there is no such frame.
         """
-        model, data, index = self._workspace.model, self._data, self._robot.frame_id(frame)
-        pin.forwardKinematics(model, data, q, v, a)
-        rotation = np.array(pin.updateFramePlacement(model, data, index).rotation)
-        moving = pin.getFrameVelocity(model, data, index, pin.LOCAL)
-        acceleration = pin.getFrameClassicalAcceleration(model, data, index, pin.LOCAL).linear
+        data, index = self._data, self._robot.frame_id(frame)
+        data.forward_kinematics(q, v, a)
+        rotation = np.array(data.update_frame_placement(index).rotation)
+        moving = data.frame_velocity(index, pin.LOCAL)
+        acceleration = data.frame_acceleration(index, pin.LOCAL).linear
         return FrameMotion(rotation, np.array(moving.angular), np.array(moving.linear), np.array(acceleration))
 
 

@@ -56,31 +56,25 @@ class LoopRows(Computing):
 
     def errors(self, q: Array) -> Array:
         """e (m,): how far the points of each pair are apart, in world axes [m], then the couplings are off [rad, m]."""
-        pin.framesForwardKinematics(self._model, self._data, q)
+        self._data.frames_forward_kinematics(q)
         places = [self._data.oMf[frame].translation for frame in self._frames]
         return np.concatenate([_apart(np.concatenate([np.zeros(0), *places])), self._coupled.errors(q)])
 
     def rows(self, q: Array) -> Array:
         """C (m, n): rates of the errors are C v [m/s]."""
-        pin.computeJointJacobians(self._model, self._data, q)
+        self._data.joint_jacobians(q)
         return self._stacked_rows()
 
     def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
         """C (m, n), and C' v (m,) [m/s^2]."""
-        pin.forwardKinematics(self._model, self._data, q, v, self._still)
-        pin.computeJointJacobians(self._model, self._data, q)
-        drifts = [
-            pin.getFrameClassicalAcceleration(self._model, self._data, frame, WORLD_AXES).linear
-            for frame in self._frames
-        ]
+        self._data.forward_kinematics(q, v, self._still)
+        self._data.joint_jacobians(q)
+        drifts = [self._data.frame_acceleration(frame, WORLD_AXES).linear for frame in self._frames]
         drift = _apart(np.concatenate([np.zeros(0), *drifts]))
         return self._stacked_rows(), np.concatenate([drift, np.zeros(self._coupled.size)])
 
     def _stacked_rows(self) -> Array:
-        jacobians = [
-            pin.getFrameJacobian(self._model, self._data, frame, WORLD_AXES).reshape(6, self.nv)[:3]
-            for frame in self._frames
-        ]
+        jacobians = [self._data.frame_jacobian(frame, WORLD_AXES)[:3] for frame in self._frames]
         return np.concatenate([_apart(np.concatenate([np.zeros((0, self.nv)), *jacobians])), self._coupled.rows])
 
     # --- derivatives ------------------------------------------------------------------------------------------
@@ -122,7 +116,7 @@ class LoopRows(Computing):
 
         Of a coupling: the number (1,) that its factors make generalised forces of.
         """
-        pin.framesForwardKinematics(self._model, self._data, q)
+        self._data.frames_forward_kinematics(q)
         places = [self._data.oMf[frame].translation.copy() for frame in self._frames[: self._count]]
         found = {}
         for name, part in zip(self.names, self.parts, strict=True):

@@ -5,13 +5,15 @@ Each is called as (q, v, applied) -> (acceleration, forces when asked).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..mechanism import Shortcut
 from ..springs import Passive
 from ..workspace import Workspace
 
@@ -26,19 +28,64 @@ def no_forces() -> Array:
 class FreeDynamics:
     """A robot in flight."""
 
-    def __init__(self, model: Any, workspace: Workspace, passive: Passive | None) -> None:
-        self._model, self._workspace, self._passive = model, workspace, passive
-        self._nothing = np.zeros(model.nv)
+    def __init__(self, workspace: Workspace, passive: Passive | None) -> None:
+        self._workspace, self._passive = workspace, passive
+        self._nothing = np.zeros(workspace.model.nv)
 
     def __call__(self, q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
         """Acceleration (nv,), and the forces (m,) when asked."""
         tau = self._nothing if applied is None else applied
         if self._passive is not None:
             tau = tau + self._passive.force(q, v)
-        return pin.aba(self._model, self._workspace.data, q, v, tau), no_forces
+        return self._workspace.data.aba(q, v, tau), no_forces
 
 
-class Constraints(Workspace):
+class PartDynamics(NamedTuple):
+    """The dynamics of some trees of a model.
+
+    Attributes:
+        dynamics: without dampers and springs.
+        q, v: their places in a configuration and in a velocity of the whole.
+        contacts: places of their contacts among those that stick.
+    """
+
+    dynamics: Shortcut
+    q: slice
+    v: slice
+    contacts: list[int]
+
+
+class SplitDynamics:
+    """A robot of many trees whose points stick to the ground: each group of trees by itself.
+
+    Args:
+        parts: the groups.
+        count: number of points that stick.
+        nv: of the whole.
+        passive: dampers and springs of the joints; None: there are none.
+    """
+
+    def __init__(self, parts: Sequence[PartDynamics], count: int, nv: int, passive: Passive | None) -> None:
+        self._parts, self._count, self._passive = parts, count, passive
+        self._nothing = np.zeros(nv)
+
+    def __call__(self, q: Array, v: Array, applied: Array | None) -> tuple[Array, Callable[[], Array]]:
+        """Acceleration (nv,), and the forces (m,) when asked."""
+        tau = self._nothing if applied is None else applied
+        if self._passive is not None:
+            tau = tau + self._passive.force(q, v)
+        found = [part.dynamics(q[part.q], v[part.v], tau[part.v]) for part in self._parts]
+
+        def forces() -> Array:
+            along = np.zeros((self._count, 3))
+            for part, (_, own) in zip(self._parts, found, strict=True):
+                along[part.contacts] = own().reshape(-1, 3)
+            return along.reshape(-1)
+
+        return np.concatenate([acceleration for acceleration, _ in found]), forces
+
+
+class Constraints(threading.local):
     """Pinocchio's data of some points that are held, for the thread that asks.
 
     Args:
@@ -47,8 +94,7 @@ class Constraints(Workspace):
     """
 
     def __init__(self, model: Any, points: Sequence[tuple[int, Array]]) -> None:
-        super().__init__(model)
-        self.points = points
+        self.model, self.data, self.points = model, pin.Data(model), points
         self.models, self.datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
         for joint, place in points:
             constraint = pin.RigidConstraintModel(

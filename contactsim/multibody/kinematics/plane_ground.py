@@ -122,8 +122,6 @@ class PlaneDerivatives(Computing):
     ) -> None:
         self._model, self.nv = pin.Model(model), model.nv
         self._frames = add_points(self._model, "contact", joints, centres)
-        self._weightless = pin.Model(self._model)
-        self._weightless.gravity = pin.Motion.Zero()
         self._workspace = Workspace(self._model)
         self._radius, self._basis = radius, basis
         self._rolling = skew(normal[None])[0]  # n x .
@@ -159,16 +157,15 @@ class PlaneDerivatives(Computing):
 
     def inertial(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Derivatives (n, n) of M a + h by q and by v; views that the next call overwrites."""
-        by_q, by_v, _ = pin.computeRNEADerivatives(self._model, self._data, q, v, a)
-        return by_q, by_v
+        return self._data.rnea_derivatives(q, v, a)
 
     def inertial_weightless(self, q: Array, w: Array) -> Array:
         """Derivative (n, n) of M w by q; a view that the next call overwrites."""
-        return pin.computeRNEADerivatives(self._weightless, self._data, q, self._still, w)[0]
+        return self._data.weightless_derivative(q, w)
 
     def centres(self, contacts: tuple[int, ...]) -> Array:
         """Centres (k, 3) of the contacts, where the joints are up to date."""
-        pin.updateFramePlacements(self._model, self._data)
+        self._data.update_frame_placements()
         frames = self._choose(contacts).frames
         return np.concatenate([self._workspace.placements[frame].translation for frame in frames]).reshape(-1, 3)
 
@@ -184,7 +181,7 @@ class PlaneDerivatives(Computing):
     def _held_forces(self, contacts: tuple[int, ...], centres: Array, crosses: Array) -> Array:
         """The same from the matrices [F x], [T x] of the forces and moments."""
         layout, k, n = self._choose(contacts), len(contacts), self.nv
-        jacobian = self._data.J.reshape(6, n)
+        jacobian = self._data.J
         cross = crosses.reshape(k, 2, 3, 3)
         products = np.matmul(cross[:, 0], skew(centres))
         parts = np.concatenate([cross.reshape(k, 18), products.reshape(k, 9)], axis=1)
@@ -196,8 +193,8 @@ class PlaneDerivatives(Computing):
     def rows(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array, t: float = 0.0) -> Array:
         """Derivatives (3, m, n): dz/dq, dz'/dq and dz'/dv, after `inertial` at the same v and a."""
         layout, k, n, data = self._choose(contacts), len(contacts), self.nv, self._data
-        jacobian, rate, by_v = data.J.reshape(6, n), data.dJ.reshape(6, n), data.dAdv.reshape(6, n)
-        stack = np.concatenate([jacobian[3:], by_v - rate, data.dAdq.reshape(6, n), by_v])
+        jacobian, rate, by_v = data.J, data.dJ, data.dAdv
+        stack = np.concatenate([jacobian[3:], by_v - rate, data.dAdq, by_v])
         motion, spins = self._motion(contacts, centres, v, a)
         features = np.concatenate([centres, motion.reshape(k, 6), spins.reshape(k, 6)], axis=1)
         factors = np.matmul(features[:, None], layout.row_table)[:, 0] + layout.row_constant
@@ -206,10 +203,10 @@ class PlaneDerivatives(Computing):
 
     def _motion(self, contacts: tuple[int, ...], centres: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """c' and c'' of the centres (k, 2, 3), and omega and omega' (k, 2, 3)."""
-        data, n = self._data, self.nv
+        data = self._data
         held = self._choose(contacts).support[:, None] * np.array([v, a])
-        twists = held @ data.J.reshape(6, n).T
-        twists[:, 1] += held[:, 0] @ data.dJ.reshape(6, n).T
+        twists = held @ data.J.T
+        twists[:, 1] += held[:, 0] @ data.dJ.T
         spins = twists[:, :, 3:]
         cross = (spins @ EPS).reshape(len(contacts), 2, 3, 3)
         motion = twists[:, :, :3] + np.matmul(cross, centres[:, None, :, None])[..., 0]

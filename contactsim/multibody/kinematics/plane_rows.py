@@ -48,15 +48,15 @@ class Motions:
 
     def inertia(self, data: Any, q: Array, v: Array) -> tuple[Array, Array]:
         """M (nv, nv) and the forces (nv,); leaves the joint Jacobians in the data."""
-        mass = pin.crba(self.model, data, q, pin.Convention.WORLD)
-        force = -pin.nonLinearEffects(self.model, data, q, v)
+        mass = data.crba(q)
+        force = -data.nonlinear_effects(q, v)
         if self._passive is not None:
             force += self._passive.force(q, v)
         return mass, force
 
     def sweep(self, data: Any, q: Array, v: Array) -> None:
         """Places, velocities, and the accelerations that velocities alone cause."""
-        pin.forwardKinematics(self.model, data, q, v, self._still)
+        data.forward_kinematics(q, v, self._still)
 
     def __call__(self, t: float, q: Array, v: Array) -> Terms:
         """Equations of motion at a state."""
@@ -121,14 +121,13 @@ class PlaneRows:
 
     def __call__(self, t: float, v: Array) -> tuple[Array, Array, Array]:
         """Rows, velocities and bias, where the data is up to date."""
-        model, data, width = self._motion.model, self._motion.workspace.data, self._width
+        data, width = self._motion.workspace.data, self._width
         jacobians, drifts = [], []
         for frame in self._frames:
-            jacobians.append(pin.getFrameJacobian(model, data, frame, WORLD_AXES)[:width])
-            drift = pin.getFrameClassicalAcceleration(model, data, frame, WORLD_AXES)
+            jacobians.append(data.frame_jacobian(frame, WORLD_AXES)[:width])
+            drift = data.frame_acceleration(frame, WORLD_AXES)
             drifts.append(drift.vector if self._round else drift.linear)
-        stacked = np.concatenate(jacobians)
-        rows = self._layout @ (stacked if stacked.ndim == 2 else stacked.reshape(-1, self._nv))
+        rows = self._layout @ np.concatenate(jacobians)
         rates = rows @ v
         if self._belt is not None:
             rates = rates - self._belt
@@ -136,8 +135,8 @@ class PlaneRows:
 
     def rates(self, v: Array) -> Array:
         """Velocities alone, where places and velocities in the data are up to date."""
-        model, data = self._motion.model, self._motion.workspace.data
-        speeds = [pin.getFrameVelocity(model, data, frame, WORLD_AXES) for frame in self._frames]
+        data = self._motion.workspace.data
+        speeds = [data.frame_velocity(frame, WORLD_AXES) for frame in self._frames]
         parts = [speed.vector for speed in speeds] if self._round else [speed.linear for speed in speeds]
         rates = self._layout @ np.concatenate(parts)
         return rates if self._belt is None else rates - self._belt

@@ -18,6 +18,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..forest import data_of
 from ..mechanism import JointPath
 from .plane_ground import simple_model
 
@@ -99,13 +100,13 @@ class Reach:
     @staticmethod
     def _motions(model: Any) -> tuple[Array, Array]:
         """Squares of the translation and rotation per velocity (2, joints, nv): of a simple joint they are constant."""
-        data = pin.Data(model)
-        pin.computeJointJacobians(model, data, pin.neutral(model))
+        data = data_of(model)
+        data.joint_jacobians(pin.neutral(model))
         found = np.zeros((2, model.njoints, model.nv))
         for j in range(1, model.njoints):
             joint = model.joints[j]
             part = slice(joint.idx_v, joint.idx_v + joint.nv)
-            columns = pin.getJointJacobian(model, data, j, pin.ReferenceFrame.LOCAL).reshape(6, model.nv)[:, part] ** 2
+            columns = data.joint_jacobian(j, pin.ReferenceFrame.LOCAL)[:, part] ** 2
             found[0, j, part], found[1, j, part] = columns[:3].sum(axis=0), columns[3:].sum(axis=0)
         return found[0], found[1]
 

@@ -124,7 +124,7 @@ class Resisting(Around, Computing):
         columns = [np.zeros((3, 1))]
         for _ in range(3):
             q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
-            columns.append(pin.computeJointJacobians(self._model, self._data, q).reshape(6, self.nv)[3:])
+            columns.append(self._data.joint_jacobians(q)[3:])
         axes, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
         return axes[:, values > MOTION * max(float(values.max()), IMMOBILE)].T
 
@@ -142,9 +142,9 @@ class Resisting(Around, Computing):
     def _spin(self, t: float, q: Array, v: Array, chosen: Sequence[Resistance]) -> tuple[Array, Array, Array]:
         """Rows (m, nv), velocities (m,) and bias (m,) of some of the resistances."""
         frames = {one.host: self.inner.frame_motion(t, q, v, one.host) for one in chosen}
-        model, data = self._model, self._data
-        jacobian = pin.computeJointJacobians(model, data, q).reshape(6, self.nv)[3:]
-        pin.forwardKinematics(model, data, q, v, self._still)
+        data = self._data
+        jacobian = data.joint_jacobians(q)[3:]
+        data.forward_kinematics(q, v, self._still)
         rows, rates, bias = [], [], []
         for one in chosen:
             axes, turning = (self._axes(frame, one) for frame in frames[one.host])

@@ -19,6 +19,7 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ...errors import InputError
 from ..contact_point import ContactPoint
+from ..forest import data_of
 from ..geometry.collision_solids import GEOMETRY, placement_of, solids_of
 from ..geometry.pairs import ContactPair
 from ..geometry.solids import Solid
@@ -281,11 +282,10 @@ class _Approaches:
 
     def _moved(self, joint: int) -> Array:
         """Velocities (3, n) of points of a joint's body at some configurations."""
-        data, found = self._model.createData(), []
+        data, found = data_of(self._model), []
         for q in self._samples:
-            pin.computeJointJacobians(self._model, data, q)
-            jacobian = pin.getJointJacobian(self._model, data, joint, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-            jacobian = jacobian.reshape(6, self._model.nv)
+            data.joint_jacobians(q)
+            jacobian = data.joint_jacobian(joint, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
             found += [jacobian[:3], *(np.cross(jacobian[3:].T, axis).T for axis in np.eye(3))]
         return np.hstack(found)
 
