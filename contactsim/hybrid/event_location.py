@@ -73,7 +73,7 @@ class Watch:
         self._highest = self.values.copy()
         smooth = flow.guard_smooth
         self._smooth = np.ones(len(self.values), dtype=bool) if smooth is None else smooth
-        self._certain, self._all_risen = np.zeros(len(self.values), dtype=bool), False
+        self._all_risen = False
         self._samples: Samples | None = None
         self._first_values = self.values
         self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
@@ -131,15 +131,18 @@ class Watch:
     def _searched(self, bounds: GuardBounds | None) -> Array:
         """Guards (ng,) with bounds; those that have hardly risen since the flow began are sampled all the same.
 
-        Whether such a guard fires hangs on how high it rises.
+        Whether such a guard fires hangs on how high it rises. Which guards have bounds may change from step to step.
         """
-        if bounds is None or self._all_risen:
-            return self._certain
-        risen = (self._highest - self._floor > AT_ONCE * self.rounding)[bounds.guards]
-        self._certain = np.zeros(len(self.values), dtype=bool)
-        self._certain[bounds.guards] = risen
-        self._all_risen = bool(risen.all())
-        return self._certain
+        certain = np.zeros(len(self.values), dtype=bool)
+        if bounds is None:
+            return certain
+        if not self._all_risen:
+            risen = self._highest - self._floor > AT_ONCE * self.rounding
+            self._all_risen = bool(risen.all())
+            certain[bounds.guards] = risen[bounds.guards]
+        else:
+            certain[bounds.guards] = True
+        return certain
 
     def _looks(self, segment: Segment, certain: Array) -> tuple[Array, Array]:
         """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain."""

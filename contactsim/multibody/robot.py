@@ -302,8 +302,8 @@ class Robot(RobotModel):
             robots: the parts.
             names: their names; by default those of the robots.
             pairs: which bodies touch each other: "auto", every contact point of each part, and the corners of its boxes
-                and hulls, against the spheres, boxes, hulls and half-spaces of every other, and edges against edges; or
-                a list. Coefficients: see `pairs`.
+                and hulls, against the spheres, boxes, hulls, capsules and half-spaces of every other, and edges against
+                edges; or a list. Coefficients: see `pairs`.
             placements: for each part where its own world stands in that of all, (x, y, z) [m] or a pinocchio SE3: its
                 configuration counts from there. By default all are one world.
 

@@ -23,6 +23,7 @@ RATE = 1e-7  # velocities and accelerations of contacts against central differen
 
 BALL = cs.Robot.sphere(1.0, 0.1, friction=0.4, restitution=0.5)
 BIG = cs.Robot.sphere(2.0, 0.2, friction=0.9, restitution=0.2)
+ROD = cs.Robot.capsule(1.0, 0.1, 0.4, friction=0.4)
 CRATE = cs.Robot.box(3.0, (0.5, 0.4, 0.3), friction=0.9)
 
 
@@ -54,6 +55,7 @@ WORLDS = {
         [cs.Robot.box(1.0, (1.0, 1.0, 0.1), root="fixed", name="table"), BALL, CRATE],
         placements=[(0, 0, 1), None, None],
     ),
+    "capsules": lambda: cs.Robot.merge([ROD, BALL, ROD, CRATE], names=["a", "b", "c", "d"]),
     "in a plane": lambda: cs.Robot.merge([planar("a"), planar("b")]),
 }
 
@@ -214,7 +216,7 @@ def test_a_world_is_stored_and_loaded(tmp_path: Path) -> None:
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
-def capsule() -> cs.Robot:
+def cone() -> cs.Robot:
     import coal
 
     model = pin.Model()
@@ -223,16 +225,16 @@ def capsule() -> cs.Robot:
     model.addFrame(pin.Frame("arm", joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     geometry = pin.GeometryModel()
     geometry.addGeometryObject(
-        pin.GeometryObject("arm", joint, model.nframes - 1, pin.SE3.Identity(), coal.Capsule(0.1, 0.4))
+        pin.GeometryObject("arm", joint, model.nframes - 1, pin.SE3.Identity(), coal.Cone(0.1, 0.4))
     )
-    return cs.Robot(model, collision=geometry, name="capsule")
+    return cs.Robot(model, collision=geometry, name="cone")
 
 
 def test_shapes_that_are_not_seen_are_named() -> None:
-    with pytest.warns(UserWarning, match=r"part 'arm' has collision shapes \(Capsule\) through which other parts pass"):
-        cs.Robot.merge([capsule(), BALL], names=["arm", "ball"])
-    with pytest.raises(cs.InputError, match="'arm' has the shape Capsule, against which contacts are not supported"):
-        cs.Robot.merge([capsule(), BALL], names=["arm", "ball"], pairs=[cs.ContactPair("ball", "arm")])
+    with pytest.warns(UserWarning, match=r"part 'arm' has collision shapes \(Cone\) through which other parts pass"):
+        cs.Robot.merge([cone(), BALL], names=["arm", "ball"])
+    with pytest.raises(cs.InputError, match="'arm' has the shape Cone, against which contacts are not supported"):
+        cs.Robot.merge([cone(), BALL], names=["arm", "ball"], pairs=[cs.ContactPair("ball", "arm")])
 
 
 MISTAKES = {

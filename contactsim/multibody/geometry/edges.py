@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import ARC, FAR_BODIES, LOOSE, OFF, PARALLEL_EDGES, RIM
+from ..zero import ARC, FAR_BODIES, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
@@ -62,14 +62,39 @@ class EdgeOnEdge(FeaturePair):
     radius_b: float = 0.0
 
     @property
+    def passing(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def rounding(self) -> float:
+        """Distance at which the edges touch [m]."""
+        return self.radius_a + self.radius_b
+
+    @property
+    def rim(self) -> float:
+        """How far beyond their ends they are held [m]."""
+        return ROUND_RIM if self.rounding > 0.0 else RIM
+
+    @property
+    def held(self) -> float:
+        """How far from their ends they begin to touch [m]: rounded ones where a corner hands over to them."""
+        return -0.5 * ROUND_RIM if self.rounding > 0.0 else 0.5 * RIM
+
+    @property
+    def deepest(self) -> float:
+        """Distance of the edges, against the sense of their normal, from which on they are not told apart [m]."""
+        return -0.5 * min(self.one.thickness, self.two.thickness)
+
+    @property
     def extent_a(self) -> float:  # type: ignore[override]
-        """Of the ends of its edge."""
-        return float(np.linalg.norm(self.one.vertices[self.one.edges[self.a]], axis=1).max())
+        """Of the ends of its edge, and what is rounded."""
+        return float(np.linalg.norm(self.one.vertices[self.one.edges[self.a]], axis=1).max()) + self.radius_a
 
     @property
     def extent_b(self) -> float:  # type: ignore[override]
         """Likewise."""
-        return float(np.linalg.norm(self.two.vertices[self.two.edges[self.b]], axis=1).max())
+        return float(np.linalg.norm(self.two.vertices[self.two.edges[self.b]], axis=1).max()) + self.radius_b
 
     def _lines(self, place: Place | Bodies) -> Lines:
         (u, w), (y, z) = self.one.vertices[self.one.edges[self.a]], self.two.vertices[self.two.edges[self.b]]
@@ -79,7 +104,7 @@ class EdgeOnEdge(FeaturePair):
     def gap(self, place: Place, region: Region) -> Array:
         """n . (p - q) - r_a - r_b."""
         lines = self._lines(place)
-        return dot(_normal(lines, region)[0], lines.p - lines.q)[..., 0] - self.radius_a - self.radius_b
+        return dot(_normal(lines, region)[0], lines.p - lines.q)[..., 0] - self.rounding
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """x = p + s a - r_a n, with s' from the derivatives of a . r = b . r = 0."""
@@ -102,8 +127,8 @@ class EdgeOnEdge(FeaturePair):
         lines = self._lines(place)
         arcs = _arcs(lines, turned(place.R_a, self.one.into[self.a]), turned(place.R_b, self.two.into[self.b]))
         lengths = np.array([self.one.lengths[self.a], self.two.lengths[self.b]])
-        deepest = np.array(-0.5 * min(self.one.thickness, self.two.thickness))
-        return lines, arcs, bool(_touch(lines, lengths, arcs, deepest))
+        held = np.array(self.held)
+        return lines, arcs, bool(_touch(lines, lengths, arcs, np.array(self.deepest), held))
 
     def region(self, place: Place) -> Region:
         """The sense of the normal that suits both bodies best."""
@@ -113,18 +138,18 @@ class EdgeOnEdge(FeaturePair):
         """That along the normal where they touch as features of their bodies, else the distance of segments and OFF."""
         lines, arcs, touch = self._arcs(place)
         found = arcs.distance if touch else _off(lines, arcs, np.array(min(self.extent_a, self.extent_b))) + OFF
-        return float(found) - self.radius_a - self.radius_b
+        return float(found) - self.rounding
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """The ends of both edges."""
         return -1, 1, -2, 2
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
-        """Distance along an edge from its end, and RIM beyond it."""
+        """Distance along an edge from its end, and `rim` beyond it."""
         lines = self._lines(place)
         share = (lines.s if abs(side) == 1 else lines.t)[..., 0]
         length = self.one.lengths[self.a] if abs(side) == 1 else self.two.lengths[self.b]
-        return (share if side < 0 else 1.0 - share) * length + RIM
+        return (share if side < 0 else 1.0 - share) * length + self.rim
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """Where they touch as features of their bodies."""
@@ -160,16 +185,17 @@ def _arcs(lines: Lines, into_a: Array, into_b: Array) -> Arcs:
     along_a, along_b = (into_a @ n[..., None])[..., 0], (into_b @ n[..., None])[..., 0]
     up = np.maximum(along_b.max(axis=-1), -along_a.min(axis=-1))
     down = np.maximum(-along_b.min(axis=-1), along_a.max(axis=-1))
-    sense = np.where(up <= down, 1.0, -1.0)
+    apart = dot(n, lines.p - lines.q)[..., 0]
+    sense = np.where((up < down) | ((up == down) & (apart >= 0.0)), 1.0, -1.0)
     sine = (length / np.sqrt(dot(lines.a, lines.a) * dot(lines.b, lines.b)))[..., 0]
-    return Arcs(sense, sense * dot(n, lines.p - lines.q)[..., 0], np.minimum(up, down), sine)
+    return Arcs(sense, sense * apart, np.minimum(up, down), sine)
 
 
-def _touch(lines: Lines, lengths: Array, arcs: Arcs, deepest: Array) -> Array:
+def _touch(lines: Lines, lengths: Array, arcs: Arcs, deepest: Array, held: Array) -> Array:
     """Where edges touch as features of their bodies: no vertex is nearer, nor are they seen from the far side."""
     s, t = lines.s[..., 0], lines.t[..., 0]
     ends = [s * lengths[0], (1.0 - s) * lengths[0], t * lengths[1], (1.0 - t) * lengths[1]]
-    inside = np.minimum.reduce(np.broadcast_arrays(*ends)) > 0.5 * RIM
+    inside = np.minimum.reduce(np.broadcast_arrays(*ends)) > held
     return inside & (arcs.miss <= ARC) & (arcs.sine > PARALLEL_EDGES) & (arcs.distance > deepest)
 
 
@@ -211,14 +237,15 @@ class EdgeTable:
         self._into_a = np.array([p.one.into[p.a] for p in pairs]).reshape(-1, 2, 3)
         self._into_b = np.array([p.two.into[p.b] for p in pairs]).reshape(-1, 2, 3)
         self._lengths = np.array([[p.one.lengths[p.a], p.two.lengths[p.b]] for p in pairs]).reshape(-1, 2).T
-        self._radius = np.array([p.radius_a + p.radius_b for p in pairs])
+        self._radius = np.array([p.rounding for p in pairs])
+        self._held = np.array([p.held for p in pairs])
         self._lever = np.array([min(p.extent_a, p.extent_b) for p in pairs])
-        self._deepest = -0.5 * np.array([min(p.one.thickness, p.two.thickness) for p in pairs])
+        self._deepest = np.array([p.deepest for p in pairs])
         self._bodies, first, self._couple = np.unique(ends, axis=0, return_index=True, return_inverse=True)
         self._couple = self._couple.ravel()
         couples = [pairs[k] for k in first]
         self._reach = np.array([p.one.reach + p.two.reach for p in couples])
-        self._around = np.array([p.radius_a + p.radius_b for p in couples])
+        self._around = np.array([p.rounding for p in couples])
         self._middle = np.array([(p.one.box[0], p.two.box[0]) for p in couples]).reshape(-1, 2, 3)
         self._half = np.array([(p.one.box[1], p.two.box[1]) for p in couples]).reshape(-1, 2, 3)
 
@@ -248,7 +275,7 @@ class EdgeTable:
         into_a = self._into_a[own] @ R[self._a[own]].transpose(0, 2, 1)
         into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)
         arcs, known = _arcs(lines, into_a, into_b), np.ones(len(found), dtype=bool)
-        touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own])
+        touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own], self._held[own])
         off = _off(lines, arcs, self._lever[own]) + OFF
         found[own], known[own] = np.where(touch, arcs.distance, off) - self._radius[own], touch
         return found, known

@@ -15,13 +15,18 @@ With region guards a pair says where the point of contact leaves its features.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...common.arrays import Array
 from ..kinematics.plane_ground import EPS
-from ..zero import RIM
+from ..zero import OFF, RIM, ROUND_RIM
 from .shapes import Region, Shape
+
+CONE = 100  # sides of a region at which a normal leaves those of a corner: this many, and the number of an edge there
+NO_EDGES = np.zeros((0, 3))
 
 
 class Place(NamedTuple):
@@ -104,6 +109,11 @@ class FeaturePair(ABC):
     extent_a: float
     extent_b: float | None
 
+    @property
+    def passing(self) -> bool:
+        """Whether it is told of while it is closed only, as it passes; its open gap jumps where others are nearer."""
+        return False
+
     @abstractmethod
     def gap(self, place: Place, region: Region) -> Array:
         """Distance (...) [m], negative inside; smooth in a region, beyond the end of it as well."""
@@ -152,16 +162,32 @@ class FeaturePair(ABC):
 class PointOnSolid(FeaturePair):
     """A sphere or point at the origin of A against a solid.
 
+    A corner of A ends as a contact where its normal leaves those of the corner: an edge of A touches there instead.
+
     Attributes:
         shape: the distance function of B.
         radius: of the sphere.
         inner: centre (3,) of the body of a point, in axes of A; it decides between faces that are as near.
+        edges: directions (k, 3) of the edges of A that lead away from it, in axes of A; none of a sphere of its own.
+        corners: whether it meets the corners of B; the other contact of both is the one that counts.
     """
 
     shape: Shape
     radius: float
     inner: Array
     extent_a: float = 0.0
+    edges: Array = field(default_factory=lambda: NO_EDGES)
+    corners: bool = True
+
+    @property
+    def passing(self) -> bool:
+        """Where it does not meet corners."""
+        return not self.corners
+
+    @property
+    def rounding(self) -> float:
+        """Distance at which the cores of both touch [m]."""
+        return self.radius + self.shape.rounding
 
     @property
     def radius_a(self) -> float:  # type: ignore[override]
@@ -189,30 +215,54 @@ class PointOnSolid(FeaturePair):
     def region(self, place: Place) -> Region:
         """That of the solid; of a point without radius `inner` has a say in it."""
         p = place.R_b.T @ (place.o_a - place.o_b)
-        if self.radius > 0.0:
+        if self.rounding > 0.0:
             return self.shape.region(p)
         return self.shape.region(p, place.R_b.T @ (place.o_a + place.R_a @ self.inner - place.o_b))
 
+    def open_gap(self, place: Place) -> float:
+        """The distance; with OFF where it meets a corner that does not count."""
+        region = self.region(place)
+        return float(self.gap(place, region)) + (0.0 if self._counts(region) else OFF)
+
+    def _counts(self, region: Region) -> bool:
+        return self.corners or not self.shape.cornered(region)
+
     def sides(self, region: Region) -> tuple[int, ...]:
-        """Those of the solid."""
-        return self.shape.sides(region)
+        """Those of the solid, then the edges of A; these lie apart where a plane face touches the corner."""
+        own = self.shape.sides(region)
+        if not len(self.edges) or self.shape.faced(region):
+            return own
+        return (*own, *(CONE + k for k in range(len(self.edges))))
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
-        """That of the solid; a point without radius is held RIM beyond the edge of a face."""
+        """That of the solid; a point without radius is held RIM beyond the edge of a face.
+
+        Towards an edge of A with the direction e: the way d (n . e) to the point of that edge which is nearest to the
+        core of B, at the distance d, and ROUND_RIM beyond it.
+        """
         p = turned_back(place.R_b, place.o_a - place.o_b)
-        return self.shape.margin(p, region, side, 0.0 if self.radius > 0.0 else RIM)
+        if side >= CONE:
+            edge = turned(place.R_a, self.edges[side - CONE])
+            n = turned(place.R_b, self.shape.normal(p, region))
+            return (self.shape.distance(p, region) + self.shape.rounding) * dot(n, edge)[..., 0] + ROUND_RIM
+        if self.rounding == 0.0:
+            return self.shape.margin(p, region, side, RIM)
+        return self.shape.margin(p, region, side, ROUND_RIM if self.beyond(region, side) is None else 0.0)
 
     def beyond(self, region: Region, side: int) -> Region | None:
-        """That behind the side; None where a point without radius runs off the edge of a face."""
-        return self.shape.beyond(region, side) if self.radius > 0.0 else None
+        """That behind the side; None where a point without radius runs off the edge of a face, or a corner ends."""
+        if self.rounding == 0.0 or side >= CONE:
+            return None
+        found = self.shape.beyond(region, side)
+        return found if self._counts(found) else None
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """That of the solid."""
-        return self.shape.piece(region, self.radius)
+        return self.shape.piece(region, self.rounding) if self._counts(region) else None
 
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """Curvature of the distance times the square of the speed."""
-        return self.shape.curvature(self.radius) * speed * speed
+        return self.shape.curvature(self.rounding) * speed * speed
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import RIM
+from ..zero import LOOSE, OFF, RIM
 from .edges import EdgeOnEdge, EdgeTable
 from .features import FeaturePair, Place, PointOnSolid
+from .hulls import Hull
 from .shapes import Ball, Block, HalfSpace
 
 
@@ -78,7 +79,7 @@ class Points(GapTable):
     def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
         super().__init__(pairs, solids)
         self._radius = np.array([pair.radius for pair in pairs])
-        self._curvature = np.array([pair.shape.curvature(pair.radius) for pair in pairs])
+        self._curvature = np.array([pair.shape.curvature(pair.rounding) for pair in pairs])
 
     def _inside(self, R: Array, o: Array) -> Array:
         """Centres (k, 3) in axes of the solids."""
@@ -139,6 +140,28 @@ class OnBoxes(Points):
         return own[np.arange(len(own)), face]
 
 
+class OnSegments(Points):
+    """Against capsules: see `Hull` of a segment."""
+
+    def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._half = np.array([pair.shape.solid.vertices[1, 2] for pair in pairs])  # type: ignore[attr-defined]
+        self._rounding = np.array([pair.rounding for pair in pairs])
+        self._sided = np.array([not pair.corners for pair in pairs])
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """The distance from the segment; with OFF at its ends where these do not count."""
+        p = self._inside(R, o)
+        held = np.clip(p[:, 2], -self._half, self._half)
+        apart = np.sqrt(p[:, 0] ** 2 + p[:, 1] ** 2 + (p[:, 2] - held) ** 2) - self._rounding
+        return np.where(self._sided & (np.abs(p[:, 2]) >= self._half), apart + OFF, apart)
+
+    def loose(self, R: Array, o: Array) -> Array:
+        """Those that are at an end which does not count."""
+        p = self._inside(R, o)
+        return self._sided & (np.abs(p[:, 2]) >= self._half) & (self.gaps(R, o) < LOOSE * self._half)
+
+
 POINTS: dict[type, type[Points]] = {HalfSpace: OnHalfSpaces, Ball: OnBalls, Block: OnBoxes}
 
 
@@ -150,6 +173,7 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
         if isinstance(pair, EdgeOnEdge):
             kind = Edges
         elif isinstance(pair, PointOnSolid):
-            kind = POINTS.get(type(pair.shape), OneByOne)
+            segment = isinstance(pair.shape, Hull) and not pair.shape.solid.loops
+            kind = OnSegments if segment else POINTS.get(type(pair.shape), OneByOne)
         kinds.setdefault(kind, []).append(k)
     return [(np.array(own), kind([pairs[k] for k in own], solids[own])) for kind, own in kinds.items()]

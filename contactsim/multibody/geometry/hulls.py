@@ -1,4 +1,6 @@
-"""The distance from a convex polyhedron, by its nearest feature.
+"""The distance from a convex polyhedron, rounded by a radius or not, by its nearest feature.
+
+The core of a capsule is a segment, which has one edge and no faces.
 
 A region is (FACE, f), (EDGE, e) or (VERTEX, v): the features' Voronoi regions. A face is left across each of its
 edges, an edge into its two faces and at its two ends, a vertex along each of its edges.
@@ -20,14 +22,20 @@ FACE, EDGE, VERTEX = 1, 2, 3
 
 @dataclass(frozen=True, eq=False)
 class Hull(Shape):
-    """A convex polyhedron: the distance to its nearest face, edge or vertex; inside, to the face that is nearest."""
+    """A convex polyhedron: the distance to its nearest face, edge or vertex; inside, to the face that is nearest.
+
+    Attributes:
+        solid: its core.
+        rounding: how far its surface lies outside of the core [m].
+    """
 
     solid: Polyhedron
+    rounding: float = 0.0
 
     @property
     def extent(self) -> float:  # type: ignore[override]
         """Of its vertices."""
-        return float(np.linalg.norm(self.solid.vertices, axis=1).max())
+        return self.solid.reach + self.rounding
 
     def region(self, p: Array, inner: Array | None = None) -> Region:
         """The nearest feature of a point (3,).
@@ -37,7 +45,7 @@ class Hull(Shape):
         """
         solid = self.solid
         beyond = solid.normals @ p - solid.offsets
-        if beyond.max() <= (0.0 if inner is None else RIM):
+        if len(beyond) and beyond.max() <= (0.0 if inner is None else RIM):
             near = beyond >= beyond.max() - RIM
             sides = beyond if inner is None else solid.normals @ inner - solid.offsets
             return FACE, int(np.argmax(np.where(near, sides, -np.inf)))
@@ -45,16 +53,25 @@ class Hull(Shape):
         along = np.sum((p - start) * solid.directions, axis=1)
         held = np.clip(along, 0.0, solid.lengths)
         apart = np.linalg.norm(p - start - held[:, None] * solid.directions, axis=1)
-        inward = np.sum((p - start)[:, None, :] * solid.into, axis=2)  # (E, 2)
-        over = np.full(len(beyond), np.inf)
-        np.minimum.at(over, solid.sides.ravel(), inward.ravel())
-        faces = np.where((over >= 0.0) & (beyond > 0.0), beyond, np.inf)
         edge = int(np.argmin(apart))
-        if faces.min() <= apart[edge]:
-            return FACE, int(np.argmin(faces))
+        if len(beyond):
+            inward = np.sum((p - start)[:, None, :] * solid.into, axis=2)  # (E, 2)
+            over = np.full(len(beyond), np.inf)
+            np.minimum.at(over, solid.sides.ravel(), inward.ravel())
+            faces = np.where((over >= 0.0) & (beyond > 0.0), beyond, np.inf)
+            if faces.min() <= apart[edge]:
+                return FACE, int(np.argmin(faces))
         if 0.0 < along[edge] < solid.lengths[edge]:
             return EDGE, edge
         return VERTEX, int(solid.edges[edge, 0 if along[edge] <= 0.0 else 1])
+
+    def cornered(self, region: Region) -> bool:
+        """Beyond a vertex."""
+        return region[0] == VERTEX
+
+    def faced(self, region: Region) -> bool:
+        """Beyond a face."""
+        return region[0] == FACE
 
     def _offset(self, p: Array, region: Region) -> Array:
         """From the line of an edge, or from a vertex, to p."""
@@ -65,11 +82,11 @@ class Hull(Shape):
         return own - (own @ direction)[..., None] * direction
 
     def distance(self, p: Array, region: Region) -> Array:
-        """n . p - d beyond a face; the distance to an edge or a vertex."""
+        """n . p - d beyond a face; the distance to an edge or a vertex; less the rounding."""
         kind, k = region
         if kind == FACE:
-            return p @ self.solid.normals[k] - self.solid.offsets[k]
-        return length_of(self._offset(p, region))[..., 0]
+            return p @ self.solid.normals[k] - self.solid.offsets[k] - self.rounding
+        return length_of(self._offset(p, region))[..., 0] - self.rounding
 
     def normal(self, p: Array, region: Region) -> Array:
         """That of the face, or away from the edge or vertex."""
@@ -102,7 +119,7 @@ class Hull(Shape):
         """1 and on: the edges of a face, the two faces and the two ends of an edge, the edges of a vertex."""
         kind, k = region
         if kind == EDGE:
-            return 1, 2, 3, 4
+            return (1, 2, 3, 4) if len(self.solid.loops) else (3, 4)
         own = self.solid.edges_of_faces[k] if kind == FACE else self.solid.edges_of_vertices[k]
         return tuple(range(1, len(own) + 1))
 

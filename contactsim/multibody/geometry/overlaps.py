@@ -41,7 +41,7 @@ def solid_pairs(pairs: Sequence[PairShape]) -> list[SolidPair]:
     found: dict[tuple[str, str], SolidPair] = {}
     for pair in pairs:
         features = pair.features
-        if isinstance(features, EdgeOnEdge) and pair.always:
+        if isinstance(features, EdgeOnEdge) and pair.always and not features.rounding:
             one, two = (part.rpartition("/")[0] for part in pair.name.split("+"))
             joints, placements = (pair.joint_a, pair.joint_b), (pair.placement_a, pair.placement_b)
             found.setdefault((one, two), SolidPair((one, two), joints, placements, (features.one, features.two)))

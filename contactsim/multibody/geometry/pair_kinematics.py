@@ -30,7 +30,6 @@ from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..workspace import Computing, Workspace
 from ..zero import ASIDE, MOTION, OFF
-from .edges import EdgeOnEdge
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
 from .overlaps import SolidPair, depths, solid_pairs
@@ -216,14 +215,14 @@ class PairKinematics(Computing):
 
     @cached_property
     def _sizes(self) -> tuple[Array, Array, Array, Array]:
-        """Joints (2, k) and arms (2, k) of A and B, extents (k,) of A, and which are edges (k,), of all pairs."""
+        """Joints (2, k) and arms (2, k) of A and B, extents (k,) of A, and which are passing (k,), of all pairs."""
         pairs = self.pairs
         joints = np.array([[pair.joint_a, pair.joint_b] for pair in pairs], dtype=int).reshape(-1, 2).T
         shifts = self._solids[1][1]
         arms = np.linalg.norm(shifts, axis=1)[self._ends].reshape(-1, 2).T.copy()
         extents = np.array([pair.features.extent_a for pair in pairs])
         arms[0] += extents
-        return joints, arms, extents, np.array([isinstance(pair.features, EdgeOnEdge) for pair in pairs], dtype=bool)
+        return joints, arms, extents, np.array([pair.features.passing for pair in pairs], dtype=bool)
 
     def gap_bounds(self, reach: Reach, chosen: Sequence[int]) -> Callable[[JointPath], GapBounds]:
         """Bounds of the gaps of the pairs `chosen` along a path: in axes of B, p = R_b^T (x - o_b) has
@@ -233,11 +232,11 @@ class PairKinematics(Computing):
         for points x of A, and |p| is at most that of what touches of B, but for the distance to it.
         """
         own = np.array(chosen)
-        ends, arms, extents, edges = (part[..., own] for part in self._sizes)
+        ends, arms, extents, passing = (part[..., own] for part in self._sizes)
         joints = reach.index[ends]
 
         def at_least(gaps: Array) -> Array:
-            return np.where(edges & (gaps > OFF), gaps - OFF, gaps)
+            return np.where(passing & (gaps > OFF), gaps - OFF, gaps)
 
         def bounds(path: JointPath) -> GapBounds:
             sway = Sway(reach, path)
@@ -258,7 +257,7 @@ class PairKinematics(Computing):
                 errors = sway.errors()
                 return bend, errors.speeds(joints, arms).sum(axis=0) + errors.spin[joints[1]] * far
 
-            if not edges.any():
+            if not passing.any():
                 return GapBounds(speed, None, closer)
             known = np.ones(len(own), dtype=bool)
             for part, table in self._tables_of(own):
@@ -280,7 +279,7 @@ class PairKinematics(Computing):
         held = features.region(place) if region is None else region
         piece = features.piece(place, held)
         gap = features.open_gap(place) if region is None else float(features.gap(place, held))
-        if piece is None and isinstance(features, EdgeOnEdge):
+        if piece is None and features.passing:
             return Look(gap, 0.0, None, apart=True)
         return Look(gap, float(self.rows(q, v, [k], [held])[1][0]), piece)
 

@@ -88,6 +88,7 @@ def _meetings(robot: RobotModel, pair: ContactPair, everything: Mapping[str, Tip
     points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first, everything)
     solids = _solids(robot, pair.second.removesuffix(EDGES))
     apart = [(p.name, s.name) for p in points for s in solids if _apart(robot, p.frame, s.frame)]
+    apart = [_ball_first(robot, everything, *names) for names in apart]
     order = {solid.name: k for k, solid in enumerate(robot.solids)}
     owners = [
         s for s in robot.solids if s.kind in CORNERS and _matches(s.name, s.frame, pair.first.removesuffix(EDGES))
@@ -99,6 +100,14 @@ def _meetings(robot: RobotModel, pair: ContactPair, everything: Mapping[str, Tip
     if not apart:
         raise InputError(f"'{pair.first}' and '{pair.second}' are on one body, which cannot touch itself")
     return apart
+
+
+def _ball_first(robot: RobotModel, everything: Mapping[str, Tip], first: str, second: str) -> tuple[str, str]:
+    """A ball meets a capsule through its own centre, not through the ends of that."""
+    owner, ball = _surface(robot, everything[first]), everything.get(second)
+    if owner is not None and owner.rounding and ball is not None and ball.radius > 0.0:
+        return second, owner.name
+    return first, second
 
 
 def _apart(robot: RobotModel, one: str, two: str) -> bool:
@@ -123,12 +132,13 @@ def _corners(points: Sequence[Tip], solid: Solid) -> list[Tip]:
     """The corners of a solid at which its body has no contact point."""
     if solid.kind not in CORNERS:
         return []
-    own = np.array([p.offset for p in points if p.frame == solid.frame and p.radius == 0.0]).reshape(-1, 3)
+    alike = [p for p in points if p.frame == solid.frame and abs(p.radius - solid.rounding) < ON_SOLID]
+    own = np.array([p.offset for p in alike]).reshape(-1, 3)
     found, placement = [], placement_of(solid)
     for k, vertex in enumerate(solid.polyhedron.vertices):
         place = placement.act(vertex)
         if not (np.abs(own - place).max(axis=1) < ON_SOLID).any():
-            found.append(Tip(f"{solid.name}/corner{k}", solid.frame, place, 0.0, None, solid.name))
+            found.append(Tip(f"{solid.name}/corner{k}", solid.frame, place, solid.rounding, None, solid.name))
     return found
 
 
@@ -196,7 +206,7 @@ def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
         if solid.kind == "sphere" and np.linalg.norm(own) < ON_SOLID and abs(tip.radius - solid.size[0]) < ON_SOLID:
             return solid
         at_corner = solid.kind in CORNERS and np.abs(solid.polyhedron.vertices - own).max(axis=1).min() < ON_SOLID
-        if at_corner and tip.radius == 0.0:
+        if at_corner and abs(tip.radius - solid.rounding) < ON_SOLID:
             return solid
     return None
 
@@ -293,9 +303,27 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
     """A contact point against a solid."""
     one, two = (robot.model.frames[robot.frame_id(shape.frame)] for shape in (point, solid))
     joint, centre = int(one.parentJoint), one.placement.act(point.offset)
-    features = PointOnSolid(solid.shape, float(point.radius), robot.model.inertias[joint].lever - centre)
+    inner = robot.model.inertias[joint].lever - centre
+    features = PointOnSolid(solid.shape, float(point.radius), inner, **_as_corner(robot, point, solid))
     placement = pin.SE3(np.eye(3), centre)
     return PairShape(pair.name, joint, placement, int(two.parentJoint), two.placement * placement_of(solid), features)
+
+
+def _as_corner(robot: RobotModel, point: Tip, solid: Solid) -> dict[str, Any]:
+    """The edges that take over from a corner of a rounded shape, or on one, and whether it meets the other's corners.
+
+    Of two shapes the one that is rounded meets the corners of the other, and of two such ones the first.
+    """
+    owner = _surface(robot, point)
+    if owner is None or owner.kind not in CORNERS or solid.kind not in CORNERS or not owner.rounding + solid.rounding:
+        return {}
+    core, placement = owner.polyhedron, placement_of(owner)
+    corner = int(np.argmin(np.abs(core.vertices - placement.actInv(point.offset)).max(axis=1)))
+    turn = robot.model.frames[robot.frame_id(point.frame)].placement.rotation @ placement.rotation
+    edges = np.array([sense * turn @ core.directions[e] for e, sense in core.edges_of_vertices[corner]])
+    order = [known.name for known in robot.solids]
+    first = owner.rounding > 0.0 and (not solid.rounding or order.index(owner.name) < order.index(solid.name))
+    return {"edges": edges, "corners": first}
 
 
 def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list[PairShape]:
@@ -306,6 +334,8 @@ def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list
     a, b, always = one.polyhedron, two.polyhedron, pair.enabled is None
     at = joints[0], places[0], joints[1], places[1]
     return [
-        PairShape(f"{one.name}/edge{i}+{two.name}/edge{j}", *at, EdgeOnEdge(a, i, b, j), always)
+        PairShape(
+            f"{one.name}/edge{i}+{two.name}/edge{j}", *at, EdgeOnEdge(a, i, b, j, one.rounding, two.rounding), always
+        )
         for i, j in product(range(len(a.edges)), range(len(b.edges)))
     ]

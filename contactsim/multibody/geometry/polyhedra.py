@@ -1,5 +1,7 @@
 """Convex polyhedra: vertices, faces and edges with the directions in which a neighbouring feature begins.
 
+A segment is one without faces, the axis of a capsule: every direction across it is normal to it.
+
 Of an edge with the faces f and g, `into` are the unit vectors of its two faces that point away from it within the
 face. A direction n is normal to the body at that edge (lies on its arc of the Gauss map) where n is perpendicular to it
 and n . into <= 0 for both.
@@ -62,7 +64,9 @@ class Polyhedron:
 
     @cached_property
     def into(self) -> Array:
-        """Unit vectors (E, 2, 3) from each edge into its two faces."""
+        """Unit vectors (E, 2, 3) from each edge into its two faces; zeros for a segment."""
+        if not self.loops:
+            return np.zeros((len(self.edges), 2, 3))
         found = np.cross(self.normals[self.sides], self.directions[:, None, :])
         centres = np.array([self.vertices[list(loop)].mean(axis=0) for loop in self.loops])[self.sides]
         sense = np.sum(found * (centres - self.vertices[self.edges[:, 0]][:, None, :]), axis=-1)
@@ -72,9 +76,9 @@ class Polyhedron:
     def edges_of_faces(self) -> tuple[tuple[tuple[int, int], ...], ...]:
         """For each face its edges, each with the place of the face among its `sides`."""
         found: list[list[tuple[int, int]]] = [[] for _ in self.loops]
-        for e, (f, g) in enumerate(self.sides.tolist()):
-            found[f].append((e, 0))
-            found[g].append((e, 1))
+        for e, sides in enumerate(self.sides.tolist()):
+            for place, face in enumerate(sides):
+                found[face].append((e, place))
         return tuple(map(tuple, found))
 
     @cached_property
@@ -99,7 +103,9 @@ class Polyhedron:
 
     @cached_property
     def thickness(self) -> float:
-        """Least width between a face and the vertex furthest from it [m]."""
+        """Least width between a face and the vertex furthest from it [m]; zero for a segment."""
+        if not self.loops:
+            return 0.0
         return float((self.offsets - (self.vertices @ self.normals.T).min(axis=0)).min())
 
     @cached_property
@@ -138,6 +144,14 @@ class Polyhedron:
     def _cones(self) -> tuple[Array, Array]:
         corners, volumes = self._tetrahedra()
         return corners.mean(axis=1), volumes
+
+
+@lru_cache(maxsize=1024)
+def segment(length: float) -> Polyhedron:
+    """A segment along z around the origin, the lower end first."""
+    ends = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
+    none = np.zeros((0, 3))
+    return Polyhedron(ends, (), none, np.zeros(0), np.array([[0, 1]]), np.zeros((1, 0), dtype=int))
 
 
 def corners_of_box(size: Sequence[float]) -> Array:

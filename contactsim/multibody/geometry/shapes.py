@@ -22,9 +22,11 @@ class Shape(ABC):
 
     Attributes:
         extent: largest distance of its surface from the origin [m]; None: it has no end.
+        rounding: radius of a sphere that was rolled around a core to make it; zero where faces meet in sharp edges [m].
     """
 
     extent: float | None = None
+    rounding: float = 0.0
 
     def region(self, p: Array, inner: Array | None = None) -> Region:
         """The region of the point (3,), among those in which the distance is smooth; () where there is one only.
@@ -32,6 +34,14 @@ class Shape(ABC):
         Of a point without radius `inner` (3,) is the centre of its body.
         """
         return ()
+
+    def cornered(self, region: Region) -> bool:
+        """Whether the nearest feature in a region is a corner."""
+        return False
+
+    def faced(self, region: Region) -> bool:
+        """Whether it is a plane face."""
+        return False
 
     @abstractmethod
     def distance(self, p: Array, region: Region) -> Array:
@@ -69,6 +79,10 @@ class Shape(ABC):
 @dataclass(frozen=True)
 class HalfSpace(Shape):
     """All below z = 0."""
+
+    def faced(self, region: Region) -> bool:
+        """Always."""
+        return True
 
     def distance(self, p: Array, region: Region) -> Array:
         """z."""
@@ -147,6 +161,14 @@ class Block(Shape):
             depths = beyond if inner is None else np.where(near, np.where(p < 0.0, -inner, inner) - self.half, -np.inf)
             outside[int(np.argmax(depths))] = True
         return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
+
+    def cornered(self, region: Region) -> bool:
+        """Beyond three faces."""
+        return all(region)
+
+    def faced(self, region: Region) -> bool:
+        """Beyond one face."""
+        return _face(region) is not None
 
     def distance(self, p: Array, region: Region) -> Array:
         """Beyond one face: s p_i - h_i; beyond several: the distance to their edge or corner."""

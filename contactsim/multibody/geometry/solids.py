@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples
 from ...errors import InputError
 from .hulls import Hull
-from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull
+from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull, segment
 from .shapes import Ball, Block, HalfSpace, Shape
 
-SHAPES = ("sphere", "box", "half_space", "hull")
+SHAPES = ("sphere", "box", "half_space", "hull", "capsule")
 NUMBERS = {
     "sphere": ("its radius", 1),
     "box": ("its three sides", 3),
     "half_space": ("nothing", 0),
     "hull": ("nothing, but vertices", 0),
+    "capsule": ("its radius and the length of its straight part", 2),
 }
-CORNERS = ("box", "hull")  # shapes with faces, edges and corners
+CORNERS = ("box", "hull", "capsule")  # shapes with edges and corners, sharp or rounded
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
@@ -39,8 +40,10 @@ class Solid:
 
     Attributes:
         frame: frame of the model it is fixed to.
-        kind: "sphere", "box", "hull" or "half_space" (all below the plane z = 0 of its own axes).
-        size: (radius,) of a sphere, the three sides of a box [m], nothing of a half-space or hull.
+        kind: "sphere", "box", "hull", "capsule" (along its z axis) or "half_space" (all below the plane z = 0 of its
+            own axes).
+        size: (radius,) of a sphere, the three sides of a box, (radius, length) of a capsule with the length of its
+            straight part [m], nothing of a half-space or hull.
         position: its centre (of a half-space, a point of its plane) in the frame [m].
         quaternion: its axes in the frame (x, y, z, w).
         name: by default that of the frame.
@@ -78,11 +81,18 @@ class Solid:
         """Its distance function."""
         if self.kind == "sphere":
             return Ball(self.size[0])
-        if self.kind == "hull":
-            return Hull(self.polyhedron)
+        if self.kind in ("hull", "capsule"):
+            return Hull(self.polyhedron, self.rounding)
         return Block(self.size) if self.kind == "box" else HalfSpace()
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """Faces, edges and corners of a box or hull."""
+        """Faces, edges and corners of a box or hull, and of the core of a capsule."""
+        if self.kind == "capsule":
+            return segment(self.size[1])
         return polyhedron_of_box(self.size) if self.kind == "box" else polyhedron_of_hull(self.vertices)
+
+    @property
+    def rounding(self) -> float:
+        """How far its surface lies outside of the polyhedron that is its core [m]."""
+        return self.size[0] if self.kind == "capsule" else 0.0

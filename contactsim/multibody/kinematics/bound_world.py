@@ -12,7 +12,6 @@ import numpy as np
 from ...common.arrays import Array
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look
-from ..geometry.edges import EdgeOnEdge
 from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
@@ -43,8 +42,8 @@ class BoundWorld(PairFeatures):
         self._first, self._behind = len(ground.names), len(ground.names) + len(pairs)
         self.pair_names = tuple(pair.name for pair in pairs)
         self.names = ground.names + self.pair_names
-        edges = (k for k, pair in enumerate(self._pairs.pairs) if isinstance(pair.features, EdgeOnEdge))
-        self.passing = frozenset(self._first + k for k in edges)
+        passing = (k for k, pair in enumerate(self._pairs.pairs) if pair.features.passing)
+        self.passing = frozenset(self._first + k for k in passing)
         self.constraint_names = ground.constraint_names
         first, dim = self._first, self._pairs.frame.rows
         self.dims = ground.dims[:first] + (dim,) * len(pairs) + ground.dims[first:]

@@ -32,6 +32,7 @@ from .shapes import BOX, SPHERE, fixed_place, ground_of
 
 CONTACT_OFF = 1 | 16  # MuJoCo's flags of all constraints, and of contacts
 PARENTS_TOUCH = 1024
+MEETS = ("sphere", "box", "half_space")  # solids that points of other bodies touch
 SAMPLES = 3  # configurations at which is seen how a body can move
 
 
@@ -241,6 +242,8 @@ def _pairs(
     found, approaches = [], _Approaches(model)
     for geom, point in points:
         for other, solid in solids.items():
+            if solid.kind not in MEETS:
+                continue
             fixed = not source.moves(source.m.geom_bodyid[other])
             meant = fixed or float_apart(source, geom, other) or named_pair(source, geom, other) is not None
             if meant and can_touch(source, geom, other) and _by_point(source, geom, other) and approaches(point, solid):
