@@ -17,11 +17,12 @@ from typing import Literal
 from ..common.arrays import Array
 from ..common.registry import load, names
 from ..errors import InputError, PluginError
+from ..hybrid.chart_path import ChartPath
 from ..hybrid.flow import Stages
-from ..multibody.controllers import PlainGains
+from ..multibody.controllers import Holding, PlainGains
 from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 1  # of what follows; an engine says for which it was made
+INTERFACE = 2  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -49,17 +50,17 @@ class PlainArc:
         robot: what moves.
         closed: its closed contacts, in order.
         memory: numbers of a state behind (q, v), of controller and law.
-        held_at: where in a state the torque (nv,) begins that is held; None: none is.
+        holding: torques that are held, the first of them by its place in a state; None: none are.
         gains: of a controller that is no more than that; None: it has none.
         reference: t -> (q_ref, v_ref, tau_ff) of the gains in one array (nq + 2 nv,); None where the posture says it.
         drive: (t, x) -> what controllers and pushes apply (nv,) and the rate of the memory (memory,), in one array;
-            None where `held_at` or `gains` or nothing says it all.
+            None where `holding` or `gains` or nothing says it all.
     """
 
     robot: PlainRobot
     closed: tuple[PlainClosed, ...]
     memory: int
-    held_at: int | None
+    holding: Holding | None
     gains: PlainGains | None
     reference: Callable[[float], Array] | None
     drive: Callable[[float, Array], Array] | None
@@ -81,6 +82,39 @@ class CompiledArc(ABC):
     @abstractmethod
     def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
         """det(C M^-1 D^T) / det(C M^-1 C^T): what friction leaves of the determinant of the closed contacts."""
+
+    def derivatives(
+        self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
+    ) -> tuple[Array, Array, Array] | None:
+        """Derivatives of what `motion` gives: (nv, n), (m, n) and (m, n), from those of the applied forces (nv, n).
+
+        The first 2 nv columns are by tangent vectors (dq, dv). None where rows depend on each other, and of an engine
+        that does not have them.
+        """
+        return None
+
+    def propagated(
+        self,
+        path: ChartPath,
+        t0: float,
+        t1: float,
+        variations: Array,
+        accuracy: tuple[float, float],
+        directions: Array,
+        straight: float,
+    ) -> Array | None:
+        """Variations (dim, w) of the state at `t1` of those at `t0`, along the arc.
+
+        d(dx)/dt = (D_x f - ad(f)) dx, each step to (rtol, atol) = `accuracy` as `hybrid.integrators.collocation` says.
+        Slips take the direction that they have where each step of the run begins, in place of `directions`.
+
+        Returns:
+            None where rows depend on each other, and of an engine or a drive that it does not know this of.
+
+        Raises:
+            StepSizeError: the tolerance cannot be met.
+        """
+        return None
 
     @abstractmethod
     def stages(self, base: Array, directions: Array, straight: float) -> Stages:

@@ -29,15 +29,16 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
         if contact is None or state is None or (i in world.curves and state in ("slip", "directed")):
             return None
         closed.append(PlainClosed(contact, state, float(world.friction[i])))
-    held_at = gains = None
+    holding = gains = None
     alone = not world.pushes and world.action is None
     if world.controller is not None and alone:
-        held_at, gains = world.controller.held_at(), world.controller.plain()
+        holding, gains = world.controller.holding(), world.controller.plain()
     told = world.controller is None and alone and not world.memory
-    drive = None if told or held_at is not None or gains is not None else Drive(world)
-    start = None if held_at is None else world.nq + world.nv + held_at
+    drive = None if told or holding is not None or gains is not None else Drive(world)
+    if holding is not None:
+        holding = holding._replace(first=world.nq + world.nv + holding.first)
     followed = None if gains is None or gains.posture is not None else Followed(world, gains)
-    return PlainArc(robot, tuple(closed), world.memory, start, gains, followed, drive)
+    return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive)
 
 
 def _state(state: ContactState, tangents: int) -> State | None:

@@ -13,6 +13,7 @@ from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
+from ..hybrid.chart_path import ChartPath
 from ..hybrid.flow import Finding, Look, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
@@ -439,6 +440,16 @@ class RigidFlow(ContactFlow):
         if world.memory:
             jacobian[2 * nv : 2 * nv + len(found.memory_x)] = found.memory_x
         return jacobian
+
+    def propagated(
+        self, path: ChartPath, t0: float, t1: float, variations: Array, accuracy: tuple[float, float]
+    ) -> Array | None:
+        """By the compiled arc, where there is one that knows it."""
+        compiled = self.arc.compiled
+        if compiled is None:
+            return None
+        slips = self.arc.directions(self.references), self.references.straight
+        return compiled.propagated(path, t0, t1, variations, accuracy, *slips)
 
     def guard_jacobian(self, t: float, x: Array, names: Sequence[Hashable]) -> Array | None:
         """D_x g (len(names), dim); None where one of them is known by its value only."""

@@ -41,10 +41,15 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
     """
     world, nv = arc.world, arc.world.nv
     q, v = world.q(x), world.v(x)
+    applied = world.applied_jacobian(t, x)
+    if arc.compiled is not None:
+        slips = arc.directions(references), references.straight
+        found = arc.compiled.derivatives(q, v, world.applied_at(t, x), applied.force_x, *slips)
+        if found is not None:
+            return Sensitivity(*found, applied.memory_x)
     terms = arc.terms(t, q, v)
     forces, acceleration = motion.forces, motion.acceleration
     of_terms = arc.mechanism.term_derivatives(t, q, v, acceleration, arc.closed, forces)
-    applied = world.applied_jacobian(t, x)
     force = applied.force_x
     force[:, :nv] -= of_terms.residual_q
     force[:, nv : 2 * nv] -= of_terms.residual_v

@@ -18,8 +18,10 @@ class Drive(ABC):
         count: numbers of inputs nu.
         memory: numbers of own state (integrators and filters of actuators).
         ranges: least and largest value of each input (nu, 2).
+        driven: the velocity that each input drives (nu,), where they are its torques; else None.
     """
 
+    driven: Array | None = None
     count: int
     memory: int
     ranges: Array
@@ -49,7 +51,7 @@ class JointTorques(Drive):
     """
 
     def __init__(self, actuated: Array) -> None:
-        self._select = np.eye(len(actuated))[:, actuated]
+        self._select, self.driven = np.eye(len(actuated))[:, actuated], np.flatnonzero(actuated)
         self.count, self.memory = self._select.shape[1], 0
         self.ranges = np.tile([-np.inf, np.inf], (self.count, 1))
 

@@ -12,7 +12,7 @@ from ..common.doors import POSITIVE, REAL, custom, door, optional, real_array
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Manifold
-from ..multibody.controllers import Controller, holds
+from ..multibody.controllers import Controller, Holding, holds
 from .drives import Drive, drive_of
 from .references import Followed, Place
 from .zero import ON_TIME
@@ -97,6 +97,11 @@ class Inputs(Controller):
     def number(self, t: float) -> int:
         """Which row of U holds at `t`."""
         return int(np.clip(np.floor((t - self.start) / self.dt + ON_TIME), 0, len(self.U) - 1))
+
+    def holding(self) -> Holding | None:
+        """The inputs themselves, where they are torques of joints."""
+        driven = self._driven.driven
+        return None if driven is None else Holding(0, driven)
 
     # --- the contract of a controller -------------------------------------------------------------------------
 

@@ -11,12 +11,14 @@ from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
 from ..errors import SimulationError
+from ..hybrid.chart_path import ChartPath
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.dop853 import Interpolant853
 from ..hybrid.manifold import Euclidean
+from ..hybrid.polynomials import chart_path
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc
@@ -115,10 +117,19 @@ class ArcVariation:
         """Variations (dim, m) at `t1` of those at `t0`, both times of the arc."""
         if t1 == t0:
             return variations
+        compiled = self._flow.propagated
+        if compiled is not None and not self._parameters.names:
+            found = compiled(self._path, t0, t1, variations, (self._tolerances.rtol, self._tolerances.atol))
+            if found is not None:
+                return found
         first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
         tolerances = self._tolerances
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
         return solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
+
+    @cached_property
+    def _path(self) -> ChartPath:
+        return chart_path(self._arc.segments)
 
     def _step(self, t: float) -> float:
         """Length of the step of the run at a time [s]."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.doors import FLAG, NAME, door
 from ..errors import InputError, SimulationError
+from .chart_path import ChartPath
 
 
 @door(reason=NAME, fatal=FLAG)
@@ -31,6 +32,10 @@ class Finding:
 # The rates of an explicit Runge-Kutta method of coefficients A (s, s) and C (s,) in a chart: (A, C, t, h, y, K, points,
 # first, last) writes K[i] (dim,) = rate(t + C_i h, points[i]), points[i] = y + h sum A_ij K[j], for first <= i < last.
 Stages = Callable[[Array, Array, float, float, Array, Array, Array, int, int], None]
+
+# Variations (dim, m) at t1 of those at t0 along an arc, to (rtol, atol): (path, t0, t1, variations, accuracy) -> them;
+# None: to be integrated from the Jacobian.
+Propagated = Callable[[ChartPath, float, float, Array, tuple[float, float]], Array | None]
 
 
 class Path(NamedTuple):
@@ -94,6 +99,7 @@ class Flow(ABC):
     """
 
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
+    propagated: Propagated | None = None  # variations along an arc of this flow
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guards_follow: bool = False  # whether `rebased` changes the values of guards

@@ -35,7 +35,7 @@ class Segment:
     @property
     def origin(self) -> Array:
         """Chart coordinates of its start (dim,)."""
-        return self.chart._y_old if isinstance(self.chart, Interpolant853) else self.chart(self.t0)
+        return self.chart.y_old if isinstance(self.chart, Interpolant853) else self.chart(self.t0)
 
     def __call__(self, t: float) -> Array:
         """State (size,) at `t` by the step's own interpolant; at its end that of the step itself."""

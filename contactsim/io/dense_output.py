@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.integrate import DenseOutput
 
 from ..common.arrays import Array
-from ..common.representation import Brief
 from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.polynomials import Polynomial, polynomial
 from ..hybrid.segments import Chain, Segment
 from ..hybrid.system import HybridSystem
 from ..hybrid.trajectory import Trajectory
 from .encoding import padded
-
-MANY = 16  # degree that fits the smooth dense output of a method that does not tell its own
-
-
-@dataclass(frozen=True, repr=False)
-class Polynomial(Brief):
-    """A chart over one step: sum of c_k T_k(s) with s in [-1, 1] from `t0` to `t1`; coefficients (degree + 1, dim)."""
-
-    t0: float
-    t1: float
-    coefficients: Array
-
-    def __call__(self, t: float) -> Array:
-        """Chart coordinates (dim,) at `t`."""
-        if len(self.coefficients) == 1:
-            return self.coefficients[0].copy()
-        s = ((t - self.t0) - (self.t1 - t)) / (self.t1 - self.t0)
-        return chebyshev.chebval(s, self.coefficients)
-
-
-def polynomial(segment: Segment) -> Polynomial:
-    """The chart of a step as a polynomial: it is one, so its values at the Chebyshev nodes say it all."""
-    chart, t0, t1 = segment.chart, segment.t0, segment.t1
-    if isinstance(chart, Polynomial):
-        return chart
-    if t1 == t0:
-        return Polynomial(t0, t1, np.asarray(chart(t0))[None])
-    count = _degree(chart) + 1
-    angles = np.pi * (np.arange(count) + 0.5) / count
-    times = t0 + (t1 - t0) * 0.5 * (1.0 + np.cos(angles))
-    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(t) for t in times])
-    transform = 2.0 / count * np.cos(np.outer(np.arange(count), angles))
-    transform[0] *= 0.5
-    return Polynomial(t0, t1, transform @ values)
-
-
-def _degree(chart: Callable[[float], Array]) -> int:
-    """Degree of SciPy's dense outputs: DOP853, the Runge-Kutta methods and Radau, LSODA, BDF."""
-    if hasattr(chart, "F"):
-        return len(chart.F)
-    if hasattr(chart, "Q"):
-        return int(chart.Q.shape[1])
-    if hasattr(chart, "yh"):
-        return int(chart.yh.shape[1]) - 1
-    return int(getattr(chart, "order", MANY))
 
 
 def pieces(trajectory: Trajectory) -> dict[str, Any]:

@@ -38,6 +38,18 @@ class PlainGains(NamedTuple):
     driven: Array
 
 
+class Holding(NamedTuple):
+    """Torques that are held, as data.
+
+    Attributes:
+        first: place in the memory, which stands still, of the first of them.
+        velocities: which one each drives (count,).
+    """
+
+    first: int
+    velocities: Array
+
+
 class Controller(ABC):
     """Generalised forces from the state.
 
@@ -86,8 +98,8 @@ class Controller(ABC):
         """Its torque as constant gains, for compiled engines; None where it is more than that."""
         return None
 
-    def held_at(self) -> int | None:
-        """Place in its memory, which stands still, of the torque (nv,) that it holds; None where it is another one."""
+    def holding(self) -> Holding | None:
+        """Its torque as numbers of its memory, for compiled engines; None where it is another one."""
         return None
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
@@ -157,9 +169,10 @@ class Held(Controller):
         """The torque held since the last sample."""
         return z[self.own.memory :]
 
-    def held_at(self) -> int | None:
+    def holding(self) -> Holding | None:
         """Behind the controller's own memory, where that stands still."""
-        return self.own.memory if type(self.own).rate is Controller.rate else None
+        still = type(self.own).rate is Controller.rate
+        return Holding(self.own.memory, np.arange(self._nv)) if still else None
 
     def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """That of the controller's memory; the torque stands still."""
@@ -359,9 +372,9 @@ class PD(Controller):
             return None
         return PlainGains(self._kp, self._kd, self._still, self._reference, self._actuated)
 
-    def held_at(self) -> int | None:
+    def holding(self) -> Holding | None:
         """Its memory is the torque, where it samples."""
-        return None if self.period is None else 0
+        return None if self.period is None else Holding(0, np.arange(self.memory))
 
     @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
@@ -428,9 +441,9 @@ class Sampled(Controller):
     def __repr__(self) -> str:
         return f"Sampled({name_of(self._function)})"
 
-    def held_at(self) -> int | None:
+    def holding(self) -> Holding | None:
         """Its memory is the torque."""
-        return 0
+        return Holding(0, np.arange(self.memory))
 
     @holds
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:

@@ -26,17 +26,21 @@ class Interpolant853(DenseOutput):
 
     def __init__(self, t_old: float, t: float, y_old: Array, F: Array) -> None:
         super().__init__(t_old, t)
-        self._step, self._y_old, self.F = t - t_old, y_old, F
+        self._step, self.y_old, self.F = t - t_old, y_old, F
 
-    def __call__(self, t: Any) -> Array:
-        """State (n,) at a time, or (n, m) at times (m,)."""
-        s = (t - self.t_old) / self._step
+    @staticmethod
+    def parts(s: Any) -> Array:
+        """The functions of s that F are the coefficients of (7, ...)."""
         r = 1.0 - s
         b = s * r
         c, d = b * s, b * b
         e, f = d * s, d * b
-        powers = np.array((s, b, c, d, e, f, f * s))
-        return self._y_old + powers @ self.F if powers.ndim == 1 else self._y_old[:, None] + self.F.T @ powers
+        return np.array((s, b, c, d, e, f, f * s))
+
+    def __call__(self, t: Any) -> Array:
+        """State (n,) at a time, or (n, m) at times (m,)."""
+        powers = self.parts((t - self.t_old) / self._step)
+        return self.y_old + powers @ self.F if powers.ndim == 1 else self.y_old[:, None] + self.F.T @ powers
 
 
 class Dop853(DOP853):

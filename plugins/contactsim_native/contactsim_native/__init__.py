@@ -7,10 +7,12 @@ from functools import lru_cache
 import numpy as np
 
 from contactsim.contact_dynamics.engines import INTERFACE, CompiledArc, Engine, PlainArc
+from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
+from .variations import propagated
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
 STATES = ("smooth", "stick", "slip", "directed")
@@ -58,11 +60,11 @@ class NativeArc(CompiledArc):
             else:
                 state = STATES.index(closed.state)
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
-        self._drive = _native.Drive(arc.memory)
+        self._drive, self._called = _native.Drive(arc.memory), arc.drive is not None
         if arc.drive is not None:
             self._drive.call(self._robot, arc.drive)
-        elif arc.held_at is not None:
-            self._drive.hold(arc.held_at)
+        elif arc.holding is not None:
+            self._drive.hold(arc.holding.first, arc.holding.velocities.tolist())
         elif arc.gains is not None:
             gains = arc.gains
             posture = np.zeros(robot.nq) if gains.posture is None else np.array(gains.posture, dtype=float)
@@ -79,6 +81,32 @@ class NativeArc(CompiledArc):
         force = self._nothing if applied is None else applied
         given = self._robot, self._mode, directions, straight, q, v, force
         return (acceleration, rates, forces) if _native.accelerate(*given, acceleration, rates, forces) else None
+
+    def derivatives(
+        self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
+    ) -> tuple[Array, Array, Array] | None:
+        """Those of acceleration, forces and contact velocities; None where rows depend on each other."""
+        columns, rows = applied_x.shape[1], self._mode.rows
+        found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
+        force = self._nothing if applied is None else applied
+        given = self._robot, self._mode, directions, straight, q, v, force, np.ascontiguousarray(applied_x)
+        return found if _native.derivatives(*given, *found) else None
+
+    def propagated(
+        self,
+        path: ChartPath,
+        t0: float,
+        t1: float,
+        variations: Array,
+        accuracy: tuple[float, float],
+        directions: Array,
+        straight: float,
+    ) -> Array | None:
+        """By collocation in C++; None under a controller that is called back, and where rows depend on each other."""
+        if self._called:
+            return None
+        motion = self._robot, self._mode, directions, straight, self._drive
+        return propagated(path, t0, t1, variations, accuracy, motion)
 
     def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
         """What friction leaves of the determinant of the closed contacts."""

@@ -4,8 +4,6 @@
 
 namespace native {
 
-namespace {
-
 int rows_of(const ContactMode& mode, const Closed& closed) {
     return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.plane.basis.size());
 }
@@ -15,6 +13,8 @@ bool slides(const Closed& closed) { return closed.state == State::slip_free || c
 int stuck_rows(const ContactMode& mode, const Closed& closed) {
     return closed.state == State::stick ? rows_of(mode, closed) : 1;
 }
+
+namespace {
 
 // Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one contact.
 void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,

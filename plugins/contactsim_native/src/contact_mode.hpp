@@ -44,6 +44,10 @@ struct ContactMode {
     void count();  // fills `rows`
 };
 
+int rows_of(const ContactMode& mode, const Closed& closed);
+int stuck_rows(const ContactMode& mode, const Closed& closed);  // those that are held
+bool slides(const Closed& closed);                              // under friction
+
 struct Forces {
     std::vector<double> rates, forces;  // (rows,)
 };

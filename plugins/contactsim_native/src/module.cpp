@@ -1,17 +1,10 @@
 // What Python sees: Robot, ContactMode and Drive, made from plain arrays, and the two functions that runs call.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 
+#include "bindings.hpp"
 #include "stages.hpp"
 
-namespace nb = nanobind;
 using namespace native;
-using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Out = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
 namespace {
 
@@ -20,17 +13,6 @@ Vec3 vec3(const std::vector<double>& a) { return {a.at(0), a.at(1), a.at(2)}; }
 // From nine numbers, row by row.
 Mat3 mat3(const std::vector<double>& a) {
     return {{a.at(0), a.at(3), a.at(6)}, {a.at(1), a.at(4), a.at(7)}, {a.at(2), a.at(5), a.at(8)}};
-}
-
-std::vector<double> numbers(const Row& a) { return {a.data(), a.data() + a.shape(0)}; }
-
-void demand(bool fits, const char* what) {
-    if (!fits) throw nb::value_error(what);
-}
-
-References references(const ContactMode& mode, const Table& directions, double straight) {
-    demand(directions.shape(0) == mode.closed.size() && directions.shape(1) == 2, "a direction (2,) of each contact");
-    return {directions.data(), straight};
 }
 
 void add_joint(Robot& robot, int kind, int parent, int q, int v, int size, const std::vector<double>& turn,
@@ -103,7 +85,10 @@ NB_MODULE(_native, m) {
             new (self) Drive();
             self->memory = memory;
         })
-        .def("hold", [](Drive& drive, int at) { drive.held_at = at; })
+        .def("hold",
+             [](Drive& drive, int at, const std::vector<int>& velocities) {
+                 drive.held_at = at, drive.held_on = velocities;
+             })
         .def("gains",
              [](Drive& drive, const Robot& robot, Row reference, Row kp, Row kd) {
                  JointGains gains{numbers(reference), numbers(kp), numbers(kd), {}, {}};
@@ -201,4 +186,6 @@ NB_MODULE(_native, m) {
             chart_rate(robot, along.data(), rate.data());
         },
         "dexp^-1 of a tangent vector on a body velocity, in place.");
+
+    bind_variations(m);
 }

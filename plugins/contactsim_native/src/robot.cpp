@@ -1,5 +1,7 @@
 #include "robot.hpp"
 
+#include <algorithm>
+
 namespace native {
 
 namespace {
@@ -91,7 +93,8 @@ void Robot::link() {
 
 void Sweep::prepare(const Robot& robot) {
     const std::size_t n = robot.joints.size(), nv = robot.nv;
-    turn.resize(n), place.resize(n), velocity.resize(n), drift.resize(n), force.resize(n), inertia.resize(n);
+    turn.resize(n), place.resize(n), velocity.resize(n), drift.resize(n), force.resize(n);
+    inertia.resize(n), carried.resize(n);
     column.resize(nv), free.resize(nv), mass.resize(nv * nv);
 }
 
@@ -115,16 +118,17 @@ void Sweep::at(const Robot& robot, const double* q, const double* v) {
         inertia[i] = moved(joint, turn[i], place[i]);
         force[i] = inertia[i] * drift[i] + cross_force(velocity[i], inertia[i] * velocity[i]);
     }
+    std::copy(inertia.begin(), inertia.end(), carried.begin());
     for (int i = n - 1; i >= 0; --i) {
         const Joint& joint = robot.joints[i];
         for (int k = joint.v; k < joint.v + joint.size; ++k) {
             free[k] = -dot(column[k], force[i]) - robot.damping[k] * v[k];
-            const Spatial carried = inertia[i] * column[k];
-            for (int j = k; j >= 0; j = robot.ancestor[j]) mass[k * nv + j] = dot(column[j], carried);
+            const Spatial needed = carried[i] * column[k];
+            for (int j = k; j >= 0; j = robot.ancestor[j]) mass[k * nv + j] = dot(column[j], needed);
             mass[k * nv + k] += robot.armature[k];
         }
         if (joint.parent >= 0) {
-            inertia[joint.parent] += inertia[i];
+            carried[joint.parent] += carried[i];
             force[joint.parent] += force[i];
         }
     }

@@ -45,7 +45,8 @@ struct Sweep {
     std::vector<Mat3> turn;        // of each joint's frame, in world axes
     std::vector<Vec3> place;       // from the origin [m]
     std::vector<Spatial> velocity, drift, force;  // drift: acceleration that velocities and -gravity cause
-    std::vector<Inertia> inertia;  // of each body, then of all that it carries
+    std::vector<Inertia> inertia;  // of each body
+    std::vector<Inertia> carried;  // of it and of all that it carries
     std::vector<Spatial> column;   // motion that each velocity causes
     std::vector<double> mass;      // (nv, nv), its lower triangle; factorised in place
     std::vector<double> free;      // forces (nv,) but for what is applied

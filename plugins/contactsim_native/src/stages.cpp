@@ -34,7 +34,7 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
 void Drive::at(const Robot& robot, double t, const double* x, double* force, double* rate) const {
     if (callback) return callback(t, x, force, rate);
     std::fill(rate, rate + memory, 0.0);
-    if (held_at >= 0) std::copy(x + held_at, x + held_at + robot.nv, force);
+    for (std::size_t k = 0; k < held_on.size(); ++k) force[held_on[k]] += x[held_at + k];
     if (!gains) return;
     const double* v = x + robot.nq;
     const int nq = robot.nq, nv = robot.nv;
@@ -50,6 +50,17 @@ void Drive::at(const Robot& robot, double t, const double* x, double* force, dou
     for (const int j : gains->joints) {
         const Joint& joint = robot.joints[j];
         force[joint.v] += gains->kp[joint.v] * joint_difference(joint, x, reference);
+    }
+}
+
+void Drive::by_state(const Robot& robot, Rows force) const {
+    const int nv = robot.nv;
+    for (std::size_t k = 0; k < held_on.size(); ++k) force[held_on[k]][2 * nv + k] += 1.0;
+    if (!gains) return;
+    for (int k = 0; k < nv; ++k) force[k][nv + k] -= gains->kd[k];
+    for (const int j : gains->joints) {
+        const int k = robot.joints[j].v;
+        force[k][k] -= gains->kp[k];
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "charts.hpp"
 #include "contact_mode.hpp"
+#include "dense.hpp"
 
 namespace native {
 
@@ -21,11 +22,15 @@ using Callback = std::function<void(double, const double*, double*, double*)>;
 
 struct Drive {
     std::optional<JointGains> gains;
-    int held_at = -1;   // where in a state the torque begins that is held; -1: none is
+    int held_at = -1;   // where in a state the torques begin that are held; -1: none are
+    std::vector<int> held_on;  // the velocities that they drive
     Callback callback;  // empty: gains, a held torque or nothing
     int memory = 0;     // numbers of a state behind (q, v)
 
     void at(const Robot& robot, double t, const double* x, double* force, double* rate) const;
+
+    // Derivatives of the force by (q, v) and what is held, into zeros; not those of a callback.
+    void by_state(const Robot& robot, Rows force) const;
 };
 
 struct Method {

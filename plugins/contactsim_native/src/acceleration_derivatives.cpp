@@ -1,0 +1,284 @@
+#include "acceleration_derivatives.hpp"
+
+#include <algorithm>
+
+namespace native {
+
+namespace {
+
+// X w = I' w + w x L, about the origin: I' the rate of the moments of inertia, L the angular momentum.
+Coriolis coriolis(const Inertia& inertia, const Spatial& velocity) {
+    const Spatial momentum = inertia * velocity;
+    const Vec3 &u = velocity.linear, &w = velocity.angular, &c = inertia.moment;
+    const double along = 2.0 * dot(u, c);
+    const auto column = [&](const Vec3& e) {
+        return cross(w, inertia.turned(e)) - inertia.turned(cross(w, e)) + e * along - c * dot(u, e) - u * dot(c, e) +
+               cross(e, momentum.angular);
+    };
+    return {momentum.linear, {column({1.0, 0.0, 0.0}), column({0.0, 1.0, 0.0}), column({0.0, 0.0, 1.0})}};
+}
+
+// The force (3,) of each contact in world axes.
+Vec3 force_of(const ContactMode& mode, const double* along) {
+    Vec3 force;
+    for (std::size_t d = 0; d < mode.plane.basis.size(); ++d) force += mode.plane.basis[d] * along[d];
+    return force;
+}
+
+struct Touch {
+    Vec3 centre, below, point;  // of the sphere, from there to where it touches, and that place
+};
+
+Touch touch(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
+    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+    const Vec3 below = mode.plane.basis[0] * -contact.radius;
+    return {centre, below, centre + below};
+}
+
+// Accelerations, forces passed inwards (those of contacts among them) and Coriolis terms of all that a joint carries.
+void gather(const Robot& robot, const ContactMode& mode, DerivativeScratch& s) {
+    const Sweep& sweep = s.scratch.sweep;
+    const int n = static_cast<int>(robot.joints.size());
+    s.relative.resize(n), s.full.resize(n), s.force.resize(n), s.coriolis.resize(n);
+    for (int i = 0; i < n; ++i) {
+        const Joint& joint = robot.joints[i];
+        Spatial own{};
+        for (int k = joint.v; k < joint.v + joint.size; ++k) own += sweep.column[k] * s.acceleration[k];
+        s.relative[i] = joint.parent < 0 ? own : s.relative[joint.parent] + own;
+        s.full[i] = sweep.drift[i] + s.relative[i];
+        s.force[i] = sweep.inertia[i] * s.relative[i];
+        s.coriolis[i] = coriolis(sweep.inertia[i], sweep.velocity[i]);
+    }
+    for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
+        const Contact& contact = mode.closed[i].contact;
+        if (contact.joint >= 0) {
+            const Vec3 force = force_of(mode, &s.forces.forces[row]);
+            s.force[contact.joint] += Spatial{-force, -cross(touch(mode, contact, sweep).point, force)};
+        }
+        row += rows_of(mode, mode.closed[i]);
+    }
+    for (int i = n - 1; i >= 0; --i) {
+        const int parent = robot.joints[i].parent;
+        if (parent >= 0) {
+            s.force[parent] += s.force[i];
+            s.coriolis[parent] += s.coriolis[i];
+        }
+        s.force[i] += sweep.force[i];  // that of the drift is of all it carries already
+    }
+}
+
+void shifts(const Robot& robot, DerivativeScratch& s) {
+    const Sweep& sweep = s.scratch.sweep;
+    s.shift.resize(robot.nv);
+    for (std::size_t i = 0; i < robot.joints.size(); ++i) {
+        const Joint& joint = robot.joints[i];
+        const bool root = joint.parent < 0;
+        const Spatial velocity = root ? Spatial{} : sweep.velocity[joint.parent];
+        const Spatial acceleration = root ? Spatial{-robot.gravity, {}} : s.full[joint.parent];
+        for (int k = joint.v; k < joint.v + joint.size; ++k) {
+            const Spatial& column = sweep.column[k];
+            Shift& shift = s.shift[k];
+            shift.velocity = cross_motion(velocity, column);
+            shift.acceleration = cross_motion(acceleration, column) + cross_motion(velocity, shift.velocity);
+            shift.by_velocity = cross_motion(velocity + sweep.velocity[i], column);
+        }
+    }
+}
+
+// Takes the derivative of the forces that the motion needs, accelerations held, from that of those applied.
+void subtract_needed(const Robot& robot, DerivativeScratch& s, Rows d) {
+    const Sweep& sweep = s.scratch.sweep;
+    const int nv = robot.nv;
+    for (std::size_t i = 0; i < robot.joints.size(); ++i) {
+        const Joint& joint = robot.joints[i];
+        const Inertia& inertia = sweep.carried[i];
+        const Coriolis& coriolis = s.coriolis[i];
+        const int inwards = robot.ancestor[joint.v];
+        for (int k = joint.v; k < joint.v + joint.size; ++k) {
+            const Spatial& column = sweep.column[k];
+            const Shift& own = s.shift[k];
+            // Forces of the joints inwards, as this one moves.
+            const Spatial by_q = inertia * own.acceleration + coriolis * own.velocity + cross_force(column, s.force[i]);
+            const Spatial by_v = inertia * own.by_velocity + coriolis * column;
+            for (int j = inwards; j >= 0; j = robot.ancestor[j]) {
+                d[j][k] -= dot(sweep.column[j], by_q);
+                d[j][nv + k] -= dot(sweep.column[j], by_v);
+            }
+            // The force of this joint, as it and those inwards move: the column moves with the body.
+            const Spatial carried = inertia * column;
+            const Vec3 turned = cross(coriolis.momentum, column.linear) * 2.0 +
+                                coriolis.turning.transposed() * column.angular;
+            const auto moved_by = [&](int j) {
+                const Shift& shift = s.shift[j];
+                d[k][j] -= dot(shift.acceleration, carried) + dot(turned, shift.velocity.angular);
+                d[k][nv + j] -= dot(shift.by_velocity, carried) + dot(turned, sweep.column[j].angular);
+            };
+            for (int j = joint.v; j < joint.v + joint.size; ++j) moved_by(j);
+            for (int j = inwards; j >= 0; j = robot.ancestor[j]) moved_by(j);
+            d[k][nv + k] -= robot.damping[k];
+        }
+    }
+    for (const Spring& spring : robot.springs) d[spring.v][spring.v] -= spring.stiffness;
+}
+
+// A contact's force does not turn with the body, and acts below its centre: with g_k = f x s_k + (b x f) x w_k, where
+// s_k and w_k are what velocity k causes at the centre, this adds -w_j . g_k to the force of k by the motion of j.
+void stay_below(const Robot& robot, const Contact& contact, const Touch& at, const Vec3& force, const Sweep& sweep,
+                Rows d) {
+    const Joint& joint = robot.joints[contact.joint];
+    const int last = joint.v + joint.size - 1;
+    const Vec3 moment = cross(at.below, force);
+    for (int k = last; k >= 0; k = robot.ancestor[k]) {
+        const Spatial& column = sweep.column[k];
+        const Vec3 moved = column.linear + cross(column.angular, at.centre);
+        const Vec3 gain = cross(force, moved) + cross(moment, column.angular);
+        for (int j = last; j >= 0; j = robot.ancestor[j]) d[k][j] -= dot(sweep.column[j].angular, gain);
+    }
+}
+
+// Derivatives of contact velocities and, accelerations held, of the accelerations along a contact's rows.
+void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& contact, const Touch& at,
+                   const DerivativeScratch& s, Rows rates, Rows change) {
+    const Sweep& sweep = s.scratch.sweep;
+    const Joint& joint = robot.joints[contact.joint];
+    const int nv = robot.nv, count = static_cast<int>(mode.plane.basis.size());
+    const Spatial &velocity = sweep.velocity[contact.joint], &acceleration = s.full[contact.joint];
+    const Vec3& w = velocity.angular;
+    const Vec3 speed = velocity.linear + cross(w, at.centre);
+    for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
+        const Spatial& column = sweep.column[k];
+        const Shift& shift = s.shift[k];
+        const auto along = [&](const Spatial& dv, const Spatial& da, const Vec3& moved) {
+            return da.linear + cross(da.angular, at.point) + cross(acceleration.angular, moved) +
+                   cross(dv.angular, speed) + cross(w, dv.linear + cross(dv.angular, at.centre) + cross(w, moved));
+        };
+        const Vec3 moved = column.linear + cross(column.angular, at.centre);
+        const Spatial turned = cross_motion(column, velocity);
+        const Spatial dv = turned + shift.velocity;
+        const Spatial da = cross_motion(column, acceleration) + shift.acceleration + cross_motion(shift.velocity, velocity);
+        const Vec3 rate_by_q = dv.linear + cross(dv.angular, at.point) + cross(w, moved);
+        const Vec3 by_q = along(dv, da, moved), by_v = along(column, turned + shift.by_velocity, {});
+        for (int r = 0; r < count; ++r) {
+            const Vec3& direction = mode.plane.basis[r];
+            rates[r][k] = dot(direction, rate_by_q);
+            change[r][k] = dot(direction, by_q), change[r][nv + k] = dot(direction, by_v);
+        }
+    }
+}
+
+// How friction turns with the slip velocity z: -mu lam_n (1 - s s^T) / |z| dz, whatever the normal force does.
+void turn_with_slip(const Closed& closed, const std::array<double, 2>& slip, const double* speeds, double normal,
+                    Rows rates, Rows direct, int columns) {
+    const double share = -closed.friction * normal / std::hypot(speeds[1], speeds[2]);
+    for (int k = 0; k < columns; ++k) {
+        const double along = slip[0] * rates[1][k] + slip[1] * rates[2][k];
+        direct[1][k] = share * (rates[1][k] - slip[0] * along);
+        direct[2][k] = share * (rates[2][k] - slip[1] * along);
+    }
+}
+
+// Columns of mass^-1 B in place.
+void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
+    const int nv = robot.nv;
+    for (int k = nv - 1; k >= 0; --k) {
+        const double* row = &sweep.mass[k * nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[i], -row[i], b[k], columns);
+    }
+    for (int k = 0; k < nv; ++k) {
+        const double* row = &sweep.mass[k * nv];
+        const double share = 1.0 / row[k];
+        for (int c = 0; c < columns; ++c) b[k][c] *= share;
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[k], -row[i], b[i], columns);
+    }
+}
+
+// Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all contacts.
+void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d, int columns, DerivativeScratch& s) {
+    const Sweep& sweep = s.scratch.sweep;
+    const int nv = robot.nv, width = d.stride;
+    const auto zeros = [&](std::vector<double>& a) { a.assign(mode.rows * width, 0.0); };
+    zeros(s.rates), zeros(s.change), zeros(s.direct);
+    for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
+        const Closed& closed = mode.closed[i];
+        const int count = rows_of(mode, closed);
+        const int first = static_cast<int>(row);
+        const Rows rates = Rows{s.rates.data(), width}.from(first), direct = Rows{s.direct.data(), width}.from(first);
+        for (int r = 0; r < count; ++r) {
+            const double* own = &s.scratch.row[(first + r) * nv];
+            std::copy(own, own + nv, rates[r] + nv);
+        }
+        if (closed.contact.joint >= 0) {
+            const Touch at = touch(mode, closed.contact, sweep);
+            stay_below(robot, closed.contact, at, force_of(mode, &s.forces.forces[first]), sweep, d);
+            rows_by_state(robot, mode, closed.contact, at, s, rates, Rows{s.change.data(), width}.from(first));
+        }
+        if (closed.state == State::slip_free) {
+            turn_with_slip(closed, s.scratch.slip[i], &s.forces.rates[first], s.forces.forces[first], rates, direct,
+                           2 * nv);
+            for (int r = 1; r < count; ++r) {
+                const double* own = &s.scratch.row[(first + r) * nv];
+                for (int k = 0; k < nv; ++k) {
+                    if (own[k] != 0.0) add_scaled(d[k], own[k], direct[r], columns);
+                }
+            }
+        }
+        row += count;
+    }
+}
+
+}  // namespace
+
+bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
+                   const double* v, const double* applied, Rows d, int columns, DerivativeScratch& s,
+                   ContactDerivatives* told) {
+    const int nv = robot.nv, width = d.stride, wide = padded(columns);
+    s.acceleration.resize(nv);
+    if (!accelerate(robot, mode, references, q, v, applied, s.scratch, s.acceleration.data(), &s.forces)) return false;
+    gather(robot, mode, s);
+    shifts(robot, s);
+    subtract_needed(robot, s, d);
+    differentiate_contacts(robot, mode, d, columns, s);
+    solve_mass(robot, s.scratch.sweep, d, columns);
+    if (told) told->forces = s.direct, told->rates = s.rates;
+    const int size = static_cast<int>(s.scratch.held_bias.size());
+    if (!mode.rows) return true;
+
+    // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d.
+    const Rows held{s.scratch.held.data(), nv}, solved{s.scratch.solved.data(), nv};
+    s.unknown.assign(size * width, 0.0);
+    s.matrix.assign(size * padded(size), 0.0);
+    const Rows unknown{s.unknown.data(), width}, matrix{s.matrix.data(), padded(size)};
+    int place = 0, first = 0;
+    for (const Closed& closed : mode.closed) {
+        const int count = rows_of(mode, closed);
+        const int stuck = stuck_rows(mode, closed);
+        for (int r = 0; r < stuck; ++r) add_scaled(unknown[place + r], -1.0, &s.change[(first + r) * width], columns);
+        place += stuck, first += count;
+    }
+    add_product(unknown, -1.0, held, d, size, nv, wide);
+    for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < size; ++j) {
+            for (int k = 0; k < nv; ++k) matrix[i][j] += held[i][k] * solved[j][k];
+        }
+    }
+    if (!solve_dense(matrix, unknown, size, wide)) return false;
+    for (int j = 0; j < size; ++j) {
+        for (int k = 0; k < nv; ++k) add_scaled(d[k], solved[j][k], unknown[j], columns);
+    }
+    if (!told) return true;
+    place = first = 0;
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        const Closed& closed = mode.closed[i];
+        const int count = rows_of(mode, closed);
+        const int stuck = stuck_rows(mode, closed);
+        for (int r = 0; r < stuck; ++r) add_scaled(&told->forces[(first + r) * width], 1.0, unknown[place + r], columns);
+        for (int r = 1; r < count && slides(closed); ++r) {
+            const double share = -closed.friction * s.scratch.slip[i][r - 1];
+            add_scaled(&told->forces[(first + r) * width], share, unknown[place], columns);
+        }
+        place += stuck, first += count;
+    }
+    return true;
+}
+
+}  // namespace native

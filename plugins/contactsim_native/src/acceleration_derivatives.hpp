@@ -1,0 +1,55 @@
+// First derivatives of accelerations, contact forces and contact velocities of a mode, by the state.
+#pragma once
+
+#include "contact_mode.hpp"
+#include "dense.hpp"
+
+namespace native {
+
+// How the forces that a joint passes on change with the motion of what it carries: force' = (2 w x p, X w) for a
+// change of velocity by (u, w).
+struct Coriolis {
+    Vec3 momentum;  // p
+    Mat3 turning;   // X
+
+    Coriolis& operator+=(const Coriolis& b) {
+        momentum += b.momentum;
+        turning = turning + b.turning;
+        return *this;
+    }
+
+    Spatial operator*(const Spatial& change) const {
+        return {cross(change.angular, momentum) * 2.0, turning * change.angular};
+    }
+};
+
+// What a motion by a velocity's column changes: velocities outwards of it by xi x V + velocity, accelerations by
+// xi x A + acceleration + velocity x V; a unit of the velocity itself changes accelerations by xi x V + by_velocity.
+struct Shift {
+    Spatial velocity, acceleration, by_velocity;
+};
+
+// What differentiating needs, kept to be used again.
+struct DerivativeScratch {
+    Scratch scratch;
+    Forces forces;
+    std::vector<double> acceleration;
+    std::vector<Spatial> relative, full, force;  // accelerations by those of the joints alone, and whole; forces passed
+    std::vector<Coriolis> coriolis;
+    std::vector<Shift> shift;                    // of each velocity
+    std::vector<double> rates, change, direct, unknown, matrix;
+};
+
+// Derivatives (rows, stride) by tangent vectors (dq, dv) and whatever else `columns` stand for.
+struct ContactDerivatives {
+    std::vector<double> forces, rates;
+};
+
+// At a state with the applied forces (nv,) and their derivatives `d` (nv, columns): those of the acceleration, in
+// their place; the first columns are dq and dv. False where rows depend on each other.
+// Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018; here in world axes.
+bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
+                   const double* v, const double* applied, Rows d, int columns, DerivativeScratch& scratch,
+                   ContactDerivatives* told);
+
+}  // namespace native

@@ -1,0 +1,100 @@
+// What Python sees of derivatives: those of the accelerations at a state, and variations along an arc.
+#include "bindings.hpp"
+#include "variations.hpp"
+
+using namespace native;
+
+namespace {
+
+void add_schemes(nb::module_& m) {
+    nb::class_<Scheme>(m, "Scheme").def("__init__", [](Scheme* self, Row nodes, Table matrix, Table estimates) {
+        const std::size_t s = nodes.shape(0);
+        demand(matrix.shape(0) == s && matrix.shape(1) == s && estimates.shape(0) >= 2 && estimates.shape(1) == s,
+               "a scheme has nodes (s,), a matrix (s, s) and estimates (k, s)");
+        new (self) Scheme{numbers(nodes), numbers(matrix), numbers(estimates)};
+    });
+    nb::class_<Control>(m, "Control")
+        .def(nb::init<double, double, double, double, double, double>(), nb::arg("growth"), nb::arg("shrinkage"),
+             nb::arg("safety"), nb::arg("smallest"), nb::arg("tiny"), nb::arg("error_of_few"));
+}
+
+void add_path(nb::module_& m) {
+    nb::class_<Path>(m, "Path").def(
+        "__init__",
+        [](Path* self, Row from, Row to, Row start, Row step_start, Row step_end, Table base, Cube series) {
+            const std::size_t pieces = series.shape(0);
+            for (const Row* row : {&from, &to, &start, &step_start, &step_end}) {
+                demand(row->shape(0) == pieces, "times of each piece");
+            }
+            demand(base.shape(0) == pieces && pieces > 0 && series.shape(1) > 0, "a base and a series of each piece");
+            new (self) Path{static_cast<int>(pieces),
+                            static_cast<int>(series.shape(1)),
+                            static_cast<int>(series.shape(2)),
+                            static_cast<int>(base.shape(1)),
+                            numbers(from),
+                            numbers(to),
+                            numbers(start),
+                            numbers(step_start),
+                            numbers(step_end),
+                            numbers(base),
+                            {series.data(), series.data() + series.size()}};
+        });
+}
+
+bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v,
+                 Row applied, Table applied_x, Out acceleration_x, Out forces_x, Out rates_x) {
+    const std::size_t nv = robot.nv, rows = mode.rows, columns = applied_x.shape(1);
+    demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == nv && applied.shape(0) == nv &&
+               applied_x.shape(0) == nv && columns >= 2 * nv && acceleration_x.size() == nv * columns &&
+               forces_x.size() == rows * columns && rates_x.size() == rows * columns,
+           "arrays (nq,), (nv,), (nv,), (nv, n), (nv, n), (rows, n), (rows, n)");
+    thread_local DerivativeScratch scratch;
+    const int n = static_cast<int>(columns), stride = padded(n);
+    std::vector<double> room(nv * stride, 0.0);
+    for (std::size_t k = 0; k < nv; ++k) std::copy_n(applied_x.data() + k * n, n, &room[k * stride]);
+    ContactDerivatives told;
+    if (!differentiate(robot, mode, references(mode, directions, straight), q.data(), v.data(), applied.data(),
+                       {room.data(), stride}, n, scratch, &told)) {
+        return false;
+    }
+    const auto tell = [&](const std::vector<double>& found, Out out) {
+        for (std::size_t k = 0; k * n < out.size(); ++k) std::copy_n(&found[k * stride], n, out.data() + k * n);
+    };
+    tell(room, acceleration_x), tell(told.forces, forces_x), tell(told.rates, rates_x);
+    return true;
+}
+
+// How it ended, and at which time.
+nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directions, double straight,
+                     const Drive& drive, const Path& path, const Scheme& few, const Scheme& many, Control control,
+                     double rtol, double atol, double t0, double t1, double first_step, Out variations) {
+    demand(!drive.callback, "variations of a function that is called back");
+    demand(path.size == robot.nq + robot.nv + drive.memory && path.dim == 2 * robot.nv + drive.memory,
+           "states and tangent vectors of the robot");
+    demand(variations.ndim() == 2 && variations.shape(0) == std::size_t(path.dim), "variations (dim, m)");
+    const References slips = references(mode, directions, straight);
+    const Motion motion{robot, mode, drive, slips.direction, straight};
+    control.rtol = rtol, control.atol = atol;
+    const int width = static_cast<int>(variations.shape(1));
+    const auto run = [&] {
+        return propagate(motion, path, few, many, control, t0, first_step, t1, variations.data(), width);
+    };
+    Ending ending;
+    if (drive.gains && drive.gains->moving) {
+        ending = run();
+    } else {
+        nb::gil_scoped_release released;
+        ending = run();
+    }
+    return nb::make_tuple(static_cast<int>(ending), t1);
+}
+
+}  // namespace
+
+void bind_variations(nb::module_& m) {
+    add_schemes(m), add_path(m);
+    m.def("derivatives", &derivatives,
+          "Derivatives of acceleration, forces and contact velocities by the state, from those of the applied forces; "
+          "False where the rows of the mode depend on each other.");
+    m.def("propagate", &propagated, "Variations along a path, in place; (how it ended, when).");
+}

@@ -1,0 +1,35 @@
+// Products and linear systems of dense matrices whose rows lie side by side.
+// Every number is summed in one order, however many of them a processor takes at once.
+#pragma once
+
+namespace native {
+
+constexpr int LANES = 8;  // rows are padded to multiples of so many numbers
+
+inline int padded(int columns) { return (columns + LANES - 1) / LANES * LANES; }
+
+// A matrix within a larger one; `stride` numbers lead from one row to the next.
+struct Rows {
+    double* data;
+    int stride;
+    double* operator[](int row) const { return data + row * stride; }
+    Rows from(int row, int column = 0) const { return {data + row * stride + column, stride}; }
+};
+
+// to += factor from, for so many numbers.
+void add_scaled(double* to, double factor, const double* from, int count);
+
+// to += factor (a - b), for so many numbers.
+void add_difference(double* to, double factor, const double* a, const double* b, int count);
+
+// The largest absolute value; NaN where there is one. The count is a multiple of LANES.
+double largest(const double* a, int count);
+
+// C += factor A B, A (rows, inner) and B (inner, columns); columns are a multiple of LANES.
+void add_product(Rows c, double factor, Rows a, Rows b, int rows, int inner, int columns);
+
+// B = A^-1 B in place, A (size, size) and B (size, columns), columns a multiple of LANES, A being lost;
+// false where it is singular. Gaussian elimination with partial pivoting, by blocks.
+bool solve_dense(Rows a, Rows b, int size, int columns);
+
+}  // namespace native

@@ -1,0 +1,379 @@
+#include "variations.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace native {
+
+namespace {
+
+// The bracket ad(v) (size, size) of a joint whose motions do not commute.
+struct Bracket {
+    int first, size;
+    std::array<double, 36> matrix;
+};
+
+void put_skew(Bracket& bracket, int row, int column, const double* w) {
+    double* m = bracket.matrix.data() + row * bracket.size + column;
+    m[1] = -w[2], m[2] = w[1];
+    m[bracket.size] = w[2], m[bracket.size + 2] = -w[0];
+    m[2 * bracket.size] = -w[1], m[2 * bracket.size + 1] = w[0];
+}
+
+std::vector<Bracket> brackets(const Robot& robot, const double* velocity) {
+    std::vector<Bracket> found;
+    for (const Joint& joint : robot.joints) {
+        const double* v = velocity + joint.v;
+        Bracket bracket{joint.v, joint.size, {}};
+        if (joint.kind == JointKind::free_flyer) {
+            put_skew(bracket, 0, 0, v + 3), put_skew(bracket, 3, 3, v + 3), put_skew(bracket, 0, 3, v);
+        } else if (joint.kind == JointKind::spherical) {
+            put_skew(bracket, 0, 0, v);
+        } else if (joint.kind == JointKind::planar) {
+            bracket.matrix = {0.0, -v[2], v[1], v[2], 0.0, -v[0]};
+        } else {
+            continue;
+        }
+        found.push_back(bracket);
+    }
+    return found;
+}
+
+// A matrix with its numbers.
+struct Matrix {
+    std::vector<double> data;
+    int stride = 0;
+
+    void clear(int rows, int columns) {
+        stride = padded(columns);
+        data.assign(rows * stride, 0.0);
+    }
+    Rows rows() { return {data.data(), stride}; }
+};
+
+// The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held).
+struct Equation {
+    std::vector<Bracket> brackets;
+    Matrix by_state;
+};
+
+// The equations along an arc, with the directions that slips remember from where each step of the run began.
+class Equations {
+  public:
+    Equations(const Motion& motion, const Path& path) : motion_(motion), path_(path) {
+        const auto& closed = motion.mode.closed;
+        directions_.assign(motion.directions, motion.directions + 2 * closed.size());
+        turns_ = std::any_of(closed.begin(), closed.end(), [](const Closed& c) { return c.state == State::slip_free; });
+    }
+
+    bool at(double t, Equation& found) {
+        const Robot& robot = motion_.robot;
+        const int columns = 2 * robot.nv + static_cast<int>(motion_.drive.held_on.size());
+        if (turns_ && !remember(path_.step_start[path_.piece(t)])) return false;
+        drive(t);
+        found.brackets = brackets(robot, x_.data() + robot.nq);
+        found.by_state.clear(robot.nv, columns);
+        motion_.drive.by_state(robot, found.by_state.rows());
+        return differentiate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(),
+                             x_.data() + robot.nq, force_.data(), found.by_state.rows(), columns, room_, nullptr);
+    }
+
+  private:
+    void drive(double t) {
+        path_.state(motion_.robot, t, x_);
+        force_.assign(motion_.robot.nv, 0.0), memory_.resize(motion_.drive.memory);
+        motion_.drive.at(motion_.robot, t, x_.data(), force_.data(), memory_.data());
+    }
+
+    bool remember(double began) {
+        if (began == began_) return true;
+        began_ = began;
+        drive(began);
+        const Robot& robot = motion_.robot;
+        room_.acceleration.resize(robot.nv);
+        if (!accelerate(robot, motion_.mode, {directions_.data(), motion_.straight}, x_.data(), x_.data() + robot.nq,
+                        force_.data(), room_.scratch, room_.acceleration.data(), &room_.forces)) {
+            return false;
+        }
+        int row = 0;
+        for (std::size_t i = 0; i < motion_.mode.closed.size(); ++i) {
+            const Closed& closed = motion_.mode.closed[i];
+            const double *z = &room_.forces.rates[row];
+            if (closed.state == State::slip_free) {
+                const double speed = std::hypot(z[1], z[2]);
+                double* direction = &directions_[2 * i];
+                if (speed > 0.0) {
+                    direction[0] = z[1] / speed, direction[1] = z[2] / speed;
+                } else if (direction[0] == 0.0 && direction[1] == 0.0) {
+                    direction[0] = 1.0;
+                }
+            }
+            row += rows_of(motion_.mode, closed);
+        }
+        return true;
+    }
+
+    const Motion& motion_;
+    const Path& path_;
+    bool turns_ = false;
+    DerivativeScratch room_;
+    std::vector<double> directions_, x_, force_, memory_;
+    double began_ = -std::numeric_limits<double>::infinity();
+};
+
+// What variations of (q, v) start from, and those of what is held; all are (rows, width) matrices.
+struct Start {
+    Rows q, v, held;
+};
+
+// One step of collocation. The stages of q follow from those of v, q_i = R_i q + sum P_ij v_j, so that the linear
+// system is one for the stages of v alone; P is h a where motions commute.
+class Step {
+  public:
+    Step(int nv, int held, int width) : nv_(nv), held_(held), wide_(padded(width)) {}
+
+    // Solves for the stages of a step by `h`; false where there is no solution.
+    bool take(const Scheme& scheme, double h, std::vector<Equation>& at, const Start& start) {
+        const int s = scheme.stages();
+        if (!turn(scheme, h, at)) return false;
+        system_.clear(s * nv_, s * nv_), v_.clear(s * nv_, wide_);
+        for (int i = 0; i < s * nv_; ++i) {
+            system_.rows()[i][i] = 1.0;
+            std::copy_n(start.v[i % nv_], wide_, v_.rows()[i]);
+        }
+        for (int j = 0; j < s; ++j) add_stage(scheme, h, at[j].by_state.rows(), j, start);
+        if (!solve_dense(system_.rows(), v_.rows(), s * nv_, wide_)) return false;
+        follow(scheme, h, start);
+        return true;
+    }
+
+    Rows q(int stage) { return q_.rows().from(stage * nv_); }
+    Rows v(int stage) { return v_.rows().from(stage * nv_); }
+
+    // What the step misses, relative to the rows of the solution, which are at least `floor`.
+    double error(const Scheme& scheme, double h, Equation& before, const Start& start, const Control& control) {
+        const int s = scheme.stages(), count = static_cast<int>(scheme.estimates.size()) / s;
+        missed_.clear(2 * nv_, wide_);
+        std::vector<double> apart(count, 0.0);
+        for (int e = 0; e < count; ++e) {
+            std::fill(missed_.data.begin(), missed_.data.end(), 0.0);
+            const double* weights = &scheme.estimates[e * s];
+            for (int k = 0; k < nv_; ++k) {
+                for (int i = 0; i < s; ++i) {
+                    add_difference(missed_.rows()[k], weights[i], q(i)[k], start.q[k], wide_);
+                    add_difference(missed_.rows()[nv_ + k], weights[i], v(i)[k], start.v[k], wide_);
+                }
+            }
+            const bool last = e == count - 1;
+            if (last) subtract_rate(h, before, start);
+            for (int k = 0; k < 2 * nv_; ++k) {
+                const Rows first = k < nv_ ? start.q.from(k) : start.v.from(k - nv_);
+                const Rows end = k < nv_ ? q(s - 1).from(k) : v(s - 1).from(k - nv_);
+                const double row = largest(first[0], wide_) + largest(end[0], wide_) + control.atol / control.rtol;
+                const double share = largest(missed_.rows()[k], wide_) / row / (last ? s * s : 1);
+                if (share > apart[e] || std::isnan(share)) apart[e] = share;
+            }
+        }
+        apart[0] = std::max(apart[0], apart.back());
+        double theta = 0.0;
+        for (int e = 0; e + 2 < count; ++e) theta = std::max(theta, apart[e] / std::max(apart[e + 1], control.tiny));
+        return apart[0] * std::pow(std::min(theta, 1.0), s);
+    }
+
+  private:
+    // P and R of a joint whose motions do not commute: (1 + h a ad) q = 1 q0 + h a v.
+    struct Turning {
+        int first, size;
+        Matrix by_speed;  // (stages size, stages size + size), R behind P
+        Rows along(int stage, int other) { return by_speed.rows().from(stage * size, other * size); }
+    };
+
+    bool turn(const Scheme& scheme, double h, const std::vector<Equation>& at) {
+        const int s = scheme.stages();
+        turnings_.resize(at[0].brackets.size());
+        for (std::size_t b = 0; b < turnings_.size(); ++b) {
+            const int size = at[0].brackets[b].size, n = s * size;
+            Turning& turning = turnings_[b];
+            turning.first = at[0].brackets[b].first, turning.size = size;
+            Matrix system;
+            system.clear(n, n), turning.by_speed.clear(n, n + size);
+            for (int i = 0; i < n; ++i) system.rows()[i][i] = turning.by_speed.rows()[i][n + i % size] = 1.0;
+            for (int i = 0; i < s; ++i) {
+                for (int j = 0; j < s; ++j) {
+                    const double share = h * scheme.matrix[i * s + j];
+                    const Rows own = system.rows().from(i * size, j * size);
+                    for (int r = 0; r < size; ++r) {
+                        turning.along(i, j)[r][r] += share;
+                        add_scaled(own[r], share, &at[j].brackets[b].matrix[r * size], size);
+                    }
+                }
+            }
+            if (!solve_dense(system.rows(), turning.by_speed.rows(), n, turning.by_speed.stride)) return false;
+        }
+        return true;
+    }
+
+    // The rate K q_j + D v_j + G held of stage j, as it enters v_i = v + h sum a_ij (...).
+    void add_stage(const Scheme& scheme, double h, Rows rates, int j, const Start& start) {
+        const int s = scheme.stages();
+        by_stages_.clear(nv_, s * nv_), given_.clear(nv_, wide_), begun_.clear(nv_, wide_);
+        const Rows by_stages = by_stages_.rows(), given = given_.rows(), begun = begun_.rows();
+        for (int r = 0; r < nv_; ++r) {
+            for (int l = 0; l < s; ++l) add_scaled(by_stages[r] + l * nv_, h * scheme.matrix[j * s + l], rates[r], nv_);
+            std::copy_n(start.q[r], wide_, begun[r]);
+        }
+        for (Turning& turning : turnings_) {
+            begin(turning, j, s, start, begun.from(turning.first));
+            for (int r = 0; r < nv_; ++r) {
+                for (int l = 0; l < s; ++l) {
+                    double* own = by_stages[r] + l * nv_ + turning.first;
+                    std::fill_n(own, turning.size, 0.0);
+                    for (int k = 0; k < turning.size; ++k) {
+                        add_scaled(own, rates[r][turning.first + k], turning.along(j, l)[k], turning.size);
+                    }
+                }
+            }
+        }
+        for (int r = 0; r < nv_; ++r) add_scaled(by_stages[r] + j * nv_, 1.0, rates[r] + nv_, nv_);
+        add_product(given, 1.0, rates, begun, nv_, nv_, wide_);
+        if (held_) add_product(given, 1.0, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
+        for (int i = 0; i < s; ++i) {
+            const double share = h * scheme.matrix[i * s + j];
+            const int across = system_.stride;
+            add_scaled(system_.rows()[i * nv_], -share, by_stages_.data.data(), nv_ * across);
+            add_scaled(v(i)[0], share, given_.data.data(), nv_ * wide_);
+        }
+    }
+
+    // R q (size, width) of a joint at a stage.
+    void begin(Turning& turning, int stage, int stages, const Start& start, Rows out) const {
+        for (int r = 0; r < turning.size; ++r) std::fill_n(out[r], wide_, 0.0);
+        add_product(out, 1.0, turning.along(stage, stages), start.q.from(turning.first), turning.size, turning.size,
+                    wide_);
+    }
+
+    // The stages of q, from those of v.
+    void follow(const Scheme& scheme, double h, const Start& start) {
+        const int s = scheme.stages();
+        q_.clear(s * nv_, wide_);
+        for (int i = 0; i < s; ++i) {
+            for (int r = 0; r < nv_; ++r) std::copy_n(start.q[r], wide_, q(i)[r]);
+            for (int j = 0; j < s; ++j) add_scaled(q(i)[0], h * scheme.matrix[i * s + j], v(j)[0], nv_ * wide_);
+            for (Turning& turning : turnings_) {
+                const Rows own = q(i).from(turning.first);
+                begin(turning, i, s, start, own);
+                for (int j = 0; j < s; ++j) {
+                    add_product(own, 1.0, turning.along(i, j), v(j).from(turning.first), turning.size, turning.size,
+                                wide_);
+                }
+            }
+        }
+    }
+
+    // Takes h times the rate at the start of the step from what is missed.
+    void subtract_rate(double h, Equation& before, const Start& start) {
+        const Rows missed = missed_.rows(), rates = before.by_state.rows();
+        for (int r = 0; r < nv_; ++r) add_scaled(missed[r], -h, start.v[r], wide_);
+        for (const Bracket& bracket : before.brackets) {
+            for (int r = 0; r < bracket.size; ++r) {
+                for (int c = 0; c < bracket.size; ++c) {
+                    const double share = h * bracket.matrix[r * bracket.size + c];
+                    add_scaled(missed[bracket.first + r], share, start.q[bracket.first + c], wide_);
+                }
+            }
+        }
+        add_product(missed.from(nv_), -h, rates, start.q, nv_, nv_, wide_);
+        add_product(missed.from(nv_), -h, rates.from(0, nv_), start.v, nv_, nv_, wide_);
+        if (held_) add_product(missed.from(nv_), -h, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
+    }
+
+    int nv_, held_, wide_;
+    std::vector<Turning> turnings_;
+    Matrix system_, v_, q_, by_stages_, given_, begun_, missed_;
+};
+
+// sqrt of the largest row of |A^2|: the rate of the equation as if it were constant [1/s].
+double rate_of(Equation& equation, int nv, int held) {
+    const int n = 2 * nv + held;
+    Matrix whole, square;
+    whole.clear(n, n), square.clear(n, n);
+    for (int r = 0; r < nv; ++r) {
+        whole.rows()[r][nv + r] = 1.0;
+        std::copy_n(equation.by_state.rows()[r], n, whole.rows()[nv + r]);
+    }
+    for (const Bracket& bracket : equation.brackets) {
+        for (int r = 0; r < bracket.size; ++r) {
+            for (int c = 0; c < bracket.size; ++c) {
+                whole.rows()[bracket.first + r][bracket.first + c] = -bracket.matrix[r * bracket.size + c];
+            }
+        }
+    }
+    add_product(square.rows(), 1.0, whole.rows(), whole.rows(), n, n, whole.stride);
+    double largest = 0.0;
+    for (int r = 0; r < n; ++r) {
+        double sum = 0.0;
+        for (int c = 0; c < n; ++c) sum += std::abs(square.rows()[r][c]);
+        largest = std::max(largest, sum);
+    }
+    return std::sqrt(largest);
+}
+
+}  // namespace
+
+Ending propagate(const Motion& motion, const Path& path, const Scheme& few, const Scheme& many, const Control& control,
+                 double t0, double first_step, double& t1, double* variations, int width) {
+    const int nv = motion.robot.nv, held = static_cast<int>(motion.drive.held_on.size());
+    const int kept = motion.drive.held_at - motion.robot.nq + nv;  // row of the variations where those held begin
+    Equations equations(motion, path);
+    Step step(nv, held, width);
+    Matrix now;
+    now.clear(path.dim, width);
+    for (int r = 0; r < path.dim; ++r) std::copy_n(variations + r * width, width, now.rows()[r]);
+    const Start start{now.rows(), now.rows().from(nv), held ? now.rows().from(kept) : now.rows()};
+
+    double t = t0, h = std::min(first_step, t1 - t0);
+    const auto singular = [&](double when) { return t1 = when, Ending::singular; };
+    Equation before;
+    if (!equations.at(t0, before)) return singular(t0);
+    const bool tried = first_step >= t1 - t0 &&
+                       control.error_of_few * std::pow(h * rate_of(before, nv, held), 2 * few.stages()) <= control.rtol;
+    const Scheme* scheme = tried ? &few : &many;
+    std::vector<Equation> at;
+    const auto length = [&](double when) {
+        const int k = path.piece(when);
+        return path.step_end[k] - path.step_start[k];
+    };
+    while (t < t1) {
+        const bool last = t + h >= t1 - control.smallest * std::max(1.0, std::abs(t1));
+        if (last) h = t1 - t;
+        at.resize(scheme->stages());
+        for (int i = 0; i < scheme->stages(); ++i) {
+            const double when = last && scheme->nodes[i] == 1.0 ? t1 : t + scheme->nodes[i] * h;
+            if (!equations.at(when, at[i])) return singular(when);
+        }
+        double error = std::numeric_limits<double>::infinity(), following = 1.0;
+        if (step.take(*scheme, h, at, start)) error = step.error(*scheme, h, before, start, control);
+        if (error <= control.rtol) {
+            if (!last) following = std::min(1.0, length(t + h) / length(t));
+            for (int r = 0; r < nv; ++r) {
+                std::copy_n(step.q(scheme->stages() - 1)[r], width, start.q[r]);
+                std::copy_n(step.v(scheme->stages() - 1)[r], width, start.v[r]);
+            }
+            t = last ? t1 : t + h;
+            std::swap(before, at.back());
+        } else if (h <= control.smallest * std::max(1.0, std::abs(t))) {
+            return t1 = t, Ending::stuck;
+        } else if (scheme == &few) {
+            scheme = &many;
+            continue;
+        }
+        const double wanted = std::pow(control.rtol / std::max(error, control.tiny), 0.5 / scheme->stages());
+        const double longer = std::max(control.shrinkage, control.safety * (std::isfinite(error) ? wanted : 0.0));
+        h *= following * std::min(control.growth, longer);
+    }
+    for (int r = 0; r < path.dim; ++r) std::copy_n(now.rows()[r], width, variations + r * width);
+    return Ending::reached;
+}
+
+}  // namespace native

@@ -1,0 +1,43 @@
+// The variational equation along an arc, by collocation.
+#pragma once
+
+#include "acceleration_derivatives.hpp"
+#include "path.hpp"
+#include "stages.hpp"
+
+namespace native {
+
+// A Radau IIA method: nodes (stages,), matrix (stages, stages), and estimates (k, stages) of what a step misses, by how
+// far its stages are from its start; the last one is to be compared with the rate there.
+struct Scheme {
+    std::vector<double> nodes, matrix, estimates;
+    int stages() const { return static_cast<int>(nodes.size()); }
+};
+
+// How steps are chosen; see `solve_linear` of contactsim, whose constants these are.
+struct Control {
+    double growth, shrinkage, safety, smallest, tiny, error_of_few;
+    double rtol = 0.0, atol = 0.0;
+
+    Control(double growth, double shrinkage, double safety, double smallest, double tiny, double error_of_few)
+        : growth(growth), shrinkage(shrinkage), safety(safety), smallest(smallest), tiny(tiny),
+          error_of_few(error_of_few) {}
+};
+
+// What moves along the arc, and how.
+struct Motion {
+    const Robot& robot;
+    const ContactMode& mode;
+    const Drive& drive;           // gains or what is held; not a function that is called
+    const double* directions;  // of slips, until a step of the run tells theirs
+    double straight;
+};
+
+enum class Ending { reached, stuck, singular };
+
+// Variations (dim, width) at t1 of those at t0, in place: d(dx)/dt = (D_x f - ad(f)) dx. Where it is stuck or the rows
+// of the mode depend on each other, `t1` becomes the time at which that was found.
+Ending propagate(const Motion& motion, const Path& path, const Scheme& few, const Scheme& many, const Control& control,
+                 double t0, double first_step, double& t1, double* variations, int width);
+
+}  // namespace native

@@ -1,0 +1,167 @@
+"""Derivatives of the compiled engine against those in Python; skipped where it is not installed."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+from contactsim.contact.modes import ContactState, Phase, SystemMode
+from contactsim.contact_dynamics.rigid_arc import References, accelerations, prepare
+from contactsim.contact_dynamics.rigid_sensitivity import sensitivity
+from contactsim.derivatives.event_linearization import Parameters
+from contactsim.derivatives.variational import ArcVariation
+from contactsim.errors import StepSizeError
+from contactsim.multibody.kinematics.bound_world import plain_robot
+
+from .test_native_engine import joints
+
+pytest.importorskip("contactsim_native._native")
+
+JACOBIAN = 1e-11  # relative to the largest entry
+VARIATIONS = 1e-9
+ROBOTS = ("hexapod", "biped", "solo12", "solo8", "go2", "a1", "anymal", "hyq", "bolt", "talos", "simple_humanoid")
+
+
+def random_mode(world: Any, points: int, rng: np.random.Generator) -> tuple[SystemMode, dict[int, tuple[float, ...]]]:
+    """Contacts that stick, slip or are open, one of a body, and joints at limits; directions of those that slip freely.
+
+    At most four are closed: more would be redundant.
+    """
+    states, slip, bodies = [], {}, set()
+    contacts = plain_robot(world.mechanism).contacts
+    for i in range(len(world.mechanism.all_names)):
+        direction = rng.normal(size=2)
+        direction /= np.linalg.norm(direction)
+        kind = int(rng.integers(4))
+        if i >= points:  # a joint is at one limit at most
+            at_limit = (i - points) % 2 and rng.random() < 0.1
+            states.append(ContactState(cs.Mode.CLOSED) if at_limit else ContactState())
+            continue
+        if kind == 0 or len(bodies) == 4 or contacts[i].joint in bodies:
+            states.append(ContactState())
+            continue
+        bodies.add(contacts[i].joint)
+        if kind == 1:
+            states.append(ContactState(cs.Mode.STICK))
+        elif kind == 2 and world.tangent_rows[i] == 2:
+            states.append(ContactState(cs.Mode.SLIP, Phase.FREE))
+            slip[i] = tuple(direction.tolist())
+        else:
+            held = tuple(direction.tolist()) if world.tangent_rows[i] == 2 else (1.0,)
+            states.append(ContactState(cs.Mode.SLIP, Phase.DIRECTED, held))
+    return SystemMode(tuple(states)), slip
+
+
+def demand_same_jacobians(made: cs.ContactSystem, count: int, seed: int) -> None:
+    """Derivatives of accelerations, forces and slips in random modes, at random states, with both engines."""
+    systems = [made.on_engine(kind) for kind in ("native", "python")]
+    robot, world, rng = made.robot, made.world, np.random.default_rng(seed)
+    compared = 0
+    for _ in range(count):
+        mode, slip = random_mode(world, len(robot.contacts), rng)
+        q = world.mechanism.space.integrate(robot.nominal, 0.3 * rng.normal(size=robot.nv))
+        x = np.concatenate([q, rng.normal(size=robot.nv), rng.normal(size=world.memory)])
+        found = []
+        for system in systems:
+            arc, references = prepare(system.world, mode), References(slip)
+            motion = accelerations(arc, 0.3, world.q(x), world.v(x), world.z(x), references)
+            if not found:
+                assert arc.compiled is not None
+                regular = not arc.slips or abs(motion.regularity()) > 0.02
+            found.append(sensitivity(arc, 0.3, x, references, motion))
+        if not regular:
+            continue
+        compared += 1
+        for name in ("acceleration_x", "forces_x", "rates_x", "memory_x"):
+            one, other = (getattr(each, name) for each in found)
+            assert one.shape == other.shape
+            assert np.abs(one - other).max(initial=0.0) < JACOBIAN * np.abs(other).max(initial=1.0)
+    assert compared > count // 2
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.filterwarnings("ignore:joint .* has dry friction")
+def test_jacobians_of_robots_in_every_mode_are_those_of_python(name: str) -> None:
+    robot = cs.load_robot(name)
+    demand_same_jacobians(cs.ContactSystem(robot, controller=cs.PD(robot, kp=30.0, kd=0.4)), 6, 3)
+
+
+def test_jacobians_of_every_joint_on_a_belt_are_those_of_pinocchio() -> None:
+    model = joints()
+    points = [cs.ContactPoint(f"body{k}", [0.1, -0.2, 0.3], radius=0.02 * k) for k in (3, 6, 8, 11)]
+    for k in (3, 6, 8, 11):
+        model.addFrame(pin.Frame(f"body{k}", k, pin.SE3.Random(), pin.FrameType.OP_FRAME))
+    robot = cs.Robot(model, contacts=points)
+    demand_same_jacobians(
+        cs.ContactSystem(robot, terrain=cs.terrain.Flat(velocity=(0.3, 0.2)), gravity=(3.0, -2.0, -9.0)), 12, 5
+    )
+
+
+def on_python(run: cs.Trajectory) -> cs.Trajectory:
+    """The same run, to be differentiated in Python."""
+    return replace(run, arcs=tuple(replace(arc, system=arc.system.on_engine("python")) for arc in run.arcs))
+
+
+def solo12(controller: Callable[[cs.Robot], object], tilt: float = 0.05, end: float = 0.25) -> cs.Trajectory:
+    """A landing, feet one after the other."""
+    robot = cs.load_robot("solo12")
+    q = robot.space.integrate(robot.nominal, np.r_[0, 0, 0.03, tilt, -0.02, np.zeros(robot.nv - 5)])
+    system = cs.ContactSystem(robot, controller=controller(robot))
+    return cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, end), engine="native")
+
+
+def biped() -> cs.Trajectory:
+    """A walk down a slope, in a plane."""
+    scene = cs.load_scene("biped")
+    return cs.simulate(scene.system, scene.state, (0.0, 0.6), engine="native", **scene.options)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: solo12(lambda robot: cs.PD(robot, kp=3.0, kd=0.05)),
+        lambda: solo12(lambda robot: cs.PD(robot, kp=3.0, kd=0.05, period=0.05), end=0.15),
+        lambda: solo12(lambda robot: cs.Inputs(0.1 * np.random.default_rng(0).normal(size=(4, 12)), 0.04), end=0.14),
+        lambda: solo12(lambda robot: lambda t, q, v: -0.05 * v * (np.arange(robot.nv) > 5), end=0.07),
+        lambda: solo12(
+            lambda robot: cs.PD(
+                robot, lambda t: robot.nominal + 0.02 * np.sin(9.0 * t) * (np.arange(19) > 6), 3.0, 0.05
+            )
+        ),
+        biped,
+    ],
+    ids=["PD", "sampled", "inputs", "function", "moving reference", "biped"],
+)
+def test_variations_along_arcs_are_those_of_python(run: Callable[[], cs.Trajectory]) -> None:
+    compiled = run()
+    one, other = cs.linearize(compiled), cs.linearize(on_python(compiled))
+    for mine, theirs in zip(one.stretches(), other.stretches(), strict=True):
+        if not isinstance(mine.piece, ArcVariation) or mine.t1 - mine.t0 < 1e-6:
+            continue  # in so short an arc a slip has just begun, and its direction is known to a few digits
+        a, b = one.along(mine), other.along(theirs)
+        assert np.abs(a - b).max() < VARIATIONS * np.abs(b).max()
+
+
+def test_parts_and_directions_of_an_arc_chain_to_the_whole() -> None:
+    run = solo12(lambda robot: cs.PD(robot, kp=3.0, kd=0.05))
+    arc = max(run.arcs, key=lambda arc: arc.t1 - arc.t0)
+    variation = ArcVariation(arc, Parameters(), cs.Tolerances(rtol=1e-10, atol=1e-12), "automatic")
+    middle = 0.3 * arc.t0 + 0.7 * arc.t1
+    directions = np.random.default_rng(1).normal(size=(variation.dim, 3))
+    whole = variation.propagate(arc.t0, arc.t1, np.eye(variation.dim))
+    parts = variation.propagate(middle, arc.t1, variation.propagate(arc.t0, middle, directions))
+    assert np.abs(whole @ directions - parts).max() < 1e-8 * np.abs(whole).max()
+
+
+def test_what_cannot_be_followed_is_told_as_in_python() -> None:
+    run = solo12(lambda robot: cs.PD(robot, kp=3.0, kd=0.05))
+    arc = run.arcs[-1]
+    told = f"the variations cannot be followed at t = {arc.t0:.12g} s: the run is"
+    for each in (arc, on_python(run).arcs[-1]):
+        variation = ArcVariation(each, Parameters(), cs.Tolerances(), "automatic")
+        with pytest.raises(StepSizeError, match=told):
+            variation.propagate(arc.t0, arc.t1, np.full((variation.dim, 1), np.nan))
