@@ -10,7 +10,7 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolver
 
 from ..common.arrays import Array
-from ..errors import SimulationError, StepSizeError
+from ..errors import CallbackError, SimulationError, StepSizeError
 from .differences import tangent_derivative
 from .flow import Flow
 from .integrators import FIRM, IMPLICIT, method
@@ -66,6 +66,7 @@ class Stepper:
         self.flow, self.space, self.tolerances = flow, space, tolerances
         self.stiffness = StiffArcs(name)
         self._suspected_step, self._unknown = 0.0, self.stiffness.automatic
+        self._left: SimulationError | None = None  # of a trial that left where the field is defined
         self._use(self.stiffness.name)
         self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
         self.step_size, self.natural_step, self._in_haste, self.hemmed = first_step, first_step, True, False
@@ -82,12 +83,21 @@ class Stepper:
         self._solver: OdeSolver | None = None
 
     def _rate(self, t: float, dx: Array) -> Array:
-        """Rate (dim,) in the chart; NaN where a trial step has left the finite numbers: a shorter one is tried."""
+        """Rate (dim,) in the chart; NaN where a trial left the finite numbers, or the field: a shorter one is made."""
         self.evaluations += 1
         x = self.space.integrate(self._base, dx)
         if not math.isfinite(x.dot(x)):
             return np.full(self.space.dim, math.nan)
-        return self.space.chart_rate(dx, self.flow.field(t, x))
+        try:
+            rate = self.flow.field(t, x)
+        except CallbackError:
+            raise
+        except SimulationError as error:
+            if t == self.t:
+                raise
+            self._left = error
+            return np.full(self.space.dim, math.nan)
+        return self.space.chart_rate(dx, rate)
 
     def _jacobian(self, t: float, dx: Array) -> Array:
         """Derivative (dim, dim) of the rate in the chart, D_x f - ad(f) / 2; exact at the origin of the chart."""
@@ -245,9 +255,12 @@ class Stepper:
         if compiled is not None:
             compiled.whole = self.flow.stages(base) if self.flow.stages else None
             before = compiled.evaluations
+        self._left = None
         with np.errstate(over="ignore", invalid="ignore"):  # a trial step that went too far is not taken
             message = solver.step()
         if solver.status == "failed":
+            if self._left is not None:  # however short the step
+                raise self._left
             raise StepSizeError(
                 f"the step at t = {t0:.12g} s fell below the smallest one ({message}); the motion is singular or stiff"
                 " there: try integrator='Radau', or look for a force that jumps without an event",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -382,3 +383,33 @@ def test_a_trial_step_that_leaves_the_finite_numbers_is_taken_again_shorter() ->
     while stepper.t < 1.0:
         stepper.step(1.0)
     assert stepper.x[0] == pytest.approx(1e3 / np.sqrt(1.0 + 2e6), rel=1e-7)
+
+
+class Fenced(cs.Flow):
+    """x' = rate(x), defined within (0, 2) only."""
+
+    def __init__(self, rate: Callable[[np.ndarray], np.ndarray]) -> None:
+        self._rate = rate
+
+    def field(self, t: float, x: np.ndarray) -> np.ndarray:
+        if not 0.0 < x[0] < 2.0:
+            raise cs.SimulationError(f"x = {x[0]:.3g} is outside of the fence")
+        return self._rate(x)
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau9", "Radau"])
+def test_a_trial_step_that_leaves_the_field_is_taken_again_shorter(method: str) -> None:
+    """x' = -x: a first step of 10 s has stages far below zero, where nothing is defined."""
+    stepper = Stepper(Fenced(np.negative), cs.Euclidean(1), 0.0, np.ones(1), method, cs.Tolerances(), first_step=10.0)
+    while stepper.t < 10.0:
+        stepper.step(10.0)
+    assert stepper.x[0] == pytest.approx(np.exp(-10.0), abs=1e-9)
+
+
+def test_a_motion_that_leaves_the_field_ends_with_its_sentence() -> None:
+    """x' = 1 comes to the fence at t = 1, and steps lead up to it."""
+    stepper = Stepper(Fenced(np.ones_like), cs.Euclidean(1), 0.0, np.ones(1), "DOP853", cs.Tolerances(), first_step=0.3)
+    with pytest.raises(cs.SimulationError, match="outside of the fence"):
+        while stepper.t < 2.0:
+            stepper.step(2.0)
+    assert stepper.t == pytest.approx(1.0, abs=1e-9)
