@@ -18,6 +18,7 @@ from ..common.arrays import Array
 from ..common.registry import load, names
 from ..errors import InputError, PluginError
 from ..hybrid.chart_path import ChartPath
+from ..hybrid.course import Course, Passed
 from ..hybrid.flow import Stages
 from ..multibody.controllers import Holding, PlainGains
 from ..multibody.plain_robot import PlainContact, PlainRobot
@@ -64,6 +65,58 @@ class PlainArc:
     gains: PlainGains | None
     reference: Callable[[float], Array] | None
     drive: Callable[[float, Array], Array] | None
+
+
+@dataclass(frozen=True, eq=False)
+class PlainGuards:
+    """The guards of a contact mode as plain data.
+
+    Attributes:
+        kinds: of each guard: "gap", "force", "cone", "slow", "stop", "fast" or "jam", as `rigid_guards` has them.
+        contacts: contact of each, among those of the robot; -1 of a jam.
+        closed: number of it among the closed contacts of the arc; -1 of a gap and of a jam.
+        friction: static coefficient of each; zero of a gap and of a jam.
+        limits_alone: whether all gaps are those of joints to their limits.
+        slip_speed, drift, gap, event_time: as of `Tolerances`.
+        sense, window: of the determinant of the contacts that slide where the arc begins, zero at a jam; and the time
+            within which a jam counts as reached [s].
+    """
+
+    kinds: tuple[str, ...]
+    contacts: tuple[int, ...]
+    closed: tuple[int, ...]
+    friction: tuple[float, ...]
+    limits_alone: bool
+    slip_speed: float
+    drift: float
+    gap: float
+    event_time: float
+    sense: float
+    window: float
+
+
+class CompiledWatch(ABC):
+    """A contact mode with its guards, compiled: functions of their arguments, which threads may call at once."""
+
+    @abstractmethod
+    def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:
+        """Values of all guards (ng,) at (t, x); None where rows depend on each other."""
+
+    @abstractmethod
+    def gap(self, x: Array, guard: int) -> tuple[float, float]:
+        """A guard that is a gap, and its rate, at a state."""
+
+    @abstractmethod
+    def slips(self, x: Array) -> Array:
+        """Contact velocities (m,) of the closed contacts."""
+
+    @abstractmethod
+    def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
+        """A state put back onto the constraints, `x` itself where it is there; None where rows depend on each other."""
+
+    @abstractmethod
+    def cruise(self, course: Course, directions: Array, straight: float) -> Passed:
+        """See `hybrid.flow.Cruise`; slips turn their `directions` from step to step."""
 
 
 class CompiledArc(ABC):
@@ -114,6 +167,10 @@ class CompiledArc(ABC):
         Raises:
             StepSizeError: the tolerance cannot be met.
         """
+        return None
+
+    def watched(self, guards: PlainGuards) -> CompiledWatch | None:
+        """The arc with its guards; None of an engine that leaves its steps to Python."""
         return None
 
     @abstractmethod

@@ -14,15 +14,17 @@ from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
-from ..hybrid.flow import Finding, Look, Stages
+from ..hybrid.course import Course, Passed
+from ..hybrid.flow import Cruise, Finding, Look, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
+from .engines import CompiledWatch
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
-from .rigid_guards import OF_FORCES, SIDE, guards_of
+from .rigid_guards import OF_FORCES, SIDE, guards_of, plain_guards
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
 from .zero import (
     APPROACH,
@@ -67,6 +69,8 @@ class RigidFlow(ContactFlow):
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
+        self._compiled_watch: tuple[CompiledWatch | None] | None = None
+        self._directed: tuple[References, Array] | None = None
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
     # --- the contract of a flow -------------------------------------------------------------------------------
@@ -89,7 +93,34 @@ class RigidFlow(ContactFlow):
         compiled = self.arc.compiled
         if compiled is None:
             return None
-        return compiled.stages(base, self.arc.directions(self.references), self.references.straight)
+        return compiled.stages(base, self._directions, self.references.straight)
+
+    @property
+    def cruise(self) -> Cruise | None:  # type: ignore[override]
+        """That of the compiled arc with its guards, where there is one."""
+        return None if self._watch is None else self._cruise
+
+    def _cruise(self, course: Course) -> Passed:
+        assert self._watch is not None
+        return self._watch.cruise(course, self._directions.copy(), self.references.straight)
+
+    @property
+    def _directions(self) -> Array:
+        """Slip directions (closed contacts, 2) of the references, worked out once."""
+        if self._directed is None or self._directed[0] is not self.references:
+            self._directed = self.references, self.arc.directions(self.references)
+        return self._directed[1]
+
+    @property
+    def _watch(self) -> CompiledWatch | None:
+        """The compiled arc with its guards, made once it is known how well these are known; None: there is none."""
+        if self._compiled_watch is None and self.guard_rounding is not None:
+            made, arc = None, self.arc
+            if arc.compiled is not None:
+                plain = plain_guards(arc, self.table, self._sense, self._jam_window)
+                made = None if plain is None else arc.compiled.watched(plain)
+            self._compiled_watch = (made,)
+        return self._compiled_watch[0] if self._compiled_watch else None
 
     def motion(self, t: float, x: Array) -> Accelerations:
         """Accelerations and forces at (t, x)."""
@@ -103,6 +134,10 @@ class RigidFlow(ContactFlow):
 
     def guards(self, t: float, x: Array) -> Array:
         """Guard values in the order of `guard_names`."""
+        if (watch := self._watch) is not None:
+            found = watch.guards(t, x, self._directions, self.references.straight)
+            if found is not None:
+                return found
         table, mechanism, q = self.table, self.arc.mechanism, x[: self.arc.world.nq]
         values = np.empty(len(table.names))
         if table.limits is not None:
@@ -125,6 +160,8 @@ class RigidFlow(ContactFlow):
     def guard(self, t: float, x: Array, guard: int) -> float:
         """One of the guards: only those of forces need them."""
         kind, i = self.table.names[guard]
+        if (watch := self._watch) is not None:
+            return watch.gap(x, guard)[0] if kind == "gap" else float(self.guards(t, x)[guard])
         if kind in OF_FORCES:
             return float(self.guards(t, x)[guard])
         if kind != "gap":
@@ -183,6 +220,8 @@ class RigidFlow(ContactFlow):
 
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap and its rate."""
+        if (watch := self._watch) is not None:
+            return Look(*watch.gap(x, guard), ())
         world = self.arc.world
         return self.arc.mechanism.gap_motion(t, world.q(x), world.v(x), self.table.names[guard][1])
 
@@ -209,7 +248,7 @@ class RigidFlow(ContactFlow):
             return self
         slip, incipient = dict(self.references.slip), self.references.incipient
         if self._free:
-            rates = self._terms(t, x).rates
+            rates = self._terms(t, x).rates if self._watch is None else self._watch.slips(x)
             for i in self._free:
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
         flow = self._changed(references=replace(self.references, slip=slip), _known=None)
@@ -299,6 +338,10 @@ class RigidFlow(ContactFlow):
         x = world.on_loops(x)
         if not arc.closed:
             return x
+        if (watch := self._watch) is not None:
+            found = watch.projected(x, self._directions, self.references.straight)
+            if found is not None:
+                return found
         tolerance = world.tolerances.drift
         q, v = world.q(x), world.v(x)
         pressing = np.array(world.pressing(arc.closed), dtype=int)

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..contact.modes import Mode, Phase
+from ..multibody.kinematics.bound_world import plain_robot
+from .engines import PlainGuards
 from .rigid_arc import RigidArc
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
@@ -67,6 +69,36 @@ def guards_of(arc: RigidArc) -> Guards:
         arc.world.static_friction[cones],
         tuple((k, kind, i) for k, (kind, i) in enumerate(names) if kind not in ("gap", "force", "cone")),
         any(kind in OF_FORCES for kind, _ in names),
+    )
+
+
+KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam")  # to compiled engines
+
+
+def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
+    """The guards of an arc that is plain, with what it knows of jams; None where plain data does not say it all."""
+    world = arc.world
+    robot, tolerances = plain_robot(world.mechanism), world.tolerances
+    if robot is None or not world.mechanism.bounded_steps or any(kind not in KNOWN for kind, _ in table.names):
+        return None
+    if any(kind == "gap" and robot.contacts[i] is None for kind, i in table.names):
+        return None
+    on_closed = [kind not in ("gap", "jam") for kind, _ in table.names]
+    numbers = tuple(i for _, i in table.names)
+    return PlainGuards(
+        kinds=tuple(kind for kind, _ in table.names),
+        contacts=numbers,
+        closed=tuple(arc.closed.index(i) if on else -1 for i, on in zip(numbers, on_closed, strict=True)),
+        friction=tuple(
+            float(world.static_friction[i]) if on else 0.0 for i, on in zip(numbers, on_closed, strict=True)
+        ),
+        limits_alone=table.limits is not None,
+        slip_speed=tolerances.slip_speed,
+        drift=tolerances.drift,
+        gap=tolerances.gap,
+        event_time=tolerances.event_time,
+        sense=sense,
+        window=window,
     )
 
 

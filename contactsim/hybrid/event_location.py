@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 from ..common.arrays import Array
 from ..errors import StepSizeError
+from .course import Course
 from .flow import Flow, GuardBounds, Look
 from .guard_minima import Bottom, Bounds, Fall, first_fall
 from .guard_samples import NODES, Samples, dip_between, dipping, quiet, straight, unresolved
@@ -117,6 +118,15 @@ class Watch:
             samples = self._sample(segment).values
             self._highest = np.maximum(self._highest, samples.max(axis=0))
             self.values = samples[-1]
+
+    def embark(self, course: Course) -> None:
+        """Tell a compiled engine where the guards are."""
+        course.values, course.highest = np.array(self.values), np.array(self._highest)
+        course.floor, course.rounding = self._floor, self.rounding
+
+    def disembark(self, course: Course) -> None:
+        """Go on from where it left them: at the end of its last step in which nothing fired."""
+        self.values, self._highest = course.values, course.highest
 
     def _sample(self, segment: Segment) -> Samples:
         """What is seen of the guards in a step; that of the last step is kept."""

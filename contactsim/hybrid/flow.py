@@ -13,6 +13,7 @@ from ..common.arrays import Array
 from ..common.doors import FLAG, NAME, door
 from ..errors import InputError, SimulationError
 from .chart_path import ChartPath
+from .course import Course, Passed
 
 
 @door(reason=NAME, fatal=FLAG)
@@ -36,6 +37,10 @@ Stages = Callable[[Array, Array, float, float, Array, Array, Array, int, int], N
 # Variations (dim, m) at t1 of those at t0 along an arc, to (rtol, atol): (path, t0, t1, variations, accuracy) -> them;
 # None: to be integrated from the Jacobian.
 Propagated = Callable[[ChartPath, float, float, Array, tuple[float, float]], Array | None]
+
+# Steps of DOP853 by an engine, from where a stepper and its watch are, as they take them, as long as nothing happens.
+# The course goes along. Where no step succeeds there are none: the stepper itself has to find out why.
+Cruise = Callable[[Course], Passed]
 
 
 class Path(NamedTuple):
@@ -100,6 +105,7 @@ class Flow(ABC):
 
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     propagated: Propagated | None = None  # variations along an arc of this flow
+    cruise: Cruise | None = None
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guards_follow: bool = False  # whether `rebased` changes the values of guards

@@ -5,10 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from ..common.arrays import Array
 from .integrators.dop853 import Interpolant853
 from .manifold import Manifold
+
+PARTS = 7  # of the dense output of DOP853
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,19 @@ class Segment:
         if t == self.t1 and self.end is not None:
             return self.end
         return self.space.integrate(self.base, self.chart(t))
+
+
+def segments_of(record: Array, space: Manifold) -> list[Segment]:
+    """The steps of a record (k, .) of a compiled engine, see `Passed`; their arrays are views of it."""
+    size, dim = space.size, space.dim
+    ends = np.cumsum([3, size, size, size, dim, PARTS * dim]).tolist()
+    bases, starts, finals, origins, parts = (slice(*pair) for pair in pairwise(ends))
+    found = []
+    for row in record:
+        t0, t1, miss = row[:3].tolist()
+        chart = Interpolant853(t0, t1, row[origins], row[parts].reshape(PARTS, dim))
+        found.append(Segment(t0, t1, row[bases], chart, space, row[finals], row[ends[-1] :], row[starts], miss))
+    return found
 
 
 @dataclass(frozen=True)

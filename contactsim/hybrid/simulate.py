@@ -15,13 +15,14 @@ from ..common.arrays import Array
 from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, either, function, one_of, optional, tuples
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
+from .course import AT_ONCE as STEPS_AT_ONCE
 from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, method
 from .manifold import Euclidean, Manifold
 from .no_step import why_no_step
 from .outcomes import Status
-from .segments import Segment
+from .segments import Segment, segments_of
 from .stepper import Stepper
 from .stiff_arcs import STIFF_FROM, stiff_note
 from .system import CLOCK, Dynamics, HybridSystem, completed
@@ -149,6 +150,7 @@ class Simulation:
         self._between: frozenset[Hashable] = frozenset()
         self._stop_in_reach = False
         self._restart: dict[str, Any] = {}
+        self._at_once = STEPS_AT_ONCE
         self._left: Array | None = None  # what a user's function applied where the run paused
 
     # --- what a user reads ------------------------------------------------------------------------------------
@@ -272,6 +274,7 @@ class Simulation:
         self._stop_in_reach, self._restart = False, self._arc_start
         try:
             with one_thread():
+                self._at_once = 1 if progress else STEPS_AT_ONCE
                 while self.t < t and self.status is Status.RUNNING:
                     self._step(t)
                     if progress:
@@ -391,8 +394,10 @@ class Simulation:
             return
         clock = self._flow.next_time(self.t)
         bound = min(t_end, clock, self._push_end())
-        step = self._stepper.step(bound)
+        step = self._next_step(bound)
         self._stop_in_reach |= bound == t_end and self._stepper.hemmed
+        if step is None:
+            return
         passed, fired = self._watch.pass_step(self._stepper, step, bound)
         if passed is None:
             return
@@ -409,6 +414,22 @@ class Simulation:
         if self._stepper.project():
             self._x = self._stepper.x
         self._is_valid()
+
+    def _next_step(self, bound: float) -> Segment | None:
+        """A step towards `bound`, in which an event may lie; None after steps of a compiled engine that hold none."""
+        stepper = self._stepper
+        passed = stepper.cruise(bound, self._watch, self._at_once)
+        if passed is None:
+            return stepper.step(bound)
+        steps = segments_of(passed.record, stepper.space)
+        pending = steps.pop() if passed.pending else None
+        self._segments += steps
+        if steps:
+            self.t = stepper.t if pending is None else pending.t0
+            self._x = stepper.x if pending is None or pending.start is None else pending.start
+        if passed.error is not None:
+            raise passed.error
+        return pending
 
     def _note_jump(self, fired: frozenset[Hashable]) -> None:
         """Note the boundaries beyond which a mode was entered, each once in a run."""

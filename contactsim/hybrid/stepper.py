@@ -11,6 +11,7 @@ from scipy.integrate import DOP853, OdeSolver
 
 from ..common.arrays import Array
 from ..errors import CallbackError, SimulationError, StepSizeError
+from .course import Course, Passed, Watching
 from .differences import tangent_derivative
 from .flow import Flow
 from .integrators import FIRM, IMPLICIT, method
@@ -32,6 +33,7 @@ FIRST = (
 )
 LEAP = 10.0  # times the step it takes that LSODA may have tried
 WITHIN_REACH = 2.0  # times its length at which a step counts as hemmed in by a bound
+FINEST = 100.0 * float(np.finfo(float).eps)  # relative error of a step below which SciPy's methods take none
 EXACT = 2e-8  # share of the tolerance that a step may miss, whose interpolant is as good as a step
 BEYOND = 1.05  # times the time to the next guard that a short step takes
 SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
@@ -81,6 +83,7 @@ class Stepper:
         self.t, self.x, self._base = t, x, x
         self._bound = bound
         self._solver: OdeSolver | None = None
+        self._course: Course | None = None
 
     def _rate(self, t: float, dx: Array) -> Array:
         """Rate (dim,) in the chart; NaN where a trial left the finite numbers, or the field: a shorter one is made."""
@@ -168,6 +171,75 @@ class Stepper:
             self._restart(self.t, self.x, bound)
         return segment
 
+    def cruise(self, bound: float, watch: Watching, most: int) -> Passed | None:
+        """The same by a compiled engine, step by step, as long as nothing happens; None where there is none.
+
+        The watch goes along. Where the last step is `pending`, the stepper is at its end, and the watch at its start.
+        """
+        cruise = self.flow.cruise if self._method is Dop853 and self.step_size else None
+        if cruise is None:
+            return None
+        if self._unknown or self._suspected_step:
+            self.flow = self.flow.rebased(self.t, self.x)
+            self._look_for_stiffness()
+            cruise = self.flow.cruise
+            if self._method is not Dop853 or cruise is None:
+                return None
+        if self._course is None or bound != self._bound:
+            self._restart(self.t, self.x, bound)
+            self._course = self._new_course(bound)
+        course = self._course
+        course.in_haste, course.most = self._in_haste, most
+        watch.embark(course)
+        passed = cruise(course)
+        self.evaluations += passed.evaluations
+        self.hemmed = passed.hemmed
+        if not len(passed.record):
+            self._restart(self.t, self.x, math.inf)
+            return None if passed.error is None else passed
+        self.t, self.x, self._base = course.t, course.x.copy(), course.base
+        self.step_size, self.natural_step = course.proposed, course.natural if course.natural >= 0.0 else None
+        self._in_haste, self._approach = course.in_haste, course.approach
+        self.stiffness.disembark(course)
+        if passed.suspected:
+            self._suspected_step = float(passed.record[-1, 1] - passed.record[-1, 0])
+        watch.disembark(course)
+        if passed.pending:
+            last = passed.record[-1]
+            self.flow = self.flow.rebased(float(last[0]), last[3 + self.space.size : 3 + 2 * self.space.size])
+        return passed
+
+    def _new_course(self, bound: float) -> Course:
+        """What a compiled engine goes on from: the first step of a new solver."""
+        tolerances, size = self.tolerances, self.step_size or 0.0
+        nothing = np.zeros(0)
+        rate = np.zeros(self.space.dim)
+        return Course(
+            t=self.t,
+            bound=bound,
+            x=np.array(self.x),
+            base=np.array(self.x),
+            y=np.zeros(self.space.dim),
+            rate=rate,
+            fresh=True,
+            step=size,
+            proposed=size,
+            natural=-1.0 if self.natural_step is None else self.natural_step,
+            approach=self._approach,
+            in_haste=self._in_haste,
+            rtol=max(STEP_SHARE * tolerances.rtol, FINEST),
+            atol=STEP_SHARE * tolerances.atol,
+            max_step=tolerances.max_step,
+            path_rtol=tolerances.rtol,
+            path_atol=tolerances.atol,
+            **self.stiffness.embark(),
+            most=1,
+            values=nothing,
+            highest=nothing,
+            floor=nothing,
+            rounding=nothing,
+        )
+
     def _until_next(self, longest: float) -> float:
         """Length of a step that ends a little behind the next guard, where that is expected soon; else infinity.
 
@@ -243,6 +315,10 @@ class Stepper:
         x = self.flow.project(self.t, self.x)
         if x is self.x:
             return False
+        if self._course is not None:
+            self._course.move(x, self.space)
+            self.x, self._base = x, self._course.base
+            return True
         if self._solver is None:
             self._restart(self.t, x, math.inf)
         else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.integrate import OdeSolver
 
 from ..common.arrays import Array
+from .course import Course
 from .integrators import AUTOMATIC
 from .integrators.dop853 import Dop853
 from .zero import EASY, EDGE, LASTING, NEAR_EDGE
@@ -63,6 +66,20 @@ class StiffArcs:
             return False
         self._held = 0
         return True
+
+    def embark(self) -> dict[str, Any]:
+        """What a compiled engine needs to count steps at the edge of stability as `suspects` does."""
+        return {
+            "automatic": self.automatic,
+            "held_steps": self._held,
+            "loose_steps": self._loose,
+            "patience": self._patience,
+            "began": float(self._began),
+        }
+
+    def disembark(self, course: Course) -> None:
+        """Take over what it counted."""
+        self._held, self._loose, self._began = course.held_steps, course.loose_steps, course.began
 
     def starts_stiff(self, jacobian: Array, time: float) -> float | None:
         """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""

@@ -60,6 +60,8 @@ class PlainContact:
         centre: (3,) [m] in the joint's frame.
         radius: [m].
         velocity, sign: of a limit: its row is `sign` at this velocity.
+        coordinate, bound: of a limit: its gap is sign (q - bound).
+        host: number of its joint among those of the robot's `reach`.
     """
 
     joint: int
@@ -67,6 +69,20 @@ class PlainContact:
     radius: float = 0.0
     velocity: int = -1
     sign: float = 0.0
+    coordinate: int = -1
+    bound: float = 0.0
+    host: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class PlainReach:
+    """How far joints reach: arrays of `kinematics.reach.Reach`, of which joint 0 is the world."""
+
+    parent: Array
+    length: Array
+    slides: Array
+    turns: Array
+    places: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +98,9 @@ class PlainRobot:
         contacts: of the ground, between bodies (None: not known) and limits, by their numbers.
         basis: normal and tangents (1 to 3, 3) of the plane.
         belt: velocity of its surface (3,) [m/s].
+        point: of the plane (3,) [m].
+        turning: velocities that are rates of rotation (k,).
+        reach: bounds of its motion; None: there are none.
     """
 
     nq: int
@@ -94,6 +113,9 @@ class PlainRobot:
     contacts: tuple[PlainContact | None, ...]
     basis: Array
     belt: Array
+    point: Array
+    turning: Array
+    reach: PlainReach | None
 
 
 def plain_joints(model: Any) -> tuple[tuple[PlainJoint, ...], list[int]] | None:

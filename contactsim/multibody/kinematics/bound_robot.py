@@ -390,12 +390,14 @@ class BoundRobot(ContactMechanism):
     def _plain_robot(self) -> PlainRobot | None:
         """Plain arrays of it, for compiled engines; None on other grounds than planes, and of joints that they lack."""
         joints, springs = plain_joints(self._model), () if self._passive is None else self._passive.plain
-        if not self._plain or joints is None or springs is None:
+        if not self._plain or self._plane is None or joints is None or springs is None:
             return None
         found, number = joints
         on_ground = zip(self._joints, self._centres, self._radius.tolist(), strict=True)
-        points = [PlainContact(number[joint], centre, radius) for joint, centre, radius in on_ground]
-        limits = [PlainContact(-1, np.zeros(3), 0.0, limit.v, limit.sign) for limit in self._limits]
+        hosts = [-1] * len(number) if self.reach is None else self.reach.index.tolist()
+        points = [PlainContact(number[j], centre, radius, host=hosts[j]) for j, centre, radius in on_ground]
+        still = np.zeros(3)
+        limits = [PlainContact(-1, still, 0.0, limit.v, limit.sign, limit.q, limit.bound) for limit in self._limits]
         return PlainRobot(
             nq=self.nq,
             nv=self.nv,
@@ -407,6 +409,9 @@ class BoundRobot(ContactMechanism):
             contacts=(*points, *limits),
             basis=self._basis,
             belt=np.array(self.terrain.belt()),
+            point=np.array(self._plane[0]),
+            turning=self._turning,
+            reach=None if self.reach is None else self.reach.plain(),
         )
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:

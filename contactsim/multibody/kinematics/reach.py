@@ -20,6 +20,7 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ..forest import data_of
 from ..mechanism import JointPath
+from ..plain_robot import PlainReach
 from .plane_ground import simple_model
 
 PLACED = {"JointModelFreeFlyer": 3, "JointModelPlanar": 2, "JointModelTranslation": 3}  # q that say where a joint is
@@ -96,6 +97,10 @@ class Reach:
         self.length = np.array([float(np.linalg.norm(place.translation)) for place in model.jointPlacements])
         self.slides, self.turns = self._motions(model)
         self.places = self._places(model)
+
+    def plain(self) -> PlainReach:
+        """Its arrays, for compiled engines."""
+        return PlainReach(self.parent, self.length, self.slides, self.turns, self.places)
 
     @staticmethod
     def _motions(model: Any) -> tuple[Array, Array]:

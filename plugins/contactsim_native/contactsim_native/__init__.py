@@ -6,12 +6,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from contactsim.contact_dynamics.engines import INTERFACE, CompiledArc, Engine, PlainArc
+from contactsim.contact_dynamics.engines import (
+    INTERFACE,
+    CompiledArc,
+    CompiledWatch,
+    Engine,
+    PlainArc,
+    PlainGuards,
+)
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
+from .cruises import NativeWatch
 from .variations import propagated
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
@@ -51,12 +59,12 @@ class NativeArc(CompiledArc):
 
     def __init__(self, arc: PlainArc) -> None:
         robot = arc.robot
-        self._robot, self._nothing = native_robot(robot), np.zeros(robot.nv)
-        self._mode = _native.ContactMode(np.ascontiguousarray(robot.basis), robot.belt.tolist())
+        self._robot, self._nothing, self._plain = native_robot(robot), np.zeros(robot.nv), robot
+        self._mode = _native.ContactMode(np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist())
         for closed in arc.closed:
             contact = closed.contact
             if contact.joint < 0:
-                self._mode.add_limit(contact.velocity, contact.sign)
+                self._mode.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
             else:
                 state = STATES.index(closed.state)
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
@@ -111,6 +119,10 @@ class NativeArc(CompiledArc):
     def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
         """What friction leaves of the determinant of the closed contacts."""
         return _native.regularity(self._robot, self._mode, directions, straight, q, v)
+
+    def watched(self, guards: PlainGuards) -> CompiledWatch:
+        """The arc with its guards."""
+        return NativeWatch(self._plain, self._robot, self._mode, self._drive, guards)
 
     def stages(self, base: Array, directions: Array, straight: float) -> Stages:
         """The rates of whole steps in the chart around a state."""

@@ -28,4 +28,21 @@ inline native::References references(const native::ContactMode& mode, const Tabl
     return {directions.data(), straight};
 }
 
+inline native::Vec3 vec3(const std::vector<double>& a) {
+    return {a.at(0), a.at(1), a.at(2)};
+}
+
+inline native::Contact point(int joint, const std::vector<double>& centre, double radius) {
+    native::Contact contact;
+    contact.joint = joint, contact.centre = vec3(centre), contact.radius = radius;
+    return contact;
+}
+
+inline native::Contact limit(int velocity, double sign, int coordinate, double bound) {
+    native::Contact contact;
+    contact.velocity = velocity, contact.sign = sign, contact.coordinate = coordinate, contact.bound = bound;
+    return contact;
+}
+
+void bind_cruises(nb::module_& m);
 void bind_variations(nb::module_& m);

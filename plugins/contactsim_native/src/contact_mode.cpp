@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "charts.hpp"
+
 namespace native {
 
 int rows_of(const ContactMode& mode, const Closed& closed) {
     return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.plane.basis.size());
 }
 
-bool slides(const Closed& closed) { return closed.state == State::slip_free || closed.state == State::slip_held; }
+bool slides(const Closed& closed) {
+    return closed.state == State::slip_free || closed.state == State::slip_held;
+}
 
 int stuck_rows(const ContactMode& mode, const Closed& closed) {
     return closed.state == State::stick ? rows_of(mode, closed) : 1;
@@ -42,7 +46,7 @@ void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& clo
     const Spatial &motion = sweep.velocity[j], &drift = sweep.drift[j];
     const Vec3 speed = motion.linear + cross(motion.angular, centre);
     const Vec3 change = drift.linear + robot.gravity + cross(drift.angular, touching) + cross(motion.angular, speed);
-    const Vec3 slip = speed + cross(motion.angular, below) - mode.plane.belt;
+    const Vec3 slip = slip_velocity(mode, contact, sweep);
     for (int d = 0; d < count; ++d) {
         s.rates[first + d] = dot(mode.plane.basis[d], slip);
         s.bias[first + d] = dot(mode.plane.basis[d], change);
@@ -109,7 +113,8 @@ int assemble(const Robot& robot, const ContactMode& mode, const References& refe
         s.held_bias.insert(s.held_bias.end(), &s.bias[first], &s.bias[first] + stuck);
         s.directions.insert(s.directions.end(), normal, normal + stuck * nv);
         if (slides(closed)) {
-            s.slip[i] = slip_direction(closed.state, references.direction + 2 * i, references.straight, &s.rates[first]);
+            s.slip[i] =
+                slip_direction(closed.state, references.direction + 2 * i, references.straight, &s.rates[first]);
             double* direction = &s.directions[size * nv];
             for (int d = 1; d < count; ++d) {
                 const double share = closed.friction * s.slip[i][d - 1];
@@ -118,6 +123,7 @@ int assemble(const Robot& robot, const ContactMode& mode, const References& refe
         }
         first += count, size += stuck;
     }
+    s.size = size;
     return size;
 }
 
@@ -142,7 +148,11 @@ void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
 
 void ContactMode::count() {
     rows = 0;
-    for (const Closed& one : closed) rows += rows_of(*this, one);
+    first.clear();
+    for (const Closed& one : closed) {
+        first.push_back(rows);
+        rows += rows_of(*this, one);
+    }
 }
 
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
@@ -158,7 +168,7 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
     delassus(robot, s, s.directions, size);
     s.unknown.resize(size);
     for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], acceleration, nv) - s.held_bias[i];
-    if (!solve_dense(s.matrix, s.unknown, size)) return false;
+    if (!solve_dense(s.matrix, s.unknown, size, &s.determinant)) return false;
     for (int j = 0; j < size; ++j) {
         for (int k = 0; k < nv; ++k) acceleration[k] += s.unknown[j] * s.solved[j * nv + k];
     }
@@ -180,14 +190,124 @@ double regularity(const Robot& robot, const ContactMode& mode, const References&
                   const double* v, Scratch& s) {
     swept(robot, q, v, s.sweep);
     const int size = assemble(robot, mode, references, v, s);
-    double rubbing = 1.0, smooth = 1.0;
     s.unknown.assign(size, 0.0);
     delassus(robot, s, s.directions, size);
-    solve_dense(s.matrix, s.unknown, size, &rubbing);
-    s.unknown.assign(size, 0.0);
-    delassus(robot, s, s.held, size);
-    solve_dense(s.matrix, s.unknown, size, &smooth);
-    return smooth > 0.0 ? rubbing / smooth : 1.0;
+    solve_dense(s.matrix, s.unknown, size, &s.determinant);
+    return regularity_there(robot, mode, s);
+}
+
+double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& s) {
+    bool rubs = false;
+    for (const Closed& closed : mode.closed) rubs = rubs || slides(closed);
+    if (!rubs) return 1.0;
+    double smooth = 1.0;
+    s.unknown.assign(s.size, 0.0);
+    delassus(robot, s, s.held, s.size);
+    solve_dense(s.matrix, s.unknown, s.size, &smooth);
+    return smooth > 0.0 ? s.determinant / smooth : 1.0;
+}
+
+void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, const double* acceleration,
+                double* change) {
+    for (int i = 0; i < mode.rows; ++i) change[i] = product(&s.row[i * robot.nv], acceleration, robot.nv) + s.bias[i];
+}
+
+double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
+    if (contact.joint < 0) return contact.sign * (q[contact.coordinate] - contact.bound);
+    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+    return dot(mode.plane.basis[0], centre + (sweep.origin - mode.plane.point)) - contact.radius;
+}
+
+Vec3 slip_velocity(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
+    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+    const Vec3 below = mode.plane.basis[0] * -contact.radius;
+    const Spatial& motion = sweep.velocity[contact.joint];
+    return motion.linear + cross(motion.angular, centre) + cross(motion.angular, below) - mode.plane.belt;
+}
+
+void contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        const Contact& contact = mode.closed[i].contact;
+        double* own = rates + mode.first[i];
+        if (contact.joint < 0) {
+            own[0] = contact.sign * v[contact.velocity];
+            continue;
+        }
+        const Vec3 slip = slip_velocity(mode, contact, sweep);
+        for (std::size_t d = 0; d < mode.plane.basis.size(); ++d) own[d] = dot(mode.plane.basis[d], slip);
+    }
+}
+
+double gap_rate(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v) {
+    if (contact.joint < 0) return contact.sign * v[contact.velocity];
+    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+    const Spatial& motion = sweep.velocity[contact.joint];
+    return dot(mode.plane.basis[0], motion.linear + cross(motion.angular, centre));
+}
+
+double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
+                  const double* acceleration) {
+    if (contact.joint < 0) return contact.sign * acceleration[contact.velocity];
+    const int j = contact.joint;
+    const Vec3 centre = sweep.place[j] + sweep.turn[j] * contact.centre;
+    const Joint& joint = robot.joints[j];
+    Spatial change = sweep.drift[j];
+    change.linear += robot.gravity;
+    for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
+    const Spatial& motion = sweep.velocity[j];
+    const Vec3 speed = motion.linear + cross(motion.angular, centre);
+    return dot(mode.plane.basis[0], change.linear + cross(change.angular, centre) + cross(motion.angular, speed));
+}
+
+Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift, Scratch& s,
+                   double* q, double* v) {
+    if (mode.closed.empty()) return Projection::none;
+    const int nv = robot.nv, count = static_cast<int>(mode.closed.size());
+    std::vector<double> gaps(count), speeds, moved(nv);
+    const auto look = [&] {  // rows, and the velocities along those that are held
+        swept(robot, q, v, s.sweep);
+        assemble(robot, mode, references, v, s);
+        speeds.clear();
+        for (int i = 0; i < count; ++i) {
+            const double* rates = &s.rates[mode.first[i]];
+            speeds.insert(speeds.end(), rates, rates + stuck_rows(mode, mode.closed[i]));
+        }
+    };
+    look();
+    double off = 0.0, fast = 0.0;
+    for (int i = 0; i < count; ++i) {
+        gaps[i] = gap_of(mode, mode.closed[i].contact, s.sweep, q);
+        off = std::max(off, std::abs(gaps[i]));
+    }
+    for (const double speed : speeds) fast = std::max(fast, std::abs(speed));
+    if (off <= drift && fast <= drift) return Projection::none;
+    // The smallest change in the metric of M that changes the held rows by -`wrong`, into `moved`.
+    const auto change = [&](const std::vector<double>& wrong) {
+        const int k = static_cast<int>(wrong.size());
+        delassus(robot, s, s.held, k);
+        s.unknown.resize(k);
+        for (int i = 0; i < k; ++i) s.unknown[i] = -wrong[i];
+        if (!solve_dense(s.matrix, s.unknown, k)) return false;
+        std::fill(moved.begin(), moved.end(), 0.0);
+        for (int j = 0; j < k; ++j) {
+            for (int i = 0; i < nv; ++i) moved[i] += s.unknown[j] * s.solved[j * nv + i];
+        }
+        return true;
+    };
+    if (off > drift) {
+        for (int i = 0; i < count; ++i) {
+            const double* normal = &s.row[mode.first[i] * nv];
+            std::copy(normal, normal + nv, &s.held[i * nv]);
+        }
+        if (!change(gaps)) return Projection::unknown;
+        std::vector<double> there(robot.nq);
+        integrate(robot, q, moved.data(), there.data());
+        std::copy(there.begin(), there.end(), q);
+        look();
+    }
+    if (!change(speeds)) return Projection::unknown;
+    for (int i = 0; i < nv; ++i) v[i] += moved[i];
+    return Projection::moved;
 }
 
 }  // namespace native

@@ -15,6 +15,8 @@ struct Contact {
     double radius = 0.0;
     int velocity = -1;
     double sign = 0.0;
+    int coordinate = -1;  // of a limit: its gap is sign (q - bound)
+    double bound = 0.0;
 };
 
 enum class State { smooth, stick, slip_free, slip_held };  // smooth: it slips without friction
@@ -34,14 +36,16 @@ struct References {
 struct Plane {
     std::vector<Vec3> basis;  // normal and the tangents in which the robot can move
     Vec3 belt;
+    Vec3 point;
 };
 
 struct ContactMode {
     Plane plane;
     std::vector<Closed> closed;
-    int rows = 0;           // of all closed contacts
+    int rows = 0;            // of all closed contacts
+    std::vector<int> first;  // row of each of them
 
-    void count();  // fills `rows`
+    void count();  // fills `rows` and `first`
 };
 
 int rows_of(const ContactMode& mode, const Closed& closed);
@@ -57,6 +61,8 @@ struct Scratch {
     Sweep sweep;
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
     std::vector<std::array<double, 2>> slip;
+    int size = 0;              // rows that are held
+    double determinant = 1.0;  // of C M^-1 D^T
 };
 
 // What is left of the determinant of the closed contacts by friction: det(C M^-1 D^T) / det(C M^-1 C^T).
@@ -67,5 +73,35 @@ double regularity(const Robot& robot, const ContactMode& mode, const References&
 // M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
+
+// The same as `regularity`, right after `accelerate` at the same state.
+double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& scratch);
+
+// Accelerations (rows,) along the rows of the closed contacts, right after `accelerate`.
+void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& scratch, const double* acceleration,
+                double* change);
+
+// Distance of a contact from the plane, or of a joint from its limit, where its joints' places are known.
+double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q);
+
+// Velocity relative to the ground of the point of a contact that is nearest to it, where velocities are known.
+Vec3 slip_velocity(const ContactMode& mode, const Contact& contact, const Sweep& sweep);
+
+// Contact velocities (rows,) of the closed contacts, where the joints' velocities are known.
+void contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates);
+
+// Rate of a gap, where the joints' velocities are known.
+double gap_rate(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v);
+
+// Second derivative of a gap, right after `accelerate`.
+double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
+                  const double* acceleration);
+
+enum class Projection { none, moved, unknown };  // unknown: the rows depend on each other
+
+// Puts (q, v) back onto the gaps and velocities of the closed contacts, where they are off by more than `drift`: the
+// smallest change in the metric of M. Hairer and Wanner, Solving Ordinary Differential Equations II, VII.2.
+Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift,
+                   Scratch& scratch, double* q, double* v);
 
 }  // namespace native

@@ -8,8 +8,6 @@ using namespace native;
 
 namespace {
 
-Vec3 vec3(const std::vector<double>& a) { return {a.at(0), a.at(1), a.at(2)}; }
-
 // From nine numbers, row by row.
 Mat3 mat3(const std::vector<double>& a) {
     return {{a.at(0), a.at(3), a.at(6)}, {a.at(1), a.at(4), a.at(7)}, {a.at(2), a.at(5), a.at(8)}};
@@ -59,23 +57,23 @@ NB_MODULE(_native, m) {
 
     nb::class_<ContactMode>(m, "ContactMode")
         .def("__init__",
-             [](ContactMode* self, Table basis, const std::vector<double>& belt) {
+             [](ContactMode* self, Table basis, const std::vector<double>& belt, const std::vector<double>& point) {
                  new (self) ContactMode();
                  demand(basis.shape(1) == 3 && basis.shape(0) >= 1 && basis.shape(0) <= 3, "the basis is (1 to 3, 3)");
                  for (std::size_t d = 0; d < basis.shape(0); ++d) {
                      self->plane.basis.push_back({basis(d, 0), basis(d, 1), basis(d, 2)});
                  }
-                 self->plane.belt = vec3(belt);
+                 self->plane.belt = vec3(belt), self->plane.point = vec3(point);
              })
         .def("add_point",
              [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius, int state,
                 double friction) {
-                 mode.closed.push_back({{joint, vec3(centre), radius, -1, 0.0}, static_cast<State>(state), friction});
+                 mode.closed.push_back({point(joint, centre, radius), static_cast<State>(state), friction});
                  mode.count();
              })
         .def("add_limit",
-             [](ContactMode& mode, int velocity, double sign) {
-                 mode.closed.push_back({{-1, {}, 0.0, velocity, sign}, State::stick, 0.0});
+             [](ContactMode& mode, int velocity, double sign, int coordinate, double bound) {
+                 mode.closed.push_back({limit(velocity, sign, coordinate, bound), State::stick, 0.0});
                  mode.count();
              })
         .def_ro("rows", &ContactMode::rows);
@@ -132,7 +130,8 @@ NB_MODULE(_native, m) {
             const Method method{a.data(), c.data(), static_cast<int>(width)};
             const References slips = references(mode, directions, straight);
             const auto run = [&] {
-                run_stages(robot, mode, slips, drive, method, base.data(), t, h, y.data(), k.data(), points.data(), first, last);
+                run_stages(robot, mode, slips, drive, method, base.data(), t, h, y.data(), k.data(), points.data(),
+                           first, last);
             };
             if (drive.callback || (drive.gains && drive.gains->moving)) return run();
             nb::gil_scoped_release released;
@@ -151,14 +150,16 @@ NB_MODULE(_native, m) {
             thread_local Scratch scratch;
             Forces told;
             const References slips = references(mode, directions, straight);
-            if (!accelerate(robot, mode, slips, q.data(), v.data(), applied.data(), scratch, acceleration.data(), &told)) {
+            if (!accelerate(robot, mode, slips, q.data(), v.data(), applied.data(), scratch, acceleration.data(),
+                            &told)) {
                 return false;
             }
             std::copy(told.rates.begin(), told.rates.end(), rates.data());
             std::copy(told.forces.begin(), told.forces.end(), forces.data());
             return true;
         },
-        "Acceleration (nv,), contact velocities and forces (rows,) of a mode; False where its rows depend on each other.");
+        "Acceleration (nv,), contact velocities and forces (rows,) of a mode; False where its rows depend on each "
+        "other.");
 
     m.def(
         "regularity",
@@ -187,5 +188,6 @@ NB_MODULE(_native, m) {
         },
         "dexp^-1 of a tangent vector on a body velocity, in place.");
 
+    bind_cruises(m);
     bind_variations(m);
 }

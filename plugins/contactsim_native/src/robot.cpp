@@ -19,7 +19,7 @@ Inertia moved(const Joint& joint, const Mat3& turn, const Vec3& place) {
 }
 
 // Place of a joint's frame by its coordinates, in the frame in which it moves.
-void move(const Joint& joint, const double* q, Mat3& turn, Vec3& place) {
+void moved_by(const Joint& joint, const double* q, Mat3& turn, Vec3& place) {
     switch (joint.kind) {
         case JointKind::revolute:
             turn = turn * rotation(joint.axis, std::cos(q[0]), std::sin(q[0]));
@@ -98,23 +98,46 @@ void Sweep::prepare(const Robot& robot) {
     column.resize(nv), free.resize(nv), mass.resize(nv * nv);
 }
 
+void Sweep::locate(const Robot& robot, int i, const double* q) {
+    const Joint& joint = robot.joints[i];
+    const bool root = joint.parent < 0;
+    turn[i] = root ? joint.turn : turn[joint.parent] * joint.turn;
+    place[i] = root ? joint.place : place[joint.parent] + turn[joint.parent] * joint.place;
+    moved_by(joint, q + joint.q, turn[i], place[i]);
+    if (root) {  // the first place is the origin: far from home no digits are lost
+        if (i == 0) origin = place[0];
+        place[i] = place[i] - origin;
+    }
+}
+
+Spatial Sweep::move(const Robot& robot, int i, const double* v) {
+    const Joint& joint = robot.joints[i];
+    columns(joint, turn[i], place[i], &column[joint.v]);
+    Spatial own{};
+    for (int k = joint.v; k < joint.v + joint.size; ++k) own += column[k] * v[k];
+    velocity[i] = joint.parent < 0 ? own : velocity[joint.parent] + own;
+    return own;
+}
+
+void Sweep::places(const Robot& robot, const double* q) {
+    for (int i = 0; i < static_cast<int>(robot.joints.size()); ++i) locate(robot, i, q);
+}
+
+void Sweep::motions(const Robot& robot, const double* q, const double* v) {
+    for (int i = 0; i < static_cast<int>(robot.joints.size()); ++i) {
+        locate(robot, i, q);
+        move(robot, i, v);
+    }
+}
+
 void Sweep::at(const Robot& robot, const double* q, const double* v) {
     const int n = static_cast<int>(robot.joints.size()), nv = robot.nv;
     for (int i = 0; i < n; ++i) {
         const Joint& joint = robot.joints[i];
-        const bool root = joint.parent < 0;
-        turn[i] = root ? joint.turn : turn[joint.parent] * joint.turn;
-        place[i] = root ? joint.place : place[joint.parent] + turn[joint.parent] * joint.place;
-        move(joint, q + joint.q, turn[i], place[i]);
-        if (root) {  // the first place is the origin: far from home no digits are lost
-            if (i == 0) origin = place[0];
-            place[i] = place[i] - origin;
-        }
-        columns(joint, turn[i], place[i], &column[joint.v]);
-        Spatial own{};
-        for (int k = joint.v; k < joint.v + joint.size; ++k) own += column[k] * v[k];
-        velocity[i] = root ? own : velocity[joint.parent] + own;
-        drift[i] = (root ? Spatial{-robot.gravity, {}} : drift[joint.parent]) + cross_motion(velocity[i], own);
+        locate(robot, i, q);
+        const Spatial own = move(robot, i, v);
+        drift[i] =
+            (joint.parent < 0 ? Spatial{-robot.gravity, {}} : drift[joint.parent]) + cross_motion(velocity[i], own);
         inertia[i] = moved(joint, turn[i], place[i]);
         force[i] = inertia[i] * drift[i] + cross_force(velocity[i], inertia[i] * velocity[i]);
     }

@@ -41,20 +41,26 @@ struct Robot {
 
 // What one sweep finds; kept to be used again.
 struct Sweep {
-    Vec3 origin;                   // about which spatial vectors are taken
-    std::vector<Mat3> turn;        // of each joint's frame, in world axes
-    std::vector<Vec3> place;       // from the origin [m]
+    Vec3 origin;                                  // about which spatial vectors are taken
+    std::vector<Mat3> turn;                       // of each joint's frame, in world axes
+    std::vector<Vec3> place;                      // from the origin [m]
     std::vector<Spatial> velocity, drift, force;  // drift: acceleration that velocities and -gravity cause
-    std::vector<Inertia> inertia;  // of each body
-    std::vector<Inertia> carried;  // of it and of all that it carries
-    std::vector<Spatial> column;   // motion that each velocity causes
-    std::vector<double> mass;      // (nv, nv), its lower triangle; factorised in place
-    std::vector<double> free;      // forces (nv,) but for what is applied
+    std::vector<Inertia> inertia;                 // of each body
+    std::vector<Inertia> carried;                 // of it and of all that it carries
+    std::vector<Spatial> column;                  // motion that each velocity causes
+    std::vector<double> mass;                     // (nv, nv), its lower triangle; factorised in place
+    std::vector<double> free;                     // forces (nv,) but for what is applied
 
     void prepare(const Robot& robot);
     void at(const Robot& robot, const double* q, const double* v);
-    void factorise(const Robot& robot);                     // mass = L^T D L along the tree
-    void solve(const Robot& robot, double* b) const;        // mass^-1 b in place
+    void places(const Robot& robot, const double* q);                    // of the joints alone
+    void motions(const Robot& robot, const double* q, const double* v);  // and their velocities
+    void factorise(const Robot& robot);                                  // mass = L^T D L along the tree
+    void solve(const Robot& robot, double* b) const;                     // mass^-1 b in place
+
+  private:
+    void locate(const Robot& robot, int i, const double* q);   // turn and place of a joint, behind its parent
+    Spatial move(const Robot& robot, int i, const double* v);  // its columns and velocity; what its own joint adds
 };
 
 }  // namespace native

@@ -1,0 +1,100 @@
+"""Steps that a compiled engine takes as long as nothing happens in them: what they begin from, and what they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ..common.arrays import Array
+from .manifold import Manifold
+
+AT_ONCE = 64  # steps, after which a run looks up again
+
+
+@dataclass(eq=False)
+class Course:
+    """Where a `Stepper` and its `Watch` are; an engine that goes on changes it, arrays in place.
+
+    Attributes:
+        t, bound: time, and how far steps may lead [s].
+        x, base, y, rate: state; origin of the chart (size,); place in it, and the rate there (dim,).
+        fresh: whether a new chart begins at x, where the rate is still to be computed.
+        step, proposed, natural: next step, as the method has it, as it was proposed before a bound cut it, and as the
+            motion itself allows [s]; natural is negative where it is not known.
+        approach: longest step towards a singular place at the last step [s].
+        in_haste: whether the time to the next guard is asked for.
+        rtol, atol, max_step: of a step [s].
+        path_rtol, path_atol: of the run.
+        automatic, held_steps, loose_steps, patience, began: as `StiffArcs` counts steps at the edge of stability.
+        most: steps at once.
+        values, highest, floor, rounding: of the guards (ng,): where the step begins; largest since the arc began;
+            level at which one fires that has not risen; and their rounding.
+    """
+
+    t: float
+    bound: float
+    x: Array
+    base: Array
+    y: Array
+    rate: Array
+    fresh: bool
+    step: float
+    proposed: float
+    natural: float
+    approach: float
+    in_haste: bool
+    rtol: float
+    atol: float
+    max_step: float
+    path_rtol: float
+    path_atol: float
+    automatic: bool
+    held_steps: int
+    loose_steps: int
+    patience: int
+    began: float
+    most: int
+    values: Array
+    highest: Array
+    floor: Array
+    rounding: Array
+
+    def move(self, x: Array, space: Manifold) -> None:
+        """Go on from a state that was put back onto its constraints: the chart moves with it."""
+        self.x = np.array(x)
+        self.base = self.x.copy() if self.fresh else space.integrate(x, -self.y)
+
+
+class Passed(NamedTuple):
+    """Steps of a compiled engine.
+
+    Attributes:
+        record: of each step (k, .): t0, t1, the part of its tolerance that it misses, base, state at its start and at
+            its end, chart coordinates at its start, the functions of its dense output (7 dim), guards at its end.
+        pending: whether an event may lie in the last of them, or the bound at its end: all others are clear of events.
+        suspected: whether stability seems to hold the method.
+        hemmed: whether the bound may have made one of them shorter.
+        evaluations: of the field.
+        error: what a user's function raised in the step behind them; None: nothing did.
+    """
+
+    record: Array
+    pending: bool
+    suspected: bool
+    hemmed: bool
+    evaluations: int
+    error: BaseException | None
+
+
+class Watching(Protocol):
+    """What watches guards along the course."""
+
+    def embark(self, course: Course) -> None:
+        """Tell where the guards are."""
+        ...
+
+    def disembark(self, course: Course) -> None:
+        """Go on from where they were left."""
+        ...

@@ -1,0 +1,160 @@
+"""Arcs with their guards in C++: steps as long as nothing happens in them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from contactsim.contact_dynamics import zero as contacts_zero
+from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
+from contactsim.hybrid import guard_samples, stepper, stiff_arcs
+from contactsim.hybrid import zero as hybrid_zero
+from contactsim.hybrid.course import Course, Passed
+from contactsim.hybrid.integrators import dop853
+from contactsim.hybrid.step_bounds import LARGEST853
+from contactsim.multibody.configuration_space import CHART_RADIUS
+from contactsim.multibody.kinematics.bound_robot import TURN
+from contactsim.multibody.plain_robot import PlainReach, PlainRobot
+
+from . import _native
+
+GUARDS = ("gap", "force", "cone", "slow", "stop", "fast", "jam")
+GOES_ON = ("t", "fresh", "step", "proposed", "natural", "approach", "in_haste", "held_steps", "loose_steps", "began")
+GIVEN = ("bound", "rtol", "atol", "max_step", "path_rtol", "path_atol", "automatic", "patience", "most")
+Array = np.ndarray
+
+
+def _row(table: Array) -> Array:
+    return np.ascontiguousarray(table, dtype=float).ravel()
+
+
+@lru_cache(maxsize=1)
+def method() -> _native.Dop853:
+    """The tables of DOP853, and those by which guards are seen in samples of its steps."""
+    of = dop853.Dop853
+    tables = (
+        *(dop853.COEFFICIENTS, dop853.TIMES, of.E3, of.E5, of.D, LARGEST853),
+        *(guard_samples.NODES, guard_samples.TO_SERIES, guard_samples.GRID),
+        *(guard_samples.TO_GRID, guard_samples.TO_SLOPES),
+    )
+    return _native.Dop853(*(_row(table) for table in tables))
+
+
+@lru_cache(maxsize=1)
+def thresholds() -> _native.Thresholds:
+    """The thresholds of the modules whose choices are made in C++."""
+    found = _native.Thresholds()
+    values = {
+        "safety": dop853.SAFETY,
+        "min_factor": dop853.MIN_FACTOR,
+        "max_factor": dop853.MAX_FACTOR,
+        "chart_radius": CHART_RADIUS,
+        "turn": TURN,
+        "within_reach": stepper.WITHIN_REACH,
+        "short_step": stepper.SHORT,
+        "beyond": stepper.BEYOND,
+        "near_edge": hybrid_zero.NEAR_EDGE,
+        "loose": stiff_arcs.LOOSE,
+        "held": stiff_arcs.HELD,
+        "held_fast": stiff_arcs.HELD_FAST,
+        "grown": stiff_arcs.GROWN,
+        "exact": stepper.EXACT,
+        "spent": stepper.SPENT_853,
+        "at_once": hybrid_zero.AT_ONCE,
+        "flat": hybrid_zero.FLAT,
+        "unresolved": guard_samples.UNRESOLVED,
+        "bent": guard_samples.BENT,
+        "quiet": guard_samples.QUIET,
+        "dip": guard_samples.DIP,
+        "shallow": hybrid_zero.SHALLOW,
+        "approach": contacts_zero.APPROACH,
+        "close_to_stop": contacts_zero.CLOSE_TO_STOP,
+        "leave": contacts_zero.LEAVE,
+        "no_speed": contacts_zero.NO_SPEED,
+        "fastest": contacts_zero.FASTEST,
+        "jolt": contacts_zero.JOLT,
+        "jammed": contacts_zero.JAMMED,
+        "near_jam": contacts_zero.NEAR_JAM,
+    }
+    for name, value in values.items():
+        setattr(found, name, value)
+    return found
+
+
+@lru_cache(maxsize=64)
+def native_reach(reach: PlainReach) -> _native.Reach:
+    """The reach of a robot as the extension has it."""
+    return _native.Reach(
+        reach.parent.tolist(), _row(reach.length), _row(reach.slides), _row(reach.turns), _row(reach.places)
+    )
+
+
+class NativeWatch(CompiledWatch):
+    """A contact mode and its guards in C++.
+
+    Args:
+        plain: the robot as plain data.
+        robot, mode, drive: the same, the mode, and what drives it, as the extension has them.
+        guards: the guards.
+    """
+
+    def __init__(
+        self,
+        plain: PlainRobot,
+        robot: _native.Robot,
+        mode: _native.ContactMode,
+        drive: _native.Drive,
+        guards: PlainGuards,
+    ) -> None:
+        self._arc = arc = _native.Arc(robot, mode, drive, plain.turning.tolist())
+        rows = zip(guards.kinds, guards.contacts, guards.closed, guards.friction, strict=True)
+        for kind, number, closed, friction in rows:
+            contact = plain.contacts[number] if kind == "gap" else None
+            if contact is None:
+                arc.add_guard(GUARDS.index(kind), closed, friction)
+            elif contact.joint < 0:
+                arc.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
+            else:
+                arm = float(np.linalg.norm(contact.centre))
+                arc.add_gap(contact.joint, contact.centre.tolist(), contact.radius, contact.host, arm)
+        if plain.reach is not None:
+            arc.set_reach(native_reach(plain.reach))
+        for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):
+            setattr(arc, name, getattr(guards, name))
+        self._count, self._rows = len(guards.kinds), mode.rows
+
+    def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:
+        """Values of all guards; None where rows depend on each other."""
+        values = np.empty(self._count)
+        found = _native.guards(self._arc, thresholds(), directions, straight, t, x, values)
+        return values if found else None
+
+    def gap(self, x: Array, guard: int) -> tuple[float, float]:
+        """A gap and its rate."""
+        return _native.gap(self._arc, x, guard)
+
+    def slips(self, x: Array) -> Array:
+        """Contact velocities of the closed contacts."""
+        rates = np.empty(self._rows)
+        _native.slips(self._arc, x, rates)
+        return rates
+
+    def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
+        """A state put back onto the constraints."""
+        moved = np.array(x)
+        found = _native.projected(self._arc, directions, straight, moved)
+        return None if found is None else moved if found else x
+
+    def cruise(self, course: Course, directions: Array, straight: float) -> Passed:
+        """Steps as long as nothing happens in them."""
+        own = _native.Course()
+        own.straight = straight
+        for name in (*GIVEN, *GOES_ON):
+            setattr(own, name, getattr(course, name))
+        arrays = course.x, course.base, course.y, course.rate, course.values, course.highest
+        given = *arrays, course.floor, course.rounding, directions
+        record, error = _native.cruise(self._arc, method(), thresholds(), own, *given)
+        for name in GOES_ON:
+            setattr(course, name, getattr(own, name))
+        return Passed(record, own.pending, own.suspected, own.hemmed, own.evaluations, error)

@@ -1,0 +1,234 @@
+// What Python sees of arcs that are followed step by step.
+#include <algorithm>
+
+#include "bindings.hpp"
+#include "cruise.hpp"
+
+using namespace native;
+
+namespace {
+
+// What a function of Python raised, with its traceback; None: nothing.
+nb::object raised(const std::exception_ptr& error) {
+    if (!error) return nb::none();
+    try {
+        std::rethrow_exception(error);
+    } catch (nb::python_error& found) {
+        nb::object value = nb::borrow(found.value());
+        if (found.traceback().is_valid()) PyException_SetTraceback(value.ptr(), found.traceback().ptr());
+        return value;
+    }
+}
+
+// A table of numbers that Python owns.
+nb::object table(const std::vector<double>& numbers, std::size_t rows, std::size_t columns) {
+    double* copy = new double[numbers.size() + 1];
+    std::copy(numbers.begin(), numbers.end(), copy);
+    nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(copy, {rows, columns}, owner));
+}
+
+}  // namespace
+
+void bind_cruises(nb::module_& m) {
+    nb::class_<Dop853>(m, "Dop853")
+        .def("__init__", [](Dop853* self, Row a, Row c, Row e3, Row e5, Row d, Row largest, Row nodes, Row to_series,
+                            Row grid, Row to_grid, Row to_slopes) {
+            new (self) Dop853{numbers(a),    numbers(c),       numbers(e3),       numbers(e5),
+                              numbers(d),    numbers(largest), numbers(nodes),    numbers(to_series),
+                              numbers(grid), numbers(to_grid), numbers(to_slopes)};
+            constexpr std::size_t all = Dop853::ALL, nodes_ = Dop853::NODES;
+            demand(a.shape(0) == all * all && c.shape(0) == all && e3.shape(0) == 13 && e5.shape(0) == 13 &&
+                       d.shape(0) == 4 * all && largest.shape(0) == 2 * Dop853::PARTS && nodes.shape(0) == nodes_ &&
+                       to_series.shape(0) == nodes_ * nodes_ && to_grid.shape(0) == grid.shape(0) * nodes_ &&
+                       to_slopes.shape(0) == grid.shape(0) * nodes_,
+                   "the tables of DOP853");
+        });
+
+    nb::class_<Thresholds>(m, "Thresholds")
+        .def(nb::init<>())
+        .def_rw("safety", &Thresholds::safety)
+        .def_rw("min_factor", &Thresholds::min_factor)
+        .def_rw("max_factor", &Thresholds::max_factor)
+        .def_rw("chart_radius", &Thresholds::chart_radius)
+        .def_rw("turn", &Thresholds::turn)
+        .def_rw("within_reach", &Thresholds::within_reach)
+        .def_rw("short_step", &Thresholds::short_step)
+        .def_rw("beyond", &Thresholds::beyond)
+        .def_rw("near_edge", &Thresholds::near_edge)
+        .def_rw("loose", &Thresholds::loose)
+        .def_rw("held", &Thresholds::held)
+        .def_rw("held_fast", &Thresholds::held_fast)
+        .def_rw("grown", &Thresholds::grown)
+        .def_rw("exact", &Thresholds::exact)
+        .def_rw("spent", &Thresholds::spent)
+        .def_rw("at_once", &Thresholds::at_once)
+        .def_rw("flat", &Thresholds::flat)
+        .def_rw("unresolved", &Thresholds::unresolved)
+        .def_rw("bent", &Thresholds::bent)
+        .def_rw("quiet", &Thresholds::quiet)
+        .def_rw("dip", &Thresholds::dip)
+        .def_rw("shallow", &Thresholds::shallow)
+        .def_rw("approach", &Thresholds::approach)
+        .def_rw("close_to_stop", &Thresholds::close_to_stop)
+        .def_rw("fastest", &Thresholds::fastest)
+        .def_rw("jolt", &Thresholds::jolt)
+        .def_rw("leave", &Thresholds::leave)
+        .def_rw("jammed", &Thresholds::jammed)
+        .def_rw("near_jam", &Thresholds::near_jam)
+        .def_rw("no_speed", &Thresholds::no_speed);
+
+    nb::class_<Reach>(m, "Reach")
+        .def("__init__",
+             [](Reach* self, const std::vector<int>& parent, Row length, Row slides, Row turns, Row places) {
+                 const int joints = static_cast<int>(parent.size());
+                 demand(joints > 0 && length.shape(0) == parent.size() && slides.shape(0) % joints == 0 &&
+                            turns.shape(0) == slides.shape(0) && places.shape(0) % joints == 0,
+                        "the tables of the reach");
+                 new (self) Reach{joints,
+                                  static_cast<int>(places.shape(0)) / joints,
+                                  static_cast<int>(slides.shape(0)) / joints,
+                                  parent,
+                                  numbers(length),
+                                  numbers(slides),
+                                  numbers(turns),
+                                  numbers(places)};
+             });
+
+    nb::class_<Arc>(m, "Arc")
+        .def("__init__",
+             [](Arc* self, const Robot& robot, const ContactMode& mode, const Drive& drive,
+                const std::vector<int>& turning) {
+                 new (self) Arc();
+                 self->robot = robot, self->mode = mode, self->drive = drive, self->turning = turning;
+             })
+        .def("add_gap", [](Arc& arc, int joint, const std::vector<double>& centre, double radius, int host,
+                           double arm) { arc.add({GuardKind::gap, -1, point(joint, centre, radius), 0.0}, host, arm); })
+        .def("add_limit",
+             [](Arc& arc, int velocity, double sign, int coordinate, double bound) {
+                 arc.add({GuardKind::gap, -1, limit(velocity, sign, coordinate, bound), 0.0}, -1, 0.0);
+             })
+        .def("add_guard",
+             [](Arc& arc, int kind, int closed, double friction) {
+                 demand(closed < static_cast<int>(arc.mode.closed.size()), "the number of a closed contact");
+                 arc.add({static_cast<GuardKind>(kind), closed, {}, friction}, -1, 0.0);
+             })
+        .def("set_reach", [](Arc& arc, const Reach& reach) { arc.reach = reach; })
+        .def_prop_rw(
+            "sense", [](const Arc& arc) { return arc.guards.jam.sense; },
+            [](Arc& arc, double sense) { arc.guards.jam.sense = sense; })
+        .def_prop_rw(
+            "window", [](const Arc& arc) { return arc.guards.jam.window; },
+            [](Arc& arc, double window) { arc.guards.jam.window = window; })
+        .def_rw("limits_alone", &Arc::limits_alone)
+        .def_rw("drift", &Arc::drift)
+        .def_rw("gap", &Arc::gap)
+        .def_rw("event_time", &Arc::event_time)
+        .def_rw("slip_speed", &Arc::slip_speed)
+        .def_prop_ro("record_size", &Arc::record_size);
+
+    nb::class_<Course>(m, "Course")
+        .def(nb::init<>())
+        .def_rw("t", &Course::t)
+        .def_rw("bound", &Course::bound)
+        .def_rw("fresh", &Course::fresh)
+        .def_rw("step", &Course::step)
+        .def_rw("proposed", &Course::proposed)
+        .def_rw("natural", &Course::natural)
+        .def_rw("approach", &Course::approach)
+        .def_rw("in_haste", &Course::in_haste)
+        .def_rw("rtol", &Course::rtol)
+        .def_rw("atol", &Course::atol)
+        .def_rw("max_step", &Course::max_step)
+        .def_rw("path_rtol", &Course::path_rtol)
+        .def_rw("path_atol", &Course::path_atol)
+        .def_rw("straight", &Course::straight)
+        .def_rw("automatic", &Course::automatic)
+        .def_rw("held_steps", &Course::held_steps)
+        .def_rw("loose_steps", &Course::loose_steps)
+        .def_rw("patience", &Course::patience)
+        .def_rw("began", &Course::began)
+        .def_rw("most", &Course::most)
+        .def_ro("steps", &Course::steps)
+        .def_ro("pending", &Course::pending)
+        .def_ro("suspected", &Course::suspected)
+        .def_ro("hemmed", &Course::hemmed)
+        .def_ro("evaluations", &Course::evaluations);
+
+    m.def(
+        "cruise",
+        [](const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, Out x, Out base, Out y,
+           Out f, Out values, Out highest, Row floor, Row rounding, Out directions) {
+            const std::size_t n = 2 * arc.robot.nv + arc.drive.memory, guards = arc.guards.all.size();
+            const std::size_t size = arc.robot.nq + arc.robot.nv + arc.drive.memory;
+            demand(x.size() == size && base.size() == size && y.size() == n && f.size() == n, "states and rates");
+            demand(values.size() == guards && highest.size() == guards && floor.shape(0) == guards &&
+                       rounding.shape(0) == guards,
+                   "values of each guard");
+            demand(directions.size() == 2 * arc.mode.closed.size(), "a direction (2,) of each contact");
+            course.x = x.data(), course.base = base.data(), course.y = y.data(), course.f = f.data();
+            course.values = values.data(), course.highest = highest.data(), course.floor = floor.data(),
+            course.rounding = rounding.data();
+            course.directions = directions.data();
+            {
+                nb::gil_scoped_release released;
+                cruise(arc, method, thresholds, course);
+            }
+            const nb::object record = table(course.record, course.steps, arc.record_size());
+            course.record.clear();
+            return nb::make_tuple(record, raised(course.error));
+        },
+        "Steps until one may hold an event: their record (steps, record_size), and what a user's function raised.");
+
+    m.def(
+        "gap",
+        [](const Arc& arc, Row x, std::size_t guard) {
+            demand(x.shape(0) >= std::size_t(arc.robot.nq + arc.robot.nv) && guard < arc.guards.all.size() &&
+                       arc.guards.all[guard].kind == GuardKind::gap,
+                   "a state, and the number of a gap");
+            thread_local Sweep sweep;
+            const Contact& contact = arc.guards.all[guard].contact;
+            const double *q = x.data(), *v = x.data() + arc.robot.nq;
+            sweep.prepare(arc.robot);
+            if (contact.joint >= 0) sweep.motions(arc.robot, q, v);
+            return nb::make_tuple(gap_of(arc.mode, contact, sweep, q), gap_rate(arc.mode, contact, sweep, v));
+        },
+        "A guard that is a gap, and its rate.");
+
+    m.def(
+        "slips",
+        [](const Arc& arc, Row x, Out rates) {
+            demand(x.shape(0) >= std::size_t(arc.robot.nq + arc.robot.nv) && rates.size() == std::size_t(arc.mode.rows),
+                   "a state, and rates (rows,)");
+            thread_local Sweep sweep;
+            sweep.prepare(arc.robot);
+            sweep.motions(arc.robot, x.data(), x.data() + arc.robot.nq);
+            contact_velocities(arc.mode, sweep, x.data() + arc.robot.nq, rates.data());
+        },
+        "Contact velocities of the closed contacts.");
+
+    m.def(
+        "projected",
+        [](const Arc& arc, Table directions, double straight, Out x) -> nb::object {
+            demand(x.size() >= std::size_t(arc.robot.nq + arc.robot.nv), "a state");
+            thread_local Scratch scratch;
+            const Projection found = project(arc.robot, arc.mode, references(arc.mode, directions, straight), arc.drift,
+                                             scratch, x.data(), x.data() + arc.robot.nq);
+            if (found == Projection::unknown) return nb::none();
+            return nb::bool_(found == Projection::moved);
+        },
+        "Puts a state back onto its constraints, in place: whether it moved; None where rows depend on each other.");
+
+    m.def(
+        "guards",
+        [](const Arc& arc, const Thresholds& thresholds, Table directions, double straight, double t, Row x,
+           Out values) {
+            demand(x.shape(0) == std::size_t(arc.robot.nq + arc.robot.nv + arc.drive.memory) &&
+                       values.size() == arc.guards.all.size(),
+                   "a state and values of each guard");
+            thread_local GuardRoom room;
+            return guard_values(arc, thresholds, references(arc.mode, directions, straight), t, x.data(), room,
+                                values.data());
+        },
+        "Values of all guards at (t, x); False where there are no forces.");
+}

@@ -1,0 +1,56 @@
+// An arc, step by step, for as long as nothing happens: steps of DOP853 in charts of the manifold, guards watched,
+// states put back onto the constraints. The choices are those of contactsim's Stepper and Watch, in the same order.
+#pragma once
+
+#include <exception>
+
+#include "guards.hpp"
+
+namespace native {
+
+// Coefficients of DOP853, and what its dense output and samples of guards are looked at with.
+struct Dop853 {
+    static constexpr int STAGES = 12, ALL = 16, PARTS = 7;  // PARTS: of a dense output
+    static constexpr int NODES = 6;                         // of samples of guards in a step
+    std::vector<double> a, c;                               // (16, 16), (16,)
+    std::vector<double> e3, e5;                             // (13,) each: error estimates
+    std::vector<double> d;                                  // (4, 16): dense output
+    std::vector<double> largest;             // (2, 7): of the functions of a dense output, and of their slopes
+    std::vector<double> nodes;               // (6,) shares of a step
+    std::vector<double> to_series;           // (6, 6): from samples to Chebyshev coefficients
+    std::vector<double> grid;                // (g,) shares of a step
+    std::vector<double> to_grid, to_slopes;  // (g, 6) each: from samples to values there, and to their slopes
+};
+
+// What goes on from step to step; arrays are the caller's and are changed in place.
+struct Course {
+    double t, bound;
+    double *x, *base, *y, *f;  // state, origin of the chart, place in it, rate there
+    double *values, *highest;  // of guards
+    const double *floor, *rounding;
+    double* directions;              // of slips (closed, 2)
+    bool fresh;                      // whether the rate is still to be computed, in a new chart
+    double step, proposed, natural;  // next step, as the method and the motion propose it; natural < 0: unknown
+    double approach;                 // longest step towards a singular place at the last one
+    bool in_haste;                   // whether the next guard is asked for
+    double rtol, atol, max_step;     // of a step
+    double straight;                 // slip that leaves its direction by less runs along it [m/s]
+    double path_rtol, path_atol;     // of a run
+    bool automatic;                  // whether stiffness is looked for
+    int held_steps, loose_steps, patience;
+    double began;
+    int most;  // steps at once
+    // What was found.
+    int steps = 0;
+    bool pending = false;    // whether the last step may hold an event, or ends at the bound
+    bool suspected = false;  // whether stability seems to hold the steps
+    bool hemmed = false;
+    long evaluations = 0;
+    std::vector<double> record;  // t0, t1, miss, base, start, end, y, dense output, guards at the end
+    std::exception_ptr error;    // of a function of the user's, behind these steps
+};
+
+// Steps until one may hold an event, the bound is reached, no step succeeds, or `most` were made.
+void cruise(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course);
+
+}  // namespace native

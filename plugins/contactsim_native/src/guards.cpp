@@ -1,0 +1,101 @@
+#include "guards.hpp"
+
+namespace native {
+
+namespace {
+
+// What is left until contacts jam; slow slips may turn into that in less time than is resolved.
+double jam_margin(const Arc& arc, const Thresholds& thresholds, GuardRoom& room) {
+    const Jam& jam = arc.guards.jam;
+    const ContactMode& mode = arc.mode;
+    if (jam.sense == 0.0) return 1.0;
+    along_rows(arc.robot, mode, room.scratch, room.acceleration.data(), room.change.data());
+    const double left = jam.sense * regularity_there(arc.robot, mode, room.scratch) - thresholds.jammed;
+    if (left > thresholds.near_jam) return left;
+    double turning = 0.0;
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        if (!slips_freely(mode.closed[i])) continue;
+        const int at = mode.first[i];
+        const double speed = std::hypot(room.told.rates[at + 1], room.told.rates[at + 2]);
+        const double change = std::hypot(room.change[at + 1], room.change[at + 2]);
+        turning = std::max(turning, change / std::max(speed, thresholds.no_speed));
+    }
+    return left - jam.window * turning;
+}
+
+// A guard that looks at the motion of a closed contact.
+double of_contact(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
+                  const Forces& told) {
+    const ContactMode& mode = arc.mode;
+    const int first = mode.first[guard.closed], tangents = static_cast<int>(mode.plane.basis.size()) - 1;
+    const double *rates = &told.rates[first], *forces = &told.forces[first];
+    const double* direction = references.direction + 2 * guard.closed;
+    double along = 0.0, slip = 0.0, rubbing = 0.0;
+    for (int d = 0; d < tangents && guard.kind != GuardKind::force; ++d) {
+        along += rates[1 + d] * direction[d];
+        slip += rates[1 + d] * rates[1 + d];
+        rubbing += forces[1 + d] * forces[1 + d];
+    }
+    switch (guard.kind) {
+        case GuardKind::force:
+            return forces[0];
+        case GuardKind::cone:
+            return guard.friction * forces[0] - std::sqrt(rubbing);
+        case GuardKind::slow:
+            return along - arc.slip_speed;
+        case GuardKind::fast:
+            return thresholds.leave * arc.slip_speed - std::sqrt(slip);
+        default:  // stop
+            return along;
+    }
+}
+
+}  // namespace
+
+bool slips_freely(const Closed& closed) {
+    return closed.state == State::slip_free;
+}
+
+bool Guards::of_motion() const {
+    for (const Guard& guard : all) {
+        if (guard.kind != GuardKind::gap) return true;
+    }
+    return false;
+}
+
+void Arc::add(const Guard& guard, int host, double arm) {
+    guards.all.push_back(guard);
+    hosts.push_back(host), arms.push_back(arm);
+}
+
+bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room) {
+    const Robot& robot = arc.robot;
+    room.force.assign(robot.nv, 0.0), room.memory.resize(arc.drive.memory);
+    room.acceleration.resize(robot.nv), room.change.resize(arc.mode.rows);
+    arc.drive.at(robot, t, x, room.force.data(), room.memory.data());
+    return accelerate(robot, arc.mode, references, x, x + robot.nq, room.force.data(), room.scratch,
+                      room.acceleration.data(), &room.told);
+}
+
+bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
+                  GuardRoom& room, double* values) {
+    if (arc.guards.of_motion()) {
+        if (!motion_at(arc, references, t, x, room)) return false;
+    } else {
+        room.scratch.sweep.prepare(arc.robot);
+        room.scratch.sweep.places(arc.robot, x);
+    }
+    for (std::size_t k = 0; k < arc.guards.all.size(); ++k) {
+        const Guard& guard = arc.guards.all[k];
+        if (guard.kind == GuardKind::gap) {
+            values[k] = gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
+        } else if (guard.kind == GuardKind::jam) {
+            values[k] = jam_margin(arc, thresholds, room);
+        } else {
+            values[k] = of_contact(arc, thresholds, references, guard, room.told);
+        }
+    }
+    return true;
+}
+
+}  // namespace native

@@ -1,0 +1,79 @@
+// Guards of a contact mode, computed together: gaps, limits, margins of forces, and slips.
+#pragma once
+
+#include "reach.hpp"
+#include "stages.hpp"
+
+namespace native {
+
+enum class GuardKind { gap, force, cone, slow, stop, fast, jam };  // gap: also that of a joint to its limit
+
+struct Guard {
+    GuardKind kind;
+    int closed = -1;        // number among the closed contacts
+    Contact contact;        // of a gap
+    double friction = 0.0;  // of a cone: its static coefficient
+};
+
+// Where a guard "jam" stands: see contactsim's RigidFlow.
+struct Jam {
+    double sense = 0.0;   // of the determinant where the arc begins; 0: it begins at a jam
+    double window = 0.0;  // within which a jam counts as reached [s]
+};
+
+struct Guards {
+    std::vector<Guard> all;
+    Jam jam;
+
+    bool of_motion() const;  // whether one of them looks at forces or slips
+};
+
+// Thresholds by name: those of contactsim's modules.
+struct Thresholds {
+    double safety, min_factor, max_factor;                        // of the next step
+    double chart_radius, turn;                                    // rad: of a chart, and within one step
+    double within_reach, short_step, beyond;                      // of steps that a stop or a guard ends
+    double near_edge, loose, held, held_fast, grown;              // of steps at the edge of stability
+    double exact, spent;                                          // of dense outputs
+    double at_once, flat, unresolved, bent, quiet, dip, shallow;  // of guards between the ends of a step
+    double approach, close_to_stop, leave, no_speed;              // of slips
+    double fastest, jolt;                                         // of gaps that are seen coming
+    double jammed, near_jam;                                      // of determinants
+};
+
+// What one arc fixes.
+struct Arc {
+    Robot robot;
+    ContactMode mode;
+    Drive drive;
+    Guards guards;
+    std::optional<Reach> reach;  // none: gaps are watched by samples
+    std::vector<int> hosts;      // of each guard that is a contact's gap: its joint in the reach; else -1
+    std::vector<double> arms;    // and its distance from that joint
+    std::vector<int> turning;    // velocities that are rates of rotation
+    bool limits_alone = false;   // whether all gaps are those of limits
+    double drift = 0.0, gap = 0.0, event_time = 0.0;  // tolerances
+    double slip_speed = 0.0;                          // below which directions of slips are held [m/s]
+
+    void add(const Guard& guard, int host, double arm);
+    int record_size() const;  // numbers kept of a step: see `Course`
+};
+
+// What evaluating needs, kept to be used again.
+struct GuardRoom {
+    Scratch scratch;
+    Forces told;
+    std::vector<double> force, memory, acceleration, change;
+};
+
+// Accelerations and forces at (t, x) into the room; false where the rows depend on each other.
+bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room);
+
+// Values (guards,) at (t, x); false where there are no forces.
+bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
+                  GuardRoom& room, double* values);
+
+// Whether a closed contact takes its direction from its own slip.
+bool slips_freely(const Closed& closed);
+
+}  // namespace native

@@ -1,0 +1,99 @@
+#include "minima.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace native {
+
+namespace {
+
+constexpr int LOOKS = 100;  // at a guard that stays low; then twice the largest second derivative seen is its bound
+constexpr double LEAST = 0.05, MOST = 0.95;  // share of a piece within which it is cut
+constexpr double SEEN = 2.0;                 // second derivatives between looks may be this many times as large
+
+struct Lowest {
+    double value, t;
+};
+
+// Lower bound of a guard between two looks, and where it could be so low.
+Lowest lowest(const Look& a, const Look& b, const Bounds& bounds) {
+    const double h = b.t - a.t, speed = bounds.speed, bend = bounds.bend;
+    double low = 0.5 * (a.value + b.value - speed * h);
+    double place = 0.5 * (speed > 0.0 ? h + (a.value - b.value) / speed : h);
+    // Both parabolas bend alike: they meet once, and in between each is concave.
+    const double apart = a.value - b.value + h * (b.rate + 0.5 * bend * h), closing = bend * h + b.rate - a.rate;
+    const double meet = closing > 0.0 ? std::min(std::max(apart / closing, 0.0), h) : h;
+    const double curved = a.value + meet * (a.rate - 0.5 * bend * meet);
+    if (curved > low) low = curved, place = meet;
+    return {std::min({low, a.value, b.value}), a.t + place};
+}
+
+bool is_clear(const Look& before, const Look& after, const Bounds& bounds) {
+    const double start = before.t, end = after.t, h = end - start;
+    const double margin = std::max({bounds.error(start), bounds.error(end), bounds.error(0.5 * (start + end))});
+    return lowest(before, after, bounds).value > margin || 0.125 * bounds.bend * h * h <= bounds.least;
+}
+
+// Where the cubic through two looks is least, and how low; false where that is not in between.
+bool bottom_of(const Look& a, const Look& b, Lowest& found) {
+    if (!(a.rate < 0.0 && 0.0 < b.rate)) return false;
+    const double h = b.t - a.t, rise = (b.value - a.value) / h;
+    const double two = (3.0 * rise - 2.0 * a.rate - b.rate) / h, three = (a.rate + b.rate - 2.0 * rise) / (h * h);
+    const double root = two * two - 3.0 * three * a.rate;
+    double s = root >= 0.0 && two + std::sqrt(root) > 0.0 ? -a.rate / (two + std::sqrt(root)) : 0.5 * h;
+    s = std::min(std::max(s, 0.0), h);
+    found = {a.value + s * (a.rate + s * (two + s * three)), a.t + s};
+    return true;
+}
+
+double bend_between(const Look& a, const Look& b) {
+    return std::abs(b.rate - a.rate) / (b.t - a.t);
+}
+
+}  // namespace
+
+bool stays_above(const std::function<Look(double)>& look, const Look& start, const Look& end, Bounds bounds) {
+    Look before = start;
+    std::vector<Look> behind{end};
+    int looks = 0;
+    double seen = 0.0;
+    while (!behind.empty()) {
+        const Look after = behind.back();
+        if (after.value <= 0.0) return false;
+        if (is_clear(before, after, bounds)) {
+            before = after;
+            behind.pop_back();
+            continue;
+        }
+        const double h = after.t - before.t;
+        Lowest bottom;
+        const bool has_bottom = bottom_of(before, after, bottom);
+        if (has_bottom) {
+            const double error = bounds.error(bottom.t);
+            if (std::abs(bottom.value) <= error && 0.125 * bounds.bend * h * h <= error) return false;
+        }
+        const double place = has_bottom ? bottom.t : lowest(before, after, bounds).t;
+        const double middle = before.t + std::min(std::max(place - before.t, LEAST * h), MOST * h);
+        if (!(before.t < middle && middle < after.t)) {
+            before = after;
+            behind.pop_back();
+            continue;
+        }
+        behind.push_back(look(middle));
+        ++looks;
+        seen = std::max({seen, bend_between(before, behind.back()), bend_between(behind.back(), after)});
+        if (looks >= LOOKS) bounds.bend = std::min(bounds.bend, SEEN * seen);
+    }
+    return true;
+}
+
+double time_to_fall(double value, double rate, double bend) {
+    const double discriminant = rate * rate - 2.0 * bend * value;
+    if (discriminant < 0.0 || (bend >= 0.0 && rate >= 0.0)) return std::numeric_limits<double>::infinity();
+    const double root = std::sqrt(discriminant);
+    return bend < 0.0 ? (rate + root) / -bend : 2.0 * value / (root - rate);
+}
+
+}  // namespace native

@@ -1,0 +1,26 @@
+// Bounds of the speed of a robot's points from that of its joints: for a step, no matter where in it.
+#pragma once
+
+#include <vector>
+
+namespace native {
+
+// The segments of a robot, and the joints that move each of them; joint 0 is the world.
+struct Reach {
+    int joints = 0, nq = 0, nv = 0;
+    std::vector<int> parent;
+    std::vector<double> length;         // from the origin of the joint before to the place of each joint [m]
+    std::vector<double> slides, turns;  // squares of translation and rotation (joints, nv) per velocity
+    std::vector<double> places;         // squares of the way (joints, nq) by which coordinates move a joint's origin
+};
+
+// Bounds along a step for all joints: of the angular velocity of each body and of the velocity of its origin, then of
+// their accelerations. Sums of norms: no direction is looked at, and nothing can exceed them.
+struct Sway {
+    std::vector<double> spin, speed, twist, push;
+
+    // From the configuration at the start, and the largest |v| and |v'| on the way.
+    void along(const Reach& reach, const double* q, const double* speeds, const double* accelerations, double duration);
+};
+
+}  // namespace native
