@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, optional
-from ..errors import ContactSimError, ConvergenceError, InputError, NonDifferentiableError
+from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, custom, door, function, instance, optional
+from ..errors import ContactSimError, ConvergenceError, NonDifferentiableError
 from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.system import Dynamics, completed
 from ..hybrid.tolerances import TOLERANCES, Tolerances
@@ -24,7 +24,16 @@ SECOND = 100.0  # times the residual of the first period that the second one may
 SLOW = 0.7  # a step that leaves more of the residual is a reason to move on
 
 
+def _section(given: Any) -> Any:
+    if not callable(given) and not (isinstance(given, tuple) and len(given) == 2):
+        raise ValueError
+    return given
+
+
 @door(
+    system=instance(Dynamics, "a ContactSystem or another HybridSystem"),
+    section=optional(custom("a function of the state, or (normal, offset)", _section)),
+    symmetry=optional(function("a function of the state")),
     period_guess=POSITIVE,
     fixed_period=FLAG,
     t0=REAL,
@@ -80,7 +89,6 @@ def find_periodic_orbit(
             best point; or what was found does not repeat itself: the symmetry is none, or the system has a clock.
         NonDifferentiableError: an event of a run on the way has no single derivative.
     """
-    _demand_kinds(system, section, symmetry)
     tolerances = tolerances or Tolerances(rtol=1e-11, atol=1e-12)
     shooting = Shooting(completed(system), symmetry, section, fixed_period, tolerances, integrator)
     return _search(shooting, shooting.first(x_guess, float(t0), float(period_guess)), accuracy, max_iterations)
@@ -167,14 +175,3 @@ def _damped(shooting: Shooting, shot: Shot, last: bool) -> Shot | None:
         if found.size <= (1.0 - DECREASE * (1.0 - left)) * shot.size:
             return found
     return None
-
-
-def _demand_kinds(system: Any, section: Any, symmetry: Any) -> None:
-    """Raise InputError where an argument of `find_periodic_orbit` is of the wrong kind."""
-    if not isinstance(system, Dynamics):
-        raise InputError(f"the system is a {type(system).__name__}; give a ContactSystem or another HybridSystem")
-    pair = isinstance(section, tuple) and len(section) == 2
-    if section is not None and not callable(section) and not pair:
-        raise InputError(f"section is {section!r}; give a function of the state, or (normal, offset)")
-    if symmetry is not None and not callable(symmetry):
-        raise InputError(f"symmetry is a {type(symmetry).__name__}; give a function of the state")

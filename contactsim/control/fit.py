@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
-from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
 from ..analysis.mode_directions import space_of
@@ -17,8 +14,7 @@ from ..analysis.parameter_family import is_system, member
 from ..common.arrays import Array
 from ..common.doors import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, door, function, optional, several
 from ..common.representation import Brief
-from ..derivatives.run_derivative import EventLinearization, RunDerivative
-from ..derivatives.variational import ArcVariation
+from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.outcomes import Status
@@ -31,8 +27,6 @@ NAMES = several(NAME, "a list of names of parameters")
 UNTOLD = 1e-10  # effect of a parameter of its own size, relative to the largest one, that is rounding
 BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the largest belong to what cannot be told
 PART = 0.05  # entries of a direction that is told are at least this large
-DEGREES = (4, 8, 16, 32)  # of Chebyshev's series of the matrices along an arc
-SMOOTH = 1e-6  # of its largest coefficient: what the last ones may be
 HORIZONS = (0.3, 0.6)  # shares of the measurements that are fitted first, roughly
 ROUGH = 1e-3  # relative decrease of the sum of squares at which that ends
 OF_VARIATIONS = Tolerances(rtol=1e-5, atol=1e-8)  # of the Jacobian, by which steps are directed
@@ -241,7 +235,7 @@ class _Search:
         """D_p of the residuals (N, k)."""
         run = self.run(values)
         self.derivatives += 1
-        variations = variations_at(run, self._names, self._times, OF_VARIATIONS)
+        variations = RunDerivative(run, (), OF_VARIATIONS).parameters(self._names, self._times)
         J = self._kept(np.array([self._row(run, t, dx) for t, dx in zip(self._times, variations, strict=True)]))
         relative = np.linalg.norm(J, axis=0) * np.maximum(np.abs(values), np.abs(self._first))
         J[:, relative <= UNTOLD * relative.max(initial=0.0)] = 0.0  # rounding, which scaling would make a direction
@@ -298,72 +292,6 @@ class _Search:
             self.system(values),
             message,
         )
-
-
-def variations_at(run: Trajectory, names: Sequence[str], times: Array, tolerances: Tolerances) -> list[Array]:
-    """D x(t) / D p (n, k) at each of `times` of a run, right limits at events: one pass for all parameters."""
-    lin = RunDerivative(run, tuple(names), tolerances)
-    k = len(names)
-    start = np.vstack([np.zeros((lin.dim, k)), np.eye(k)])
-    now, found = lin.apply(start.T, None, lin.t0).T, []
-    left = list(times)
-    for stretch in lin.stretches():
-        piece = stretch.piece
-        if isinstance(piece, EventLinearization):
-            now = piece.apply(now.T).T if piece.time > lin.t0 else now
-            continue
-        inside = [t for t in left if t < piece.t1]
-        now, at = _along(piece, now, inside)
-        found += [dx[: len(dx) - k] for dx in at]
-        left = left[len(inside) :]
-    return found + [now[: len(now) - k]] * len(left)
-
-
-def _along(piece: ArcVariation, start: Array, times: list[float]) -> tuple[Array, list[Array]]:
-    """Variations at the end of an arc, and at times inside of it.
-
-    Its matrices are interpolated in Chebyshev's points, of which few do, and the linear equation is solved with these.
-    """
-    if not times:
-        return piece.propagate(piece.t0, piece.t1, start), []
-    matrix = _interpolated(piece)
-    if matrix is None:
-        value = piece.dense(piece.t0, piece.t1, start)
-        return value(piece.t1), [value(t) for t in times]
-    found = solve_ivp(
-        lambda t, flat: (matrix(t) @ flat.reshape(start.shape)).ravel(),
-        (piece.t0, piece.t1),
-        start.ravel(),
-        method="DOP853",
-        t_eval=np.append(times, piece.t1),
-        rtol=OF_VARIATIONS.rtol,
-        atol=OF_VARIATIONS.atol,
-    )
-    values = list(found.y.T.reshape(-1, *start.shape))
-    return values[-1], values[:-1]
-
-
-def _interpolated(piece: ArcVariation) -> Callable[[float], Array] | None:
-    """t -> A with the columns of the parameters (dim, dim) on an arc; None where it is not smooth enough."""
-    middle, half = 0.5 * (piece.t0 + piece.t1), 0.5 * (piece.t1 - piece.t0)
-    known: dict[float, Array] = {}
-    for degree in DEGREES:
-        nodes = np.cos(np.pi * np.arange(degree + 1) / degree)
-        for node in nodes:
-            key = round(float(node), 12)
-            if key not in known:
-                known[key] = piece.matrix(min(max(middle + half * node, piece.t0), piece.t1))
-        values = np.array([known[round(float(node), 12)] for node in nodes])
-        series = chebyshev.chebfit(nodes, values.reshape(degree + 1, -1), degree)
-        size = np.abs(series).max()
-        if np.abs(series[-2:]).max() <= SMOOTH * size:
-            return partial(_series_at, series, middle, half, values.shape[1:])
-    return None
-
-
-def _series_at(series: Array, middle: float, half: float, shape: tuple[int, ...], t: float) -> Array:
-    """Matrix of a Chebyshev series at a time."""
-    return np.asarray(chebyshev.chebval((t - middle) / half, series)).reshape(shape)
 
 
 def _spread(J: Array, residuals: Array) -> tuple[Array, Array]:

@@ -15,30 +15,26 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import COUNT, NOT_NEGATIVE, POSITIVE, REAL, door, function, instance, optional
+from ..common.doors import NOT_NEGATIVE, REAL, door, function, optional
 from ..common.threads import one_thread
 from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import InputError
-from ..hybrid.tolerances import TOLERANCES, Tolerances
+from ..hybrid.tolerances import Tolerances
 from .costs import Cost
 from .descent import Descent, Ends
 from .drives import drive_of
 from .inputs import ROWS
 from .plan import Plan
-from .problem import Box, Problem
+from .problem import OPTIMAL, Box, Problem
 from .zero import ON_TIME
 
 
 @door(
-    system=instance(ContactSystem, "a ContactSystem"),
-    cost=instance(Cost, "a Cost such as cs.QuadraticCost(Q, R, Q_final, goal)"),
+    **OPTIMAL,
     U=ROWS,
-    dt=POSITIVE,
     start=REAL,
-    iterations=COUNT,
     tolerance=NOT_NEGATIVE,
     improvement=NOT_NEGATIVE,
-    tolerances=optional(TOLERANCES),
     progress=optional(function("a function of (iteration, cost, gradient)")),
 )
 def ilqr(
@@ -89,8 +85,6 @@ def ilqr(
         SimulationError: the first run does not reach its end.
         NonDifferentiableError: the first run has an event without a derivative.
     """
-    if system.world.controller is not None:
-        raise InputError("the system of ilqr has a controller; give system.with_controller(None), its inputs drive it")
     if abs(start / dt - round(start / dt)) > ON_TIME:
         raise InputError(f"start is {start} s; give a multiple of dt, {dt} s")
     times = (round(start / dt) + np.arange(len(U) + 1)) * dt

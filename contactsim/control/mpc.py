@@ -8,20 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import COUNT, POSITIVE, Kind, door, either, instance, optional
+from ..common.doors import COUNT, POSITIVE, Kind, door, either
 from ..contact.modes import Mode
 from ..contact_dynamics.contact_rows import closed_terms
 from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.zero import OFF_MODE
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.manifold import Manifold
-from ..hybrid.tolerances import TOLERANCES, Tolerances
+from ..hybrid.tolerances import Tolerances
 from ..multibody.controllers import Controller, holds
 from .costs import Cost
 from .drives import Drive, drive_of
 from .ilqr import ilqr
 from .inputs import ROWS
 from .plan import Plan
+from .problem import OPTIMAL
 from .zero import ON_TIME
 
 HORIZON: Kind = either(COUNT, POSITIVE)
@@ -72,14 +73,7 @@ class MPC(Controller):
         InputError: an argument does not fit.
     """
 
-    @door(
-        system=instance(ContactSystem, "a ContactSystem"),
-        cost=instance(Cost, "a Cost such as cs.QuadraticCost(Q, R, Q_final, goal)"),
-        horizon=HORIZON,
-        dt=POSITIVE,
-        iterations=COUNT,
-        tolerances=optional(TOLERANCES),
-    )
+    @door(**OPTIMAL, horizon=HORIZON)
     def __init__(
         self,
         system: ContactSystem,
@@ -92,8 +86,6 @@ class MPC(Controller):
         iterations: int = 3,
         tolerances: Tolerances | None = None,
     ) -> None:
-        if system.world.controller is not None:
-            raise InputError("the model of an MPC has a controller; give system.with_controller(None)")
         self._system, self._cost, self._limits, self._iterations = system, cost, limits, iterations
         self._tolerances = tolerances or Tolerances(rtol=1e-6, atol=1e-8)
         self._drive: Drive = drive_of(system.world.robot)

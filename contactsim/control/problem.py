@@ -13,11 +13,12 @@ import numpy as np
 from ..analysis.discrete import Discrete, discrete
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
+from ..common.doors import COUNT, POSITIVE, custom, instance, optional
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
-from ..hybrid.tolerances import Tolerances
+from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Trajectory
 from .backward import Policy, backward, gradient
 from .costs import Cost, Expansion
@@ -25,6 +26,21 @@ from .inputs import Inputs
 from .plan import Piece
 
 Box = tuple[Array, Array]
+
+
+def _undriven(given: Any) -> Any:
+    if not isinstance(given, ContactSystem) or given.world.controller is not None:
+        raise ValueError
+    return given
+
+
+OPTIMAL = {  # what `ilqr` and `MPC` are given alike
+    "system": custom("a ContactSystem without a controller: system.with_controller(None)", _undriven),
+    "cost": instance(Cost, "a Cost such as cs.QuadraticCost(Q, R, Q_final, goal)"),
+    "dt": POSITIVE,
+    "iterations": COUNT,
+    "tolerances": optional(TOLERANCES),
+}
 CHANGES = 2  # of each contact within an interval, in the mean, with which a run still gets on
 EVALUATIONS = 1000  # of the field within an interval, in the mean
 

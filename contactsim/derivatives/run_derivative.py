@@ -463,14 +463,23 @@ class RunDerivative:
         if any(b < a for a, b in pairwise(grid)) or (grid and grid[0] < self.t0):
             raise InputError("the times of parameters fall, or begin before the run; give them in their order")
         other, count = self._by_parameters(tuple(names)), len(names)
-        variations = np.hstack([np.zeros((count, self.dim)), np.eye(count)])
-        found, before = [], None
-        for t in grid:
-            if before != t:
-                variations = other.apply(variations, before, t)
-            before = t
-            found.append(variations[:, : variations.shape[1] - count].T)
-        return np.array(found)
+        start = np.hstack([np.zeros((count, self.dim)), np.eye(count)])
+        return np.array([rows[:, : rows.shape[1] - count].T for rows in other._through(grid, start)])
+
+    def _through(self, times: Sequence[float], variations: Array) -> list[Array]:
+        """Variations (m, n + p) behind what happens at each of some rising times, of those at the start of the run."""
+        now, left = variations @ self._start.T, list(times)
+        found: list[Array] = []
+        for stretch in self.stretches(None, max(times, default=self.t0)):
+            piece = stretch.piece
+            if isinstance(piece, EventLinearization):
+                now = piece.apply(now)
+                continue
+            inside = [t for t in left if t < stretch.t1]
+            with one_thread():
+                *at, end = piece.through([stretch.t0, *inside, stretch.t1], now.T)[1:]
+            found, now, left = found + [value.T for value in at], end.T, left[len(inside) :]
+        return found + [now] * len(left)
 
     def _by_parameters(self, names: tuple[str, ...]) -> RunDerivative:
         """The same run with parameters carried along."""

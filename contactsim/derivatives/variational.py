@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -17,6 +18,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.dop853 import Interpolant853
+from ..hybrid.integrators.interpolation import Interpolated, Smooth, solve_explicit
 from ..hybrid.manifold import Euclidean
 from ..hybrid.polynomials import chart_path
 from ..hybrid.system import HybridSystem
@@ -25,6 +27,9 @@ from ..hybrid.trajectory import Arc
 from ..hybrid.zero import NEAR_EDGE
 from .event_linearization import Parameters
 
+PANEL = 8  # steps of a run over which the matrix of variations is interpolated at once
+MOST_EXPLICIT = 100.0  # a rate, and the time for which it is followed explicitly
+LEFT_OUT = 0.1  # of a row of it, relative to the accuracy of the variations
 LOOKS = 12  # steps of an arc at which it is looked at whether they are stiff
 
 
@@ -115,17 +120,55 @@ class ArcVariation:
 
     def propagate(self, t0: float, t1: float, variations: Array) -> Array:
         """Variations (dim, m) at `t1` of those at `t0`, both times of the arc."""
-        if t1 == t0:
-            return variations
-        compiled = self._flow.propagated
-        if compiled is not None and not self._parameters.names:
-            found = compiled(self._path, t0, t1, variations, (self._tolerances.rtol, self._tolerances.atol))
-            if found is not None:
-                return found
+        return self.through([t0, t1], variations)[-1]
+
+    def through(self, times: Sequence[float], variations: Array) -> list[Array]:
+        """Variations (dim, m) at each of some rising times of the arc, of those at the first one.
+
+        Where the matrix of the equation is smooth it is interpolated; elsewhere, and where the motion is stiff, the
+        equation is solved by collocation, as it is by a compiled engine.
+        """
+        found = [variations]
+        for t0, t1 in pairwise(times):
+            found.append(self._between(t0, t1, found[-1]))
+        return found
+
+    def _between(self, t0: float, t1: float, variations: Array) -> Array:
+        now, rtol, atol = variations, self._tolerances.rtol, self._tolerances.atol
+        if t1 > t0 and self._flow.propagated is not None and not self._parameters.names:
+            compiled = self._flow.propagated(self._path, t0, t1, variations, (rtol, atol))
+            if compiled is not None:
+                return compiled
+        for piece in self._pieces(t0, t1):
+            start, end = max(piece.t0, t0), min(piece.t1, t1)
+            if piece.series is None or piece.series.rate * (end - start) > MOST_EXPLICIT:
+                now = self._by_steps(piece.series or self.matrix, start, end, now)
+            else:
+                now = solve_explicit(piece.series, start, end, now, rtol, atol, self._step(start))
+        return now
+
+    def _pieces(self, t0: float, t1: float) -> Iterator[Smooth]:
+        """The intervals with the interpolated matrix that have more than an end in common with one."""
+        for panel in self._panels:
+            if panel.t1 > t0 and panel.t0 < t1:
+                yield from (piece for piece in panel.pieces if piece.t1 > t0 and piece.t0 < t1)
+
+    @cached_property
+    def _panels(self) -> list[Interpolated]:
+        """The matrix, interpolated over some steps of the run at a time."""
+        edges = [*self._starts, self.t1]
+        cuts = [*range(0, len(self._starts), PANEL), len(self._starts)]
+        accuracy = LEFT_OUT * self._tolerances.rtol
+        own = [self._arc.system.parameter_scale(name) for name in self._parameters.names]
+        sizes = np.concatenate([np.ones(self.space.dim), own])
+        return [Interpolated(self.matrix, edges[a : b + 1], accuracy, sizes) for a, b in pairwise(cuts)]
+
+    def _by_steps(self, matrix: Callable[[float], Array], t0: float, t1: float, variations: Array) -> Array:
+        """Variations (dim, m) at `t1` by collocation."""
         first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
         tolerances = self._tolerances
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
-        return solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
+        return solve_linear(matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
 
     @cached_property
     def _path(self) -> ChartPath:

@@ -60,7 +60,7 @@ def test_gains_bring_a_disturbed_run_back() -> None:
 
 def test_what_does_not_fit_is_told() -> None:
     driven = ball().with_controller(cs.Inputs(np.zeros((3, 1)), DT))
-    with pytest.raises(cs.InputError, match="the system of ilqr has a controller"):
+    with pytest.raises(cs.InputError, match="system of ilqr is a ContactSystem; give a ContactSystem without"):
         cs.ilqr(driven, START, cost_of(1.0), np.zeros((3, 1)), DT)
     with pytest.raises(cs.InputError, match=r"cost of ilqr is 3; give a Cost such as cs\.QuadraticCost"):
         cs.ilqr(ball(), START, 3, np.zeros((3, 1)), DT)  # type: ignore[arg-type]

@@ -49,7 +49,7 @@ def test_a_run_is_the_same_again_and_its_derivative_is_that_of_the_gains() -> No
 
 
 def test_what_does_not_fit_is_told() -> None:
-    with pytest.raises(cs.InputError, match="the model of an MPC has a controller"):
+    with pytest.raises(cs.InputError, match="system of MPC is a ContactSystem; give a ContactSystem without"):
         cs.MPC(controlled()[0], COST, 8, DT)
     with pytest.raises(cs.InputError, match="U of MPC has shape"):
         cs.MPC(ball(), COST, 8, DT, U=np.zeros((5, 1)))
