@@ -1,8 +1,12 @@
 """Trains a policy for contactsim/Biped-v0 with numpy alone, in a few minutes, and draws its curve.
 
-The compass gait walks down its slope without a motor, but falls when its start is far from its cycle. A linear policy
-of its hip, u = tanh(w . o + b), is improved by random search (after Mania et al., 2018): steps along random directions,
-weighted by what they brought. Starts differ in each episode, so a good policy is one that catches the walker.
+The compass gait walks down its slope without a motor, but falls when its start is far from its cycle. A policy of its
+hip is found by the cross-entropy method (Rubinstein and Kroese, 2004): of a crowd of policies around the present one
+the best few are kept, and the next crowd is drawn with their mean and spread. Starts differ in each episode, so a good
+policy is one that catches the walker.
+
+The walker is the same with its legs exchanged, and so is the policy: it sees angles and rates of the leg that stands
+and of the one that swings, u = s tanh(w . [stand, stand', swing, swing', 1]), where s tells which is which.
 
     python train_biped.py [ITERATIONS] [CURVE.png]
 """
@@ -17,10 +21,21 @@ import numpy as np
 
 import contactsim.gym  # noqa: F401 - registers the environments
 
-STEPS, DIRECTIONS = 60, 6  # of an episode; tried in an iteration
-SIZE, RATE = 0.1, 0.3  # of a trial, and of the first steps
+STEPS = 60  # of an episode
+CROWD, BEST, STARTS = 16, 4, 3  # policies of an iteration; those that are kept; episodes by which each is judged
+SPREAD, LEAST = 1.0, 0.1  # of the first crowd, and of any
+RATES = 0.3  # s, by which rates become as large as angles
 NOISE = 0.25  # m/s, rad/s: of the velocity at the start
 CHECKS = 8  # episodes from starts that are always the same, by which a policy is judged
+
+
+def felt(observation: np.ndarray) -> tuple[np.ndarray, float]:
+    """What a policy sees (5,), and the sign with which it turns the hip: angles of the left leg and of the hip in
+    `observation` become those of the leg that stands and of the one that swings."""
+    _, lean, hip, _, _, lean_rate, hip_rate, left, right = observation
+    legs = [np.array([lean, RATES * lean_rate]), np.array([lean + hip, RATES * (lean_rate + hip_rate)])]
+    on_right = bool(right and not left)
+    return np.concatenate([legs[on_right], legs[not on_right], [1.0]]), -1.0 if on_right else 1.0
 
 
 def episode(env: Any, policy: np.ndarray, seed: int) -> float:
@@ -28,8 +43,8 @@ def episode(env: Any, policy: np.ndarray, seed: int) -> float:
     observation, _ = env.reset(seed=seed)
     total = 0.0
     for _ in range(STEPS):
-        action = np.tanh(policy[:-1] @ observation + policy[-1])
-        observation, reward, fallen, _, _ = env.step(np.array([action]))
+        seen, sign = felt(observation)
+        observation, reward, fallen, _, _ = env.step(np.array([sign * np.tanh(policy @ seen)]))
         total += reward * env.unwrapped.dt
         if fallen:
             break
@@ -37,32 +52,23 @@ def episode(env: Any, policy: np.ndarray, seed: int) -> float:
 
 
 def judged(env: Any, policy: np.ndarray) -> float:
-    """Mean distance over the CHECKS [m]."""
+    """Mean distance over the CHECKS, of which training sees none [m]."""
     return float(np.mean([episode(env, policy, 10_000 + k) for k in range(CHECKS)]))
 
 
-def step(env: Any, policy: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A step of unit size along what random directions brought, each tried both ways from the same starts."""
-    total = np.zeros(len(policy))
-    for _ in range(DIRECTIONS):
-        direction, seeds = rng.standard_normal(len(policy)), rng.integers(10_000, size=2).tolist()
-        ahead, back = (sum(episode(env, policy + sign * SIZE * direction, k) for k in seeds) for sign in (1.0, -1.0))
-        total += (ahead - back) * direction
-    return total / max(float(np.linalg.norm(total)), 1e-9)
-
-
 def train(iterations: int, told: bool = True) -> tuple[np.ndarray, list[float]]:
-    """The policy, and its mean distance before and after each iteration; a step that does not help is not taken."""
+    """The policy in the middle of the last crowd, and the mean distance of those in the middle of each."""
     env = gymnasium.make("contactsim/Biped-v0", noise=NOISE)
-    rng, rate = np.random.default_rng(0), RATE
-    policy = np.zeros(env.observation_space.shape[0] + 1)
+    rng = np.random.default_rng(0)
+    policy, spread = np.zeros(5), np.full(5, SPREAD)
     curve = [judged(env, policy)]
     for k in range(iterations):
-        moved = policy + rate * step(env, policy, rng)
-        found = judged(env, moved)
-        better = found > curve[-1]
-        policy, rate = (moved, rate) if better else (policy, 0.8 * rate)
-        curve.append(max(found, curve[-1]))
+        crowd = policy + spread * rng.standard_normal((CROWD, 5))
+        seeds = rng.integers(10_000, size=STARTS).tolist()
+        found = [sum(episode(env, one, seed) for seed in seeds) for one in crowd]
+        best = crowd[np.argsort(found)[-BEST:]]
+        policy, spread = best.mean(axis=0), np.maximum(best.std(axis=0), LEAST)
+        curve.append(judged(env, policy))
         if told:
             print(f"{k + 1:3d}: {curve[-1]:.3f} m", flush=True)
     env.close()
@@ -81,5 +87,5 @@ def draw(curve: list[float], path: str) -> None:
 
 
 if __name__ == "__main__":
-    _, learned = train(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    _, learned = train(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
     draw(learned, sys.argv[2] if len(sys.argv) > 2 else "curve.png")

@@ -37,3 +37,7 @@ def deadly(x: float, folder: str) -> float:
 def slowly(x: float, pause: float = 0.1) -> float:
     time.sleep(pause)
     return float(np.sin(x))
+
+
+def numbers(x: float) -> dict[str, Any]:
+    return {"state": x + np.arange(50.0)}

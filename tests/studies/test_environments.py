@@ -145,7 +145,7 @@ def test_a_policy_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     import train_biped
 
     try:
-        _, curve = train_biped.train(6, told=False)
+        _, curve = train_biped.train(4, told=False)
     finally:
         sys.modules.pop("train_biped", None)
-    assert max(curve) > curve[0] + 0.05
+    assert max(curve) > 1.3 * curve[0]

@@ -317,3 +317,41 @@ def test_a_scheduler_that_comes_back_is_gone_on_with(tmp_path: Path) -> None:
     finally:
         stop(processes)
     assert np.array_equal(read(path).value, np.sin(np.arange(40.0)))
+
+
+MANY = """
+import sys, threading, time
+import numpy as np, psutil
+import contactsim as cs
+import swept
+
+peak, done = 0, threading.Event()
+def watch():
+    global peak
+    while not done.wait(0.05):
+        peak = max(peak, psutil.Process().memory_info().rss)
+
+if __name__ == "__main__":
+    threading.Thread(target=watch, daemon=True).start()
+    data = cs.sweep(swept.numbers, {"x": np.arange(10_000.0)}, out=sys.argv[1], workers=2, progress=False)
+    done.set()
+    assert (data.status == 1).all() and (data.state[:, 0] == data.x).all()
+    print(peak / 2**30)
+"""
+
+
+@pytest.mark.slow
+def test_ten_thousand_runs_fit_into_memory(tmp_path: Path) -> None:
+    """Of the process that holds scheduler and client, with 50 numbers of each run: the largest memory in GiB."""
+    pytest.importorskip("psutil")
+    (tmp_path / "many.py").write_text(MANY)
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "many.py"), str(tmp_path / "many.zarr")],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert float(done.stdout.split()[-1]) < 2.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pinocchio as pin
 import pytest
 from viz_browser import Browser, Tab
 from viz_fakes import needs_browser
+from viz_sessions import on_a_page, walking
 
 import contactsim as cs
 from contactsim.viewing.ghosts import neighbour
@@ -21,6 +23,7 @@ pytestmark = needs_browser
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 READY = "document.body.classList.contains('ready')"
+WIDE = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
 NARROW = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
 # Clicks each line of the list of events and tells what is seen behind it: the words, and the pad of each contact.
 WALK = """[...document.querySelectorAll("#log li")].map((line) => {
@@ -84,11 +87,13 @@ def test_a_click_on_an_event_shows_the_mode_behind_it(walk: cs.Trajectory, tab: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["hexapod", "slip", "compliant-hexapod", "box.toml", "sphere.toml"])
+@pytest.mark.parametrize("target", ["hexapod", "slip", "compliant-hexapod", "box.toml", "sphere.toml", "landing"])
 def test_each_event_of_the_gallery_shows_the_mode_behind_it(browser: Browser, tmp_path: Path, target: str) -> None:
     from contactsim.cli import command, job
+    from contactsim.io.load_scene import landing_of
 
     found = str(GALLERY / target) if target.endswith("toml") else target
+    found = landing_of("hexapod") if target == "landing" else found
     work = command.job_of(found, [], {})
     (run,) = job.simulate(work.simulation, work.end, work.title)
     tab = opened(browser, run, tmp_path)
@@ -142,7 +147,7 @@ def test_what_lasts_a_millisecond_is_seen_in_the_strip_of_modes(tab: Tab) -> Non
 
 
 def test_nothing_lies_over_the_picture(tab: Tab) -> None:
-    for size in ({"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}, NARROW):
+    for size in (WIDE, NARROW):
         tab.call("Emulation.setDeviceMetricsOverride", **size)
         tab.until("Math.abs(viewer.renderer.domElement.clientWidth - document.getElementById('pane').clientWidth) < 2")
         covered = tab.ask(
@@ -179,6 +184,38 @@ def test_views_names_axes_and_help(tab: Tab) -> None:
     assert tab.ask("document.getElementById('help').open")
     tab.click("#help button")
     assert not tab.ask("document.getElementById('help').open")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["1280", "390"])
+def test_each_toggle_shows_and_hides_what_it_says(browser: Browser, tmp_path: Path, size: dict[str, Any]) -> None:
+    run, time = cs.load_scene("hexapod").simulate(0.05), 0.03
+    tab, robot = opened(browser, run, tmp_path, speed=0.1), run.system.robot
+    centre = pin.centerOfMass(robot.model, robot.model.createData(), run(time).q)
+    tab.call("Emulation.setDeviceMetricsOverride", **size)
+    tab.until(f"window.innerWidth === {size['width']}")
+    tab.ask("view.quality.settle = () => {}, 1")  # pictures are compared
+    tab.ask(f"go_to({time}), viewer.render()")
+    seen = {
+        "labels": "document.querySelectorAll('#labels span').length === 6",
+        "frames": "viewer.scene.getObjectByName('axes of the joint')?.visible === true",
+        "mass": "viewer.scene.getObjectByName('centre of mass')?.visible === true",
+        "shapes": "run.about.collisions.every((path) => view.node(path).visible)",
+    }
+    assert len(tab.ask("run.about.collisions")) == len(robot.collision_model.geometryObjects) > 0
+    for name, shown in seen.items():
+        assert not tab.ask(shown), name
+        plain = tab.ask("view.picture()")
+        tab.click(f"[data-toggle={name}]")
+        tab.until(shown)
+        if name == "mass":
+            place = tab.ask("viewer.scene.getObjectByName('centre of mass').position.toArray()")
+            assert place == pytest.approx(centre, abs=1e-4)
+        assert name == "labels" or tab.ask("view.picture()") != plain, name
+        tab.click(f"[data-toggle={name}]")
+        tab.until(f"!({shown})")
+        assert name == "labels" or tab.ask("view.picture()") == plain, name
+    assert not tab.errors
+    tab.close()
 
 
 def test_a_body_that_is_clicked_tells_its_name_and_place(walk: cs.Trajectory, tab: Tab) -> None:
@@ -281,3 +318,25 @@ def test_a_neighbour_is_the_first_order_of_the_run_beside(walk: cs.Trajectory) -
     run = cs.simulate(scene.system, state, (0.0, 2.0), **scene.options)
     off, off_without = (np.abs(found(2.0).q - run(2.0).q).max() for found in (near, without))
     assert off < 0.05 * np.abs(run(2.0).q - walk(2.0).q).max() < off_without
+
+
+@pytest.mark.slow
+def test_nothing_is_complained_of_in_300_s(browser: Browser, walk: cs.Trajectory, tmp_path: Path) -> None:
+    """A page that plays and one that shows a run while it is computed, both of them used now and then."""
+    played = opened(browser, walk, tmp_path)
+    buttons = ["#next", "#play", "[data-toggle=mass]", "[data-toggle=labels]", "[data-view=top]", "[data-view=home]"]
+    with on_a_page(walking(end=1e6)) as live:
+        shown = browser.open(live.address)
+        shown.until(f"{READY} && page.pictures > 0")
+        live.session.play()
+        end, k = time.monotonic() + 300.0, 0
+        while time.monotonic() < end:
+            for tab, playing in ((played, "viewer.animator.playing"), (shown, "page.last.playing")):
+                tab.ask(f"document.querySelector({buttons[k % len(buttons)]!r}).click()")
+                tab.ask(f"{playing} || document.getElementById('play').click()")
+            time.sleep(5.0)
+            k += 1
+        pictures = shown.ask("page.rendered")
+        shown.until(f"page.rendered > {pictures}")
+        assert live.session.moment.head > 10.0
+        assert not played.errors and not shown.errors

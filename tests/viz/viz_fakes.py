@@ -212,7 +212,7 @@ def angle(value: float) -> np.ndarray:
 
 _PROBE = """<script>{
   const answer = () => {
-    const node = (path) => viewer.scene_tree.find(path.split("/")).object;
+    const {THREE} = MeshCat, node = (path) => viewer.scene_tree.find(path.split("/")).object;
     const clock = document.getElementById("clock").firstChild.textContent;
     const state = {clock, ...(EXPRESSION)};
     document.body.insertAdjacentHTML("beforeend", `<pre id="state">${JSON.stringify(state)}</pre>`);

@@ -9,6 +9,7 @@ from typing import Any
 
 from .commands import node_name
 from .reads import CurvesLike, RobotLike, marks
+from .shapes import UNBOUNDED
 
 _GREY = "#5b6678"
 
@@ -38,7 +39,8 @@ def coloured(told: Mapping[str, Any], curves: Sequence[CurvesLike]) -> dict[str,
 def about(robot: RobotLike, size: float) -> dict[str, Any]:
     """{"size", "bodies": {node: name of the body}, "joints": {the same: node of its joint}, "contacts": ...}.
 
-    Of a contact there are its plain words, its node, and the node of the joint that carries it.
+    Of a contact there are its plain words, its node, and the node of the joint that carries it; "masses" are {node of a
+    joint: [mass in kg, its centre in axes of the joint]}, and "collisions" the nodes of collision shapes.
     """
     bodies: dict[str, str] = {}
     joints: dict[str, str] = {}
@@ -61,7 +63,28 @@ def about(robot: RobotLike, size: float) -> dict[str, Any]:
         }
         for contact in marks(robot)
     }
-    return {"size": size, "bodies": bodies, "joints": joints, "contacts": contacts}
+    told = {"size": size, "bodies": bodies, "joints": joints, "contacts": contacts}
+    return told | {"masses": _masses(robot), "collisions": list(collision_paths(robot))}
+
+
+def collision_paths(robot: RobotLike) -> dict[str, Any]:
+    """{node: geometry object} of each bounded collision shape."""
+    model = getattr(robot, "collision_model", None)
+    return {
+        f"{joint_path(robot, item.parentJoint)}/collision_{node_name(item.name)}": item
+        for item in (model.geometryObjects if model is not None else ())
+        if type(item.geometry).__name__ not in UNBOUNDED
+    }
+
+
+def _masses(robot: RobotLike) -> dict[str, Any]:
+    """Mass [kg] and its centre, in axes of the joint, of what each joint carries."""
+    found = enumerate(robot.model.inertias)
+    return {
+        joint_path(robot, k): [float(body.mass), [float(x) for x in body.lever]]
+        for k, body in found
+        if k > 0 and body.mass > 0.0
+    }
 
 
 def _body(model: Any, item: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from contactsim.errors import InputError
 
-from .about import about, joint_path
+from .about import about, collision_paths, joint_path
 from .commands import (
     Command,
     animation,
@@ -29,6 +29,7 @@ from .commands import (
     placed,
     put,
     rgba,
+    set_property,
     switch,
     track,
     turn_from_z,
@@ -41,7 +42,7 @@ from .shapes import UNBOUNDED, Y_TO_Z, Json, closed, cylinder, draw, mesh, paint
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 
 MODE_COLOURS = {"OPEN": "#9aa5b1", "STICK": "#12b76a", "SLIP": "#f79009"}
-FORCE_COLOUR = "#d6336c"
+FORCE_COLOUR, COLLISION_COLOUR = "#d6336c", "#2e90fa"
 
 _MOST_MEASURED = 60  # frames in which it is measured how far a robot reaches
 _BOUNDLESS = 1e6  # metres; a floor, or a mesh that is empty
@@ -108,7 +109,7 @@ def build(
     frame = measure(robot, traj.system.terrain, motion).seen(sight, zoom)
     force_scale = _force_scale(motion, frame.size)
     surface = hills(traj, frame)
-    commands = [*stage(frame), *ground_plane(frame), *surface, *_robot(robot, frame.size)]
+    commands = [*stage(frame), *ground_plane(frame), *surface, *_robot(robot, frame.size), *_collisions(robot)]
     commands += [command for contact in marks(robot) for command in _contact(contact, frame)]
     tracks = {"/world": [track("position", "vector3", motion.time, -frame.target)]}
     tracks |= _robot_tracks(robot, motion)
@@ -232,6 +233,18 @@ def _robot(robot: RobotLike, size: float) -> list[Command]:
             continue
         path = f"{joint_path(robot, item.parentJoint)}/{node_name(item.name)}"
         commands += [place(path, np.asarray(item.placement.homogeneous, dtype=np.float64)), put(path, drawn)]
+    return commands
+
+
+def _collisions(robot: RobotLike) -> list[Command]:
+    """The collision shapes in glass, which are not seen at first; what cannot be drawn is left out."""
+    glass = glowing(COLLISION_COLOUR, 0.4) | {"depthWrite": False}
+    commands = []
+    for path, item in collision_paths(robot).items():
+        drawn = draw(item, glass)
+        if drawn is not None:
+            commands += [place(path, np.asarray(item.placement.homogeneous, dtype=np.float64)), put(path, drawn)]
+            commands += [set_property(f"{path}/<object>", "castShadow", False), set_property(path, "visible", False)]
     return commands
 
 

@@ -67,6 +67,7 @@ const tell_count = (count, more = "") => {
 // What keys do, unless a list, a button or a box has them.
 const KEYS = {Space: "#play", KeyN: "#next", KeyP: "#before", Digit0: "[data-view=home]", Digit1: "[data-view=front]",
   Digit2: "[data-view=side]", Digit3: "[data-view=top]", KeyL: "[data-toggle=labels]", KeyF: "[data-toggle=frames]",
+  KeyM: "[data-toggle=mass]", KeyG: "[data-toggle=shapes]",
   KeyE: "#tools [data-sheet=side]", KeyC: "#tools [data-sheet=plots]", KeyS: "#save"};
 const listen_to_keys = (step) => document.addEventListener("keydown", (event) => {
   const {tagName, type} = event.target, typed = tagName === "SELECT" || tagName === "INPUT" && ["search", "text", "number"].includes(type);

@@ -17,7 +17,7 @@ class View {
       if (clientWidth && clientHeight) size(clientWidth, clientHeight);
     };
     new ResizeObserver(() => this.viewer.set_3d_pane_size()).observe(el("pane"));
-    Object.assign(this, {about: {}, newton: null, on: {labels: false, frames: false}, chosen: null, marks: [], moving: () => false,
+    Object.assign(this, {about: {}, newton: null, on: {labels: false, frames: false, mass: false, shapes: false}, chosen: null, marks: [], moving: () => false,
       drawn: () => {}});
   }
 
@@ -34,7 +34,9 @@ class View {
     this.home = viewer.camera.position.clone();
     this.quality.apply();
     const render = viewer.render.bind(viewer);
+    this.offer_toggles();
     viewer.render = () => {
+      this.place_mass();
       render();
       this.place_labels();
       this.drawn();
@@ -79,8 +81,44 @@ class View {
     this.on[name] = !this.on[name];
     document.querySelectorAll(`[data-toggle=${name}]`).forEach((b) => b.setAttribute("aria-pressed", this.on[name]));
     if (name === "frames") this.show_frames();
-    if (!this.on.labels && !this.chosen) el("labels").replaceChildren();
+    if (name === "shapes") for (const path of this.about.collisions) this.node(path).visible = this.on.shapes;
+    if (!this.on.labels && !this.on.mass && !this.chosen) el("labels").replaceChildren();
     this.viewer.set_dirty();
+  }
+
+  // Only what this run has can be shown.
+  offer_toggles() {
+    const {contacts = {}, joints = {}, masses = {}, collisions = []} = this.about;
+    const count = {labels: Object.keys(contacts).length, frames: Object.keys(joints).length, mass: Object.keys(masses).length,
+      shapes: collisions.length};
+    document.querySelectorAll("[data-toggle]").forEach((button) => { button.hidden = !count[button.dataset.toggle]; });
+  }
+
+  // The centre of mass of all bodies: a ball of black and white octants.
+  place_mass() {
+    const {THREE} = MeshCat, world = this.node("world");
+    let mark = world.getObjectByName("centre of mass");
+    if (!this.on.mass) { if (mark) mark.visible = false; return; }
+    if (!mark) world.add(mark = this.mass_mark());
+    const sum = new THREE.Vector3(), one = new THREE.Vector3();
+    let total = 0;
+    for (const [path, [mass, centre]] of Object.entries(this.about.masses)) {
+      const {position, quaternion} = this.node(path);
+      sum.addScaledVector(one.fromArray(centre).applyQuaternion(quaternion).add(position), mass);
+      total += mass;
+    }
+    mark.visible = true;
+    mark.position.copy(sum.divideScalar(total));
+  }
+
+  mass_mark() {
+    const {THREE} = MeshCat, mark = Object.assign(new THREE.Group(), {name: "centre of mass"}), right = Math.PI / 2;
+    const paints = [0x101828, 0xffffff].map((color) => new THREE.MeshBasicMaterial({color, depthTest: false, transparent: true}));
+    for (let k = 0; k < 8; k += 1) {
+      const octant = new THREE.SphereGeometry(0.022 * this.about.size, 6, 6, (k >> 1) * right, right, (k & 1) * right, right);
+      mark.add(Object.assign(new THREE.Mesh(octant, paints[(k + (k >> 1)) & 1]), {renderOrder: 11}));
+    }
+    return mark;
   }
 
   show_frames() {
@@ -104,11 +142,12 @@ class View {
   }
 
   place_labels() {
-    if (!this.on.labels && !this.chosen) return;
+    if (!this.on.labels && !this.on.mass && !this.chosen) return;
     const named = this.on.labels ? Object.values(this.about.contacts ?? {}) : [];
     const body = this.chosen ? [{words: this.about.bodies[this.chosen], colour: "#4f6df5", path: this.chosen}] : [];
-    const spans = [...named, ...body].map(({words, colour, path}) => {
-      const [x, y, before] = this.project(this.node(path)), span = document.createElement("span");
+    const mass = this.on.mass ? [{words: "centre of mass", colour: "#101828", at: this.node("world").getObjectByName("centre of mass")}] : [];
+    const spans = [...named, ...body, ...mass].map(({words, colour, path, at = this.node(path)}) => {
+      const [x, y, before] = this.project(at), span = document.createElement("span");
       Object.assign(span, {textContent: words, hidden: !before});
       Object.assign(span.style, {left: `${x}px`, top: `${y}px`, borderColor: colour});
       return span;
@@ -154,7 +193,7 @@ class View {
   choose(body) {
     this.chosen = body;
     el("picked").hidden = !body;
-    if (!body && !this.on.labels) el("labels").replaceChildren();
+    if (!body && !this.on.labels && !this.on.mass) el("labels").replaceChildren();
     this.tell_chosen();
     this.viewer.set_dirty();
   }
