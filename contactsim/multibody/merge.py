@@ -17,8 +17,10 @@ from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
 from .controllers import name_of
 from .geometry.collision_solids import items_of
-from .geometry.pairing import automatic, expanded, warn_of_other_shapes
+from .geometry.mesh_hulls import MeshHull, mesh_hulls
+from .geometry.pairing import affordable, automatic, expanded, tell_of_stand_ins, warn_of_other_shapes
 from .geometry.pairs import ContactPair
+from .geometry.solids import SIDES, Solid
 from .loops import WORLD, JointCoupling, Loop
 from .model_checks import link_frame
 from .robot_model import Part, RobotModel
@@ -86,6 +88,8 @@ def merge(
     names: Sequence[str] | None,
     pairs: str | Sequence[ContactPair],
     placements: Sequence[Any] | None,
+    corners: int,
+    sides: int,
 ) -> R:
     """See `Robot.merge`; `kind` is the class of the robots."""
     robots = list(robots)
@@ -99,11 +103,7 @@ def merge(
         name="+".join(part.name for part in parts),
         loops=[_moved(loop, part) for part in parts for loop in part.robot.loops],
     )
-    solids = tuple(
-        replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}")
-        for part in parts
-        for solid in part.robot.solids
-    )
+    solids, hulls = _solids(parts, corners, sides)
     world = world._with(parts={part.name: part for part in parts}, _solids=solids, **_of_files(robots))
     own = [
         replace(pair, first=f"{part.name}/{pair.first}", second=f"{part.name}/{pair.second}")
@@ -111,9 +111,32 @@ def merge(
         for pair in part.robot.pairs
     ]
     if PAIRS.check("pairs", pairs) == "auto":
-        warn_of_other_shapes(robots, [part.name for part in parts])
+        warn_of_other_shapes(world, robots, [part.name for part in parts])
+        for part in parts:
+            mine = [solid for solid in solids if solid.name.startswith(f"{part.name}/")]
+            tell_of_stand_ins(mine, hulls.get(part.name, []), part.name)
         pairs = automatic(world)
     return world._with(pairs=expanded(world, [*own, *pairs]))
+
+
+def _solids(
+    parts: Sequence[Part[Any]], corners: int, sides: int
+) -> tuple[tuple[Solid, ...], dict[str, list[MeshHull]]]:
+    """The solids of all parts under their new names, and the hulls of meshes; these, and cylinders, where they are few.
+
+    A cylinder that was given a number of sides of its own keeps it.
+    """
+    hulls = {part.name: mesh_hulls(part.robot, corners) for part in parts}
+    hulls = {name: found for name, found in hulls.items() if found}
+    found: list[Solid] = []
+    for part in parts:
+        for solid in (*part.robot.solids, *(hull.solid for hull in hulls.get(part.name, []))):
+            own = {"sides": sides} if solid.kind == "cylinder" and solid.sides == SIDES else {}
+            found.append(replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}", **own))
+    if affordable(found, [part.name for part in parts]):
+        return tuple(found), hulls
+    meshes = {f"{name}/{hull.solid.name}" for name, own in hulls.items() for hull in own}
+    return tuple(s for s in found if s.kind != "cylinder" and s.name not in meshes), {}
 
 
 def _of_files(robots: Sequence[RobotModel]) -> dict[str, Any]:

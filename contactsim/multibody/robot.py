@@ -13,13 +13,15 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.doors import NAME, NOT_NEGATIVE, PATH, POSITIVE, door, instance, one_of, optional, several
+from ..common.doors import NAME, NOT_NEGATIVE, PATH, POSITIVE, door, instance, one_of, optional, several, whole
 from ..errors import InputError
 from . import merge as merging
 from . import primitives
 from .contact_point import ContactPoint
+from .geometry.mesh_hulls import CORNERS
 from .geometry.pairing import expanded
 from .geometry.pairs import ContactPair
+from .geometry.solids import SIDES
 from .kinematics.bound_shapes import grounded
 from .kinematics.bound_world import BoundWorld
 from .mechanism import ContactMechanism
@@ -289,12 +291,16 @@ class Robot(RobotModel):
     @door(
         robots=several(instance(RobotModel, "a Robot"), "a list of Robot"),
         names=optional(several(NAME, "a list of names")),
+        hull_corners=whole("a whole number, at least 4", ge=4),
+        cylinder_sides=whole("a whole number, at least 3", ge=3),
     )
     def merge(
         robots: Sequence[Robot],
         names: Sequence[str] | None = None,
         pairs: str | Sequence[ContactPair] = "auto",
         placements: Sequence[Any] | None = None,
+        hull_corners: int = CORNERS,
+        cylinder_sides: int = SIDES,
     ) -> Robot:
         """Several robots and free bodies as one, whose joints, frames and contacts are called PART/...
 
@@ -306,11 +312,17 @@ class Robot(RobotModel):
                 edges; or a list. Coefficients: see `pairs`.
             placements: for each part where its own world stands in that of all, (x, y, z) [m] or a pinocchio SE3: its
                 configuration counts from there. By default all are one world.
+            hull_corners: meshes meet other parts as convex hulls of at most so many corners; a warning says how far
+                they miss the mesh, and how much volume they add.
+            cylinder_sides: cylinders meet boxes, hulls and cylinders as prisms of so many sides, up to
+                radius (1 - cos(pi / sides)) inside their surface, as a warning says; spheres and points meet them as
+                they are. Where all this makes more than 60,000 couples of edges, meshes and cylinders are left out, and
+                a warning names them.
 
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.
         """
-        return merging.merge(Robot, robots, names, pairs, placements)
+        return merging.merge(Robot, robots, names, pairs, placements, hull_corners, cylinder_sides)
 
     # --- on a ground ------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from .solids import Solid
 
-GEOMETRY = {"Sphere": "sphere", "Box": "box", "Halfspace": "half_space", "Capsule": "capsule"}
+GEOMETRY = {"Sphere": "sphere", "Box": "box", "Halfspace": "half_space", "Capsule": "capsule", "Cylinder": "cylinder"}
 
 
 def items_of(geometry: Any) -> list[Any]:
@@ -18,7 +18,7 @@ def items_of(geometry: Any) -> list[Any]:
 
 
 def solids_of(model: Any, geometry: Any) -> tuple[Solid, ...]:
-    """The spheres, boxes, capsules and half-spaces among the collision geometry of a model."""
+    """The spheres, boxes, capsules, cylinders and half-spaces among the collision geometry of a model."""
     found: list[Solid] = []
     for item in items_of(geometry):
         kind = GEOMETRY.get(type(item.geometry).__name__)
@@ -42,7 +42,7 @@ def _solid(model: Any, item: Any, kind: str) -> Solid:
         size = (float(shape.radius),)
     elif kind == "box":
         size = tuple(float(2.0 * side) for side in shape.halfSide)
-    elif kind == "capsule":
+    elif kind in ("capsule", "cylinder"):
         size = float(shape.radius), float(2.0 * shape.halfLength)
     else:  # all below n . x = d
         turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), np.asarray(shape.n, float)).toRotationMatrix()

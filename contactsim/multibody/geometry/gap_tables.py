@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import LOOSE, OFF, RIM
+from ..zero import FAR_BODIES, LOOSE, OFF, RIM
+from .cylinders import Drum
 from .edges import EdgeOnEdge, EdgeTable
 from .features import FeaturePair, Place, PointOnSolid
 from .hulls import Hull
@@ -162,7 +163,53 @@ class OnSegments(Points):
         return self._sided & (np.abs(p[:, 2]) >= self._half) & (self.gaps(R, o) < LOOSE * self._half)
 
 
-POINTS: dict[type, type[Points]] = {HalfSpace: OnHalfSpaces, Ball: OnBalls, Block: OnBoxes}
+class OnDrums(Points):
+    """Against cylinders: see `Drum`."""
+
+    def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        sizes = [(pair.shape.radius, pair.shape.half) for pair in pairs]  # type: ignore[attr-defined]
+        self._size = np.array(sizes)
+        self._rim = np.where(self._radius > 0.0, 0.0, RIM)
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """Outside, the distance to side, end or rim; inside, that to the nearer of side and end."""
+        p = self._inside(R, o)
+        beyond = np.column_stack([np.hypot(p[:, 0], p[:, 1]), np.abs(p[:, 2])]) - self._size
+        out = beyond > self._rim[:, None]
+        apart = np.sqrt(np.sum(np.where(out, beyond, 0.0) ** 2, axis=1))
+        return np.where(out.any(axis=1), apart, beyond.max(axis=1)) - self._radius
+
+
+class OnHulls(Points):
+    """Against hulls: see `Hull`. Far from one, the largest distance from a plane of a face stands."""
+
+    def __init__(self, pairs: Sequence[PointOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        shapes = [pair.shape for pair in pairs]
+        kinds = list({id(shape.solid): shape.solid for shape in shapes}.values())  # type: ignore[attr-defined]
+        numbers = {id(solid): k for k, solid in enumerate(kinds)}
+        which = np.array([numbers[id(shape.solid)] for shape in shapes])  # type: ignore[attr-defined]
+        self._groups = [(solid, np.flatnonzero(which == k)) for k, solid in enumerate(kinds)]
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """The distance to the nearest face, edge or corner."""
+        p, found = self._inside(R, o), np.empty(len(self._pairs))
+        for solid, own in self._groups:
+            planes = (p[own] @ solid.normals.T - solid.offsets).max(axis=1)
+            found[own] = planes - self._radius[own]
+            for k in own[planes <= FAR_BODIES * solid.reach]:
+                found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
+        return found
+
+
+POINTS: dict[type, type[Points]] = {
+    HalfSpace: OnHalfSpaces,
+    Ball: OnBalls,
+    Block: OnBoxes,
+    Drum: OnDrums,
+    Hull: OnHulls,
+}
 
 
 def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, GapTable]]:

@@ -9,6 +9,7 @@ points of its body, or, where there are none, those of what it touches.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -24,12 +25,14 @@ from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
-from .collision_solids import GEOMETRY, items_of, placement_of
+from .collision_solids import items_of, placement_of
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
+from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
 from .solids import CORNERS, Solid
 
+MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
 
 
@@ -177,16 +180,49 @@ def _automatic_edges(robot: RobotModel) -> list[ContactPair]:
     ]
 
 
-def warn_of_other_shapes(robots: Sequence[RobotModel], names: Sequence[str]) -> None:
+def warn_of_other_shapes(world: RobotModel, robots: Sequence[RobotModel], names: Sequence[str]) -> None:
     """Warn of collision shapes that other bodies pass through."""
+    known = {solid.frame for solid in world.solids}
     for robot, name in zip(robots, names, strict=True):
-        kinds = {type(item.geometry).__name__ for item in items_of(robot.collision_model)} - set(GEOMETRY)
+        touching = known | {f"{name}/{point.frame}" for point in robot.contacts if type(point) is ContactPoint}
+        shapes = {
+            f"{name}/{robot.model.frames[item.parentFrame].name}": type(item.geometry).__name__
+            for item in items_of(robot.collision_model)
+        }
+        kinds = {kind for frame, kind in shapes.items() if frame not in touching}
         if kinds:
             warnings.warn(
                 f"part '{name}' has collision shapes ({', '.join(sorted(kinds))}) through which other parts pass;"
-                " only its contact points, spheres, boxes, hulls and half-spaces meet them",
+                " only its contact points and other shapes meet them",
                 stacklevel=4,
             )
+
+
+def affordable(solids: Sequence[Solid], names: Sequence[str]) -> bool:
+    """Whether the edges of solids, by their parts, meet those of others in no more than MOST_EDGES couples."""
+    count = Counter[str]()
+    for solid in solids:
+        count[_part(solid.name)] += len(solid.polyhedron.edges) if solid.kind in CORNERS else 0
+    total = sum(count.values())
+    return sum(count[name] * (total - count[name]) for name in names) // 2 <= MOST_EDGES
+
+
+def tell_of_stand_ins(solids: Sequence[Solid], hulls: Sequence[MeshHull], name: str) -> None:
+    """Warn of meshes and cylinders of a part that meet others as hulls and prisms, with what these add or miss."""
+    said = []
+    if hulls:
+        most, least = max(hulls, key=lambda h: np.nan_to_num(h.added)), max(hulls, key=lambda h: h.missed)
+        said.append(
+            f"its meshes as convex hulls, which add up to {100.0 * np.nan_to_num(most.added):.3g} % to their volume"
+            f" ('{most.solid.frame}') and leave out up to {1e3 * least.missed:.3g} mm ('{least.solid.frame}';"
+            " hull_corners)"
+        )
+    drums = [solid for solid in solids if solid.kind == "cylinder"]
+    if drums:
+        worst = max(drum.size[0] * (1.0 - np.cos(np.pi / drum.sides)) for drum in drums)
+        said.append(f"its cylinders as prisms, up to {1e3 * worst:.3g} mm inside their surface (cylinder_sides)")
+    if said:
+        warnings.warn(f"part '{name}' meets other parts with {', and '.join(said)}", stacklevel=4)
 
 
 def _part(name: str) -> str:

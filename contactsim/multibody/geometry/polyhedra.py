@@ -147,6 +147,48 @@ class Polyhedron:
 
 
 @lru_cache(maxsize=1024)
+def prism(radius: float, length: float, sides: int) -> Polyhedron:
+    """A prism along z around the origin whose corners lie on the rims of a cylinder, those of the lower one first.
+
+    The middle of its first side lies along x.
+    """
+    angles = 2.0 * np.pi * (np.arange(sides) - 0.5) / sides
+    ring = radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    corners = np.vstack([np.column_stack([ring, np.full(sides, end * 0.5 * length)]) for end in (-1.0, 1.0)])
+    middle = angles + np.pi / sides
+    outward = np.column_stack([np.cos(middle), np.sin(middle), np.zeros(sides)])
+    normals = np.vstack([[[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]], outward])
+    offsets = np.append([0.5 * length] * 2, np.full(sides, radius * np.cos(np.pi / sides)))
+    return _of_faces(corners, normals, offsets)
+
+
+def outermost(points: Array, most: int) -> tuple[Array, float]:
+    """At most so many of points (n, 3) whose hull comes closest to that of all, and by how much it misses it [m].
+
+    One after the other the point is taken that is farthest outside. Points of a flat set are returned as they are.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        corners = points[ConvexHull(points).vertices]
+    except (QhullError, ValueError):
+        return points, 0.0
+    if len(corners) <= most:
+        return corners, 0.0
+    directions = np.vstack([np.eye(3), -np.eye(3), np.array(list(product((-1.0, 1.0), repeat=3)))])
+    chosen = list(dict.fromkeys(np.argmax(corners @ directions.T, axis=0).tolist()))[:most]
+    while True:
+        try:
+            equations = ConvexHull(corners[chosen]).equations
+            outside = (corners @ equations[:, :3].T + equations[:, 3]).max(axis=1)
+        except (QhullError, ValueError):  # flat so far
+            outside = np.linalg.norm(corners[:, None] - corners[chosen][None], axis=2).min(axis=1)
+        if len(chosen) >= most:
+            return corners[sorted(chosen)], float(outside.max())
+        chosen.append(int(np.argmax(outside)))
+
+
+@lru_cache(maxsize=1024)
 def segment(length: float) -> Polyhedron:
     """A segment along z around the origin, the lower end first."""
     ends = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples
+from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples, whole
 from ...errors import InputError
+from .cylinders import Drum
 from .hulls import Hull
-from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull, segment
+from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull, prism, segment
 from .shapes import Ball, Block, HalfSpace, Shape
 
-SHAPES = ("sphere", "box", "half_space", "hull", "capsule")
+SHAPES = ("sphere", "box", "half_space", "hull", "capsule", "cylinder")
 NUMBERS = {
     "sphere": ("its radius", 1),
     "box": ("its three sides", 3),
     "half_space": ("nothing", 0),
     "hull": ("nothing, but vertices", 0),
     "capsule": ("its radius and the length of its straight part", 2),
+    "cylinder": ("its radius and its length", 2),
 }
-CORNERS = ("box", "hull", "capsule")  # shapes with edges and corners, sharp or rounded
+CORNERS = ("box", "hull", "capsule", "cylinder")  # shapes with edges and corners, sharp or rounded
+SIDES = 12  # of the prism in a cylinder that meets other bodies
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
@@ -33,6 +36,7 @@ VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
     static_friction=optional(NOT_NEGATIVE),
     restitution=optional(SHARE),
     vertices=VERTICES,
+    sides=whole("a whole number, at least 3", ge=3),
 )
 @dataclass(frozen=True)
 class Solid:
@@ -40,15 +44,17 @@ class Solid:
 
     Attributes:
         frame: frame of the model it is fixed to.
-        kind: "sphere", "box", "hull", "capsule" (along its z axis) or "half_space" (all below the plane z = 0 of its
-            own axes).
-        size: (radius,) of a sphere, the three sides of a box, (radius, length) of a capsule with the length of its
-            straight part [m], nothing of a half-space or hull.
+        kind: "sphere", "box", "hull", "capsule" or "cylinder" (along its z axis), or "half_space" (all below the plane
+            z = 0 of its own axes).
+        size: (radius,) of a sphere, the three sides of a box, (radius, length) of a cylinder, and of a capsule with the
+            length of its straight part [m], nothing of a half-space or hull.
         position: its centre (of a half-space, a point of its plane) in the frame [m].
         quaternion: its axes in the frame (x, y, z, w).
         name: by default that of the frame.
         friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
         vertices: points of which a hull is the convex hull [m].
+        sides: of the prism in a cylinder whose faces, edges and corners stand for it: they lie inside its surface by up
+            to radius (1 - cos(pi / sides)). Points and spheres of others meet the cylinder as it is.
     """
 
     frame: str
@@ -61,6 +67,7 @@ class Solid:
     static_friction: float | None = None
     restitution: float | None = None
     vertices: tuple[tuple[float, float, float], ...] = ()
+    sides: int = SIDES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.frame)
@@ -83,13 +90,17 @@ class Solid:
             return Ball(self.size[0])
         if self.kind in ("hull", "capsule"):
             return Hull(self.polyhedron, self.rounding)
+        if self.kind == "cylinder":
+            return Drum(self.size[0], 0.5 * self.size[1])
         return Block(self.size) if self.kind == "box" else HalfSpace()
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """Faces, edges and corners of a box or hull, and of the core of a capsule."""
+        """Faces, edges and corners of a box or hull, of the core of a capsule, of the prism in a cylinder."""
         if self.kind == "capsule":
             return segment(self.size[1])
+        if self.kind == "cylinder":
+            return prism(*self.size, self.sides)
         return polyhedron_of_box(self.size) if self.kind == "box" else polyhedron_of_hull(self.vertices)
 
     @property

@@ -1,0 +1,140 @@
+"""Cylinders as prisms and meshes of files as convex hulls, where they meet other bodies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from test_bodies import FINE, pose
+from test_edges import OFF, REST, STAYS, on_fixed
+
+import contactsim as cs
+from contactsim.multibody.geometry.cylinders import Drum
+from contactsim.multibody.geometry.polyhedra import outermost, polyhedron_of_hull, prism
+
+Array = np.ndarray
+R, LENGTH, SIDES = 0.1, 0.3, 12
+LYING = pin.exp3(np.array([0.0, np.pi / 2, 0.0]))
+FLAT = R * np.cos(np.pi / SIDES)  # m, distance of the sides of the prism from its axis
+told = pytest.mark.filterwarnings("ignore:part .* meets other parts with")
+
+MESHED = """<robot name="tool">
+  <link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.05"/><geometry><mesh filename="{mesh}" scale="0.2 0.2 0.1"/></geometry></collision>
+  </link>
+</robot>"""
+
+
+def cylinder(**coefficients: float) -> cs.Robot:
+    return cs.Robot.cylinder(1.0, R, LENGTH, **{"friction": 0.5, **coefficients})
+
+
+def rests(world: cs.Robot, q: Array, height: float, end: float = 0.5) -> cs.Trajectory:
+    state = cs.State(*world.pack({"body": (q, np.zeros(6))}))
+    run = cs.simulate(cs.ContactSystem(world, OFF), state, (0.0, end), tolerances=FINE)
+    assert run.status.complete, run.message
+    run.check()
+    assert abs(run.final.q[2] - height) <= REST and np.abs(run.final.v).max() <= REST
+    return run
+
+
+@told
+@pytest.mark.parametrize(("turn", "height"), [((0, 0, 0), 0.5 * LENGTH), ((0, np.pi / 2, 0), FLAT)])
+def test_a_cylinder_stands_and_lies_on_a_box(turn: tuple[float, ...], height: float) -> None:
+    """It falls by 2 cm: upright partly over the edge, or lying, where a side of its prism carries it."""
+    world = on_fixed((1.0, 1.0, 0.1), cylinder())
+    run = rests(world, pose(0.45, 0, height + 0.02, np.array(turn)), height)
+    assert abs(run.events[0].time - np.sqrt(2 * 0.02 / 9.81)) <= STAYS
+
+
+@told
+def test_a_cylinder_across_a_cylinder_rests_on_it() -> None:
+    base, place = (
+        cs.Robot.cylinder(1.0, R, 0.4, root="fixed"),
+        pin.SE3(pin.exp3(np.array([0, np.pi / 2, 0])), np.zeros(3)),
+    )
+    world = cs.Robot.merge([base, cylinder()], names=["base", "body"], placements=[place, None])
+    rests(world, pose(0, 0, 2 * FLAT + 0.02, np.array([np.pi / 2, 0, 0])), 2 * FLAT)
+
+
+@told
+def test_a_ball_meets_the_cylinder_as_it_is() -> None:
+    """On the side it rolls at R + r above the axis, not at the distance of the prism."""
+    base, place = (
+        cs.Robot.cylinder(1.0, R, 0.4, root="fixed"),
+        pin.SE3(pin.exp3(np.array([0, np.pi / 2, 0])) @ pin.exp3(np.array([0, 0, 0.1])), np.zeros(3)),
+    )
+    ball = cs.Robot.sphere(1.0, 0.05)
+    world = cs.Robot.merge([base, ball], names=["base", "body"], placements=[place, None])
+    rests(world, pose(0, 0, R + 0.05 + 0.01), R + 0.05, 0.2)
+
+
+def test_prisms_are_told() -> None:
+    with pytest.warns(UserWarning, match=r"part 'body' meets other parts with its cylinders as prisms, up to 3.41 mm"):
+        on_fixed((1.0, 1.0, 0.1), cylinder())
+    base = cs.Robot.box(1.0, (1.0, 1.0, 0.1))
+    with pytest.warns(UserWarning, match=r"up to 0.482 mm inside their surface \(cylinder_sides\)"):
+        fine = cs.Robot.merge([base, cylinder()], cylinder_sides=32)
+    assert Counter(solid.kind for solid in fine.solids) == {"box": 1, "cylinder": 1}
+    assert len(fine.solids[1].polyhedron.vertices) == 64
+
+
+def test_what_would_be_too_many_edges_is_left_out_and_told() -> None:
+    with pytest.warns(UserWarning, match=r"collision shapes \(Cylinder\) through which other parts pass"):
+        world = cs.Robot.merge([cylinder()] * 2, names=["a", "b"], cylinder_sides=100)
+    assert not world.solids and not world.pairs
+
+
+def test_distance_from_a_cylinder() -> None:
+    """Against the nearest point by its definition, and its derivatives against differences."""
+    rng, drum = np.random.default_rng(0), Drum(R, 0.5 * LENGTH)
+    kinds = set[int]()
+    for p in rng.uniform(-0.3, 0.3, (300, 3)):
+        region, rho = drum.region(p), np.hypot(p[0], p[1])
+        nearest = np.append(p[:2] * min(1.0, R / rho), np.clip(p[2], -0.5 * LENGTH, 0.5 * LENGTH))
+        apart = float(np.linalg.norm(p - nearest))
+        expected = apart if apart else max(rho - R, abs(p[2]) - 0.5 * LENGTH)
+        assert float(drum.distance(p, region)) == pytest.approx(expected, abs=1e-15)
+        steps = 1e-30 * 1j * np.eye(3)
+        assert np.allclose(drum.distance(p + steps, region).imag / 1e-30, drum.normal(p, region), atol=1e-12)
+        rate = rng.normal(size=3)
+        moved = drum.normal(p + 1e-30j * rate, region)
+        assert np.allclose(moved.imag / 1e-30, drum.normal_rate(p, rate, region), atol=1e-9)
+        assert all(float(drum.margin(p, region, side, 0.0)) >= 0.0 for side in drum.sides(region) if apart)
+        behind = [drum.beyond(region, side) for side in drum.sides(region)]
+        assert all(region in [drum.beyond(there, side) for side in drum.sides(there)] for there in behind)
+        kinds.add(region[0])
+    assert len(kinds) == 3
+
+
+def test_a_prism_and_the_outermost_points() -> None:
+    solid = prism(R, LENGTH, SIDES)
+    assert (len(solid.vertices), len(solid.edges), len(solid.loops)) == (24, 36, 14)
+    assert solid.volume == pytest.approx(0.5 * SIDES * R**2 * np.sin(2 * np.pi / SIDES) * LENGTH)
+    assert np.linalg.norm(solid.vertices[:, :2], axis=1) == pytest.approx(R)
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(400, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    chosen, missed = outermost(points, 30)
+    hull = polyhedron_of_hull(tuple(map(tuple, chosen.tolist())))
+    assert len(chosen) == 30 and missed == pytest.approx((points @ hull.normals.T - hull.offsets).max())
+
+
+def test_a_mesh_meets_others_as_its_hull(tmp_path: Path) -> None:
+    """A house without its floor: a box that falls on its ridge line up is held where the roof is."""
+    corners = [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (-1, 0, 1), (1, 0, 1)]
+    faces = [(1, 2, 6), (1, 6, 5), (3, 4, 5), (3, 5, 6), (1, 5, 4), (2, 3, 6), (1, 4, 3), (1, 3, 2)]
+    lines = [*(f"v {x} {y} {z}" for x, y, z in corners), *(f"f {a} {b} {c}" for a, b, c in faces)]
+    (tmp_path / "house.obj").write_text("\n".join(lines))
+    (tmp_path / "tool.urdf").write_text(MESHED.format(mesh="house.obj"))
+    house = cs.Robot.from_urdf(tmp_path / "tool.urdf", root="fixed")
+    body = cs.Robot.box(1.0, (0.2, 0.5, 0.1), friction=0.5)
+    with pytest.warns(UserWarning, match="with its meshes as convex hulls, which add up to 0 % to their volume"):
+        world = cs.Robot.merge([house, body], names=["base", "body"])
+    (solid,) = (solid for solid in world.solids if solid.kind == "hull")
+    assert solid.polyhedron.volume == pytest.approx(0.5 * 0.4 * 0.4 * 0.1)
+    assert len(solid.polyhedron.loops) == 5
+    rests(world, pose(0, 0, 0.15 + 0.05 + 0.01), 0.2)
