@@ -22,12 +22,16 @@ from .mode_choice import Choice, ModeChoice
 from .rigid_arc import problem_of
 from .world import World
 from .zeno import time_to_rest
-from .zero import GAIN, LOWEST, OF_HOPS, SPACING
+from .zero import GAIN, LEAVE, LOWEST, OF_HOPS, SPACING
 
 NO_MODE = "no mode is admissible for what slides (Painleve): the run goes on by an impact without collision of {}"
 JAMS = (
     "friction makes the forces of what slides grow beyond bounds (dynamic jam, Painleve): the run goes on by an impact"
     " without collision of {}"
+)
+STOPPED = (
+    "friction makes the forces of what hardly slides grow beyond bounds (dynamic jam, Painleve): {} come to rest, from"
+    " slips slower than those of which a direction is followed"
 )
 JAMS_AT_MOST = 8  # impacts without collision one after the other, each of which takes energy
 
@@ -64,8 +68,31 @@ class Resolution:
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
 
-        Where no mode is admissible, a law that jams goes on with an impact without collision.
+        Where no mode is admissible, a law that jams goes on with an impact without collision; where that is not found
+        either, slips that are slower than their directions are told come to rest.
         """
+        try:
+            return self._jammed_or_not(x, event)
+        except NoAdmissibleModeError:
+            slow = self._slow(x, event) if self._law.jams else set[int]()
+            if not slow:
+                raise
+        then, touch, at_rest = self._struck(x, event)
+        staying = self._staying(event, touch)
+        slow &= staying
+        names = ", ".join(self._world.mechanism.all_names[i] for i in sorted(slow))
+        then = then._replace(notes=(*then.notes, STOPPED.format(names)), jammed=tuple(sorted(slow)))
+        return self._settled(then, event, touch, staying, at_rest | slow)
+
+    def _slow(self, x: Array, event: ContactEvent) -> set[int]:
+        """Contacts that slide in space so slowly that a slip which begins would not follow its own direction yet."""
+        world, touching = self._world, [i for i in event.touching if self._world.widths[i] == 2]
+        touch, slow = closed_terms(world, event.t, x, event.touching), LEAVE * world.tolerances.slip_speed
+        speed = {i: float(np.linalg.norm(touch.terms.rates[world.tangents(i, touch.where[i])])) for i in touching}
+        return {i for i in touching if world.tolerances.speed < speed[i] <= slow}
+
+    def _jammed_or_not(self, x: Array, event: ContactEvent) -> PostEvent:
+        """What the law leads to, or an impact without collision."""
         if "jam" in event.kinds.values():
             try:
                 return self._unjammed(x, event, JAMS)

@@ -43,11 +43,13 @@ class References:
         slip: {contact: unit slip direction where the step began}, along which the field runs on past a stop.
         incipient: {contact: direction} from which that of the slip acceleration is looked for.
         straight: slip that leaves its reference direction by less than this runs along it [m/s].
+        forces: those (m,) of the closed contacts there, of arcs in which contacts begin to slip; None: not known.
     """
 
     slip: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     incipient: Mapping[int, Array] = field(default_factory=dict)
     straight: float = STRAIGHT
+    forces: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +297,8 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     matrix = rows @ solved
     now = np.array(frictions(arc, terms.rates))[list(arc.closed)] if arc.curved else None
     given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references), now)
-    chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed], held=True)
+    before = None if references.forces is None or arc.mode.redundant else references.forces[arc.kept]
+    chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed], held=True, before=before)
     pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
     forces = np.zeros(arc.size)

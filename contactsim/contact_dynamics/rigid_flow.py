@@ -253,8 +253,9 @@ class RigidFlow(ContactFlow):
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
         flow = self._changed(references=replace(self.references, slip=slip), _known=None)
         if incipient:
-            found = {**incipient, **flow.motion(t, x).found}
-            flow = flow._changed(references=replace(flow.references, incipient=found), _known=None)
+            motion = flow.motion(t, x)
+            known = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
+            flow = flow._changed(references=known, _known=None)
         if flow.guard_rounding is None:
             if ("jam", -1) in flow.guard_names:
                 flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)

@@ -8,7 +8,7 @@ import pytest
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem, ContactSolution
 from contactsim.contact.solvers import slip_directions
-from contactsim.contact.solvers.pivot import solve_modes
+from contactsim.contact.solvers.pivot import GivenModes, solve_modes
 
 PROBLEMS = 200
 SHARE = 1.0 + 1e-9  # rounding of a motion
@@ -39,3 +39,51 @@ def test_where_no_directions_agree_those_are_taken_that_miss_least(monkeypatch: 
         missed += thorough > 1e-6
         assert thorough <= SHARE * quick + 1e-12
     assert missed > PROBLEMS // 4
+
+
+def near_a_jam(rng: np.random.Generator, left: float) -> tuple[ContactProblem, np.ndarray, np.ndarray]:
+    """Two contacts, one sliding, the other beginning to slip, that have `left` of their determinant: with the solution.
+
+    Forces and direction are chosen, and the free motion such that they solve the problem. The friction of what slides
+    is that at which the determinant of the normal motion under the normal forces is `left` of that without.
+    """
+    rows = rng.normal(size=(6, 6))
+    delassus = rows @ rows.T
+    sliding, direction = (np.array([np.cos(a), np.sin(a)]) for a in rng.uniform(-np.pi, np.pi, 2))
+    mu = 0.8
+
+    def columns(friction: float) -> np.ndarray:
+        return np.array([[1.0, *(-friction * sliding), 0, 0, 0], [0, 0, 0, 1.0, *(-mu * direction)]]).T
+
+    def determinant(friction: float) -> float:
+        return float(np.linalg.det((delassus @ columns(friction))[[0, 3]]))
+
+    smooth = float(np.linalg.det(delassus[np.ix_([0, 3], [0, 3])]))
+    rate = determinant(1.0) - determinant(0.0)  # it is linear in the friction of one contact
+    friction = (left * smooth - determinant(0.0)) / rate
+    forces = columns(friction) @ rng.uniform(0.5, 2.0, 2)
+    motion = np.r_[0.0, rng.normal(size=2), 0.0, rng.uniform(0.5, 2.0) * direction]
+    free = motion - delassus @ forces
+    coefficients = np.array([friction, mu])
+    return ContactProblem(delassus, free, (3, 3), coefficients, coefficients, (sliding, None)), forces, direction
+
+
+@pytest.mark.parametrize("left", [1e-5, 0.0, -1e-5])
+def test_directions_are_followed_through_a_jam(left: float) -> None:
+    """The forces of given directions have a pole beside the solution; forces and directions together are regular."""
+    rng, leaps, asked = np.random.default_rng(0), 0, 0
+    while asked < 30:
+        problem, forces, direction = near_a_jam(rng, left)
+        if problem.friction[0] < 0.0:
+            continue
+        asked += 1
+        turn = 1e-3
+        before = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ direction
+        modes = GivenModes(problem, (Mode.SLIP, Mode.SLIP))
+        alone = modes.solve([problem.sliding[0], before], held=True)[1][1]
+        leaps += np.linalg.norm(alone - direction) > slip_directions.LEAP  # type: ignore[operator]
+        found, slips, _ = modes.solve([problem.sliding[0], before], held=True, before=forces * (1.0 + turn))
+        if np.linalg.norm(alone - direction) > slip_directions.LEAP:  # type: ignore[operator]
+            np.testing.assert_allclose(slips[1], direction, atol=1e-9)
+            np.testing.assert_allclose(found, forces, rtol=1e-7, atol=1e-7)
+    assert leaps > 5

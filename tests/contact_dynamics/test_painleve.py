@@ -281,3 +281,46 @@ def test_an_impact_without_an_admissible_impulse_is_followed_in_the_impulse() ->
         routh = solve_ivp(path, (0.0, 1.0), before, events=compressed, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(event.state_post.v, routh.y[:, -1], rtol=0, atol=1e-8)
         assert event.impulses["tip"][0] == pytest.approx(routh.t[-1], rel=1e-6)
+
+
+# --- slips too slow to be followed ----------------------------------------------------------------------------------
+def rod_in_space(friction: float = 1.4) -> cs.ContactSystem:
+    """The rod, which can also slide aside, along y: its fourth coordinate."""
+    matrix, force = np.diag([1.0, 1.0, INERTIA, 1.0]), np.array([0.0, -G, 0.0, 0.0])
+    tip = cs.Gap(
+        lambda t, q: q[1] - H * np.sin(q[2]),
+        lambda t, q: np.array([0.0, 1.0, -H * np.cos(q[2]), 0.0]),
+        lambda t, q: np.array([[1.0, 0.0, H * np.sin(q[2]), 0.0], [0.0, 0.0, 0.0, 1.0]]),
+        friction=friction,
+        name="tip",
+    )
+    return cs.ContactSystem(cs.Mechanism(4, lambda q: matrix, lambda t, q, v: force, [tip]))
+
+
+def no_compression(*_: object) -> None:
+    raise cs.NoAdmissibleModeError("no compression grows to an impact without collision")
+
+
+@pytest.mark.parametrize("slip", [1.9e-6, 2.1e-6])
+def test_a_slip_too_slow_to_be_followed_comes_to_rest_where_it_jams(
+    slip: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no impact without collision is found, either; the tip then sticks, and the rod turns about it.
+
+    m (H^2 + H^2 / 3) th'' = -m g H cos th. From the speed on with which slips take their own direction it stops.
+    """
+    monkeypatch.setattr("contactsim.contact_dynamics.resolution.impact_without_collision", no_compression)
+    start = sliding(1.1, -slip)
+    state = cs.State([*start.q, 0.0], [*start.v, 0.0])
+    if slip > 2e-6:
+        with pytest.raises(cs.NoAdmissibleModeError, match="no compression"):
+            cs.Simulation(rod_in_space(), state)
+        return
+    simulation = cs.Simulation(rod_in_space(), state)
+    assert simulation.mode["tip"] is cs.Mode.STICK
+    assert any("come to rest" in note for note in simulation.trajectory.notes)
+    first = simulation.state.v
+    assert first[2] == pytest.approx(slip * H * np.sin(1.1) / (H**2 + INERTIA), rel=1e-9)  # momentum about the tip
+    simulation.advance_to(1e-5)
+    turn = 1e5 * (simulation.state.v[2] - first[2])
+    assert turn == pytest.approx(-G * H * np.cos(1.1) / (H**2 + INERTIA), rel=1e-6)

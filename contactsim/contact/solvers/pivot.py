@@ -17,7 +17,7 @@ from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import admissible, least_margin
 from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE
 from .contract import ContactSolver, Start
-from .slip_directions import Factors, GivenForces, agreed, free_direction, turned
+from .slip_directions import LEAP, Factors, GivenForces, agreed, continued, farthest, free_direction, turned
 
 
 @dataclass(frozen=True)
@@ -174,12 +174,17 @@ class GivenModes:
         return other
 
     def solve(
-        self, directions: Sequence[Direction] | None = None, quick: bool = False, held: bool = False
+        self,
+        directions: Sequence[Direction] | None = None,
+        quick: bool = False,
+        held: bool = False,
+        before: Array | None = None,
     ) -> tuple[Array, tuple[Direction, ...], bool]:
         """Forces (m,), slip directions, and whether the forces are the only ones.
 
         Unknown slip directions are found by Newton's method from `directions`, and where that fails one by one, unless
-        it is to be `quick`. In a mode that is `held`, they may go on to where a contact moves against its direction.
+        it is to be `quick`. In a mode that is `held`, they may go on to where a contact moves against its direction;
+        where they leap, those are taken to which the forces `before` (m,), of a state close by, lead without a leap.
         """
         problem, slips, unknown = self.problem, list(directions or self.problem.directions or ()), []
         slips = slips or [None] * len(self.modes)
@@ -193,7 +198,11 @@ class GivenModes:
                 unknown.append(i)
         given = self.forces(slips)
         if unknown:
+            begin, spatial = list(slips), [i for i in unknown if problem.widths[i] == 2]
             given = turned(self, slips, unknown, given, quick, held)
+            if before is not None and farthest(begin, slips, spatial) > LEAP:
+                followed = continued(self, begin, spatial, before)
+                slips, given = (begin, followed) if followed is not None else (slips, given)
         forces, unique = given.forces, given.unique
         if not unique and least_margin(problem, self.modes, forces) < 0.0:
             forces = self.inside(forces, slips)
@@ -203,7 +212,7 @@ class GivenModes:
     def forces(self, slips: Sequence[Direction]) -> GivenForces:
         """Forces (m,) that make the constrained rows vanish, the smallest ones where there are others."""
         problem = self.problem
-        basis, rows = self._basis(slips)
+        basis, rows = self.basis(slips)
         known = self._known(slips) if problem.lifted else None
         if not rows:
             return GivenForces(np.zeros(len(problem.free)) if known is None else known, True, basis, None)
@@ -224,9 +233,9 @@ class GivenModes:
 
     def inside(self, forces: Array, slips: Sequence[Direction]) -> Array:
         """Redundant forces moved to where their least cone margin is largest."""
-        return admissible(self.problem, self.modes, forces, *self._basis(slips))
+        return admissible(self.problem, self.modes, forces, *self.basis(slips))
 
-    def _basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:
+    def basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:
         """The matrix E (m, k), and the k rows of the motion that must vanish."""
         pattern, rows, slipping = self._pattern
         if not slipping:

@@ -26,6 +26,7 @@ ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turne
 FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
 AGREEMENTS = 40  # times that they are turned to the motion under forces of largest margin; mostly three are enough
 COMPASS = 12  # directions tried in such a turn
+LEAP = 0.1  # rad, of a slip direction from one state to the next, beyond which it is looked for another one
 
 
 Factors = tuple[Array, Array]  # of a regular matrix: its triangular factors in one, and its pivots
@@ -66,6 +67,10 @@ class Equations(Protocol):
 
     def response(self, given: GivenForces, pushed: Array) -> Array:
         """Forces (m, p) that keep the constrained rows still where others move the contacts by `pushed` (m, p)."""
+        ...
+
+    def basis(self, slips: list[Direction]) -> tuple[Array, list[int]]:
+        """The matrix E (m, k), and the k rows of the motion that must vanish."""
         ...
 
     def inside(self, forces: Array, slips: list[Direction]) -> Array:
@@ -212,6 +217,51 @@ def _newton(
     limit = rounding(problem.delassus @ given.forces + problem.free)
     # Where slip begins at the edge of its cone, it begins without acceleration: known no better than the mode was.
     return given, (converged or off <= limit) and min(along) >= -max(limit, CREEP * problem.speed)
+
+
+def farthest(before: list[Direction], slips: list[Direction], spatial: list[int]) -> float:
+    """The largest turn [rad] of the slip directions of some contacts."""
+    turns = [atan2(float(_normal_to(before[i]) @ slips[i]), float(before[i] @ slips[i])) for i in spatial]  # type: ignore[operator]
+    return max(map(abs, turns), default=0.0)
+
+
+def continued(equations: Equations, slips: list[Direction], spatial: list[int], before: Array) -> GivenForces | None:
+    """Forces and slip directions together, from those of a state close by; None where that leads nowhere near.
+
+        C (G E(s) y + w0) = 0,    s' . w_t = 0    (s' across s)
+
+    Where contacts come to jam, the first of these becomes singular for given directions, and its forces have a pole at
+    a direction beside the solution, which Newton's method on the directions alone must not step over. Both together
+    are regular there: forces and directions stay smooth.
+
+    Args:
+        equations: those of the modes.
+        slips: directions at the state close by, which are turned.
+        spatial: contacts whose directions are to be found.
+        before: forces (m,) there.
+    """
+    problem, tangents, begin = equations.problem, _Tangents(equations.problem, spatial), list(slips)
+    basis, rows = equations.basis(slips)
+    count, y = len(rows), before[rows]
+    for _ in range(QUICK_STEPS):
+        forces = basis @ y
+        along, across = tangents.motion(slips, forces)
+        aside, pushed = tangents.turning(slips, forces)
+        matrix = np.empty((count + len(spatial), count + len(spatial)))
+        matrix[:count, :count], matrix[:count, count:] = problem.delassus[rows] @ basis, pushed[rows]
+        matrix[count:, :count] = aside.T @ tangents.matrix @ basis
+        matrix[count:, count:] = aside.T @ pushed[tangents.rows] - np.diag(along)
+        _, _, step, info = dgesv(matrix, -np.concatenate([(problem.delassus @ forces + problem.free)[rows], across]))
+        if info or not np.isfinite(step).all():
+            return None
+        y = y + step[:count]
+        _rotate(slips, spatial, step[count:].tolist())
+        basis = equations.basis(slips)[0]
+        if farthest(begin, slips, spatial) > LEAP:
+            return None
+        if np.abs(step[:count]).max() <= TOLERANCE**1.5 * np.abs(y).max() and np.abs(step[count:]).max() < TURNED**0.75:
+            return GivenForces(basis @ y, True, basis, None)
+    return None
 
 
 class _Tangents:
