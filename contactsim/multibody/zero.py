@@ -6,6 +6,7 @@ from __future__ import annotations
 ON_SOLID = 1e-9  # m: a contact point on the surface of a solid of its own body is this near to it
 RIM = 1e-7  # m: a point without radius is held by a face of a box up to this far beyond its edge
 ROUND_RIM = 1e-9  # m: a rounded contact ends this far beyond its edge, its normal off by that over the radius
+TIED = 1e-13  # m: features that are as near as another one but for this are the nearest, too
 OFF = 1e-6  # m: added to the distance of edges that do not meet as features of their bodies, so that they never touch
 OPEN = 1e-6  # m, m/s: a loop may start open by this much; it is closed then
 CLOSED = 1e-11  # m: what is left of a loop where Newton's method ends

@@ -9,7 +9,14 @@ import pinocchio as pin
 
 from .solids import Solid
 
-GEOMETRY = {"Sphere": "sphere", "Box": "box", "Halfspace": "half_space", "Capsule": "capsule", "Cylinder": "cylinder"}
+GEOMETRY = {
+    "Sphere": "sphere",
+    "Box": "box",
+    "Halfspace": "half_space",
+    "Capsule": "capsule",
+    "Cylinder": "cylinder",
+    "Ellipsoid": "ellipsoid",
+}
 
 
 def items_of(geometry: Any) -> list[Any]:
@@ -18,7 +25,7 @@ def items_of(geometry: Any) -> list[Any]:
 
 
 def solids_of(model: Any, geometry: Any) -> tuple[Solid, ...]:
-    """The spheres, boxes, capsules, cylinders and half-spaces among the collision geometry of a model."""
+    """The spheres, boxes, capsules, cylinders, ellipsoids and half-spaces among the collision geometry of a model."""
     found: list[Solid] = []
     for item in items_of(geometry):
         kind = GEOMETRY.get(type(item.geometry).__name__)
@@ -42,6 +49,8 @@ def _solid(model: Any, item: Any, kind: str) -> Solid:
         size = (float(shape.radius),)
     elif kind == "box":
         size = tuple(float(2.0 * side) for side in shape.halfSide)
+    elif kind == "ellipsoid":
+        size = tuple(float(radius) for radius in shape.radii)
     elif kind in ("capsule", "cylinder"):
         size = float(shape.radius), float(2.0 * shape.halfLength)
     else:  # all below n . x = d

@@ -25,11 +25,13 @@ from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
+from .closest_points.features import Feature, Point
 from .collision_solids import items_of, placement_of
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
 from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
+from .smooth import SmoothOnSolid
 from .solids import CORNERS, Solid
 
 MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
@@ -41,6 +43,7 @@ class Tip(NamedTuple):
 
     Attributes:
         solid: name of the solid whose corner it is, if it is no contact point.
+        whole: an ellipsoid, which touches with all of its surface.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Tip(NamedTuple):
     radius: float
     enabled: Callable[[float, Array, Array], float] | None
     solid: str = ""
+    whole: Solid | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,10 @@ def tips(robot: RobotModel) -> tuple[Tip, ...]:
     ]
     spheres = [s for s in robot.solids if s.kind == "sphere" and s.frame not in frames]
     balls = [Tip(s.name, s.frame, np.array(s.position), s.size[0], None) for s in spheres]
-    return (*points, *balls, *(corner for solid in robot.solids for corner in _corners(points, solid)))
+    rounds = [
+        Tip(s.name, s.frame, np.array(s.position), 0.0, None, s.name, s) for s in robot.solids if s.kind == "ellipsoid"
+    ]
+    return (*points, *balls, *rounds, *(corner for solid in robot.solids for corner in _corners(points, solid)))
 
 
 def _corners(points: Sequence[Tip], solid: Solid) -> list[Tip]:
@@ -156,9 +163,17 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
     seen: set[frozenset[str]] = set()
     everything = tips(robot)
     owners = {tip.name: _surface(robot, tip) for tip in everything}
+    order = {solid.name: k for k, solid in enumerate(robot.solids)}
     balls = {solid.name for solid in owners.values() if solid is not None and solid.kind == "sphere"}
     for tip, solid in product(everything, robot.solids):
-        owner, fixed = owners[tip.name], not (_joint(robot, tip.frame) or _joint(robot, solid.frame))
+        owner = owners[tip.name]
+        if (
+            solid.kind == "ellipsoid"
+            and owner is not None
+            and (owner.kind != "ellipsoid" or order[owner.name] < order[solid.name])
+        ):
+            continue
+        fixed = not (_joint(robot, tip.frame) or _joint(robot, solid.frame))
         if fixed or _part(tip.name) == _part(solid.name) or (solid.name not in balls and _holds(everything, solid)):
             continue
         if owner is not None and solid.name in balls:
@@ -235,6 +250,8 @@ def _joint(robot: RobotModel, frame: str) -> int:
 
 def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
     """The solid of its own body whose corner a contact point is, or the whole of it."""
+    if tip.whole is not None:
+        return tip.whole
     for solid in robot.solids:
         if solid.frame != tip.frame:
             continue
@@ -339,10 +356,19 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
     """A contact point against a solid."""
     one, two = (robot.model.frames[robot.frame_id(shape.frame)] for shape in (point, solid))
     joint, centre = int(one.parentJoint), one.placement.act(point.offset)
+    place_b = two.placement * placement_of(solid)
+    if point.whole is not None or solid.kind == "ellipsoid":
+        own = Point(np.zeros(3), float(point.radius)) if point.whole is None else point.whole.surface[0]
+        place_a = one.placement * (
+            pin.SE3(np.eye(3), point.offset) if point.whole is None else placement_of(point.whole)
+        )
+        assert isinstance(own, Feature)
+        smooth = SmoothOnSolid(own, *solid.surface)
+        return PairShape(pair.name, joint, place_a, int(two.parentJoint), place_b, smooth)
     inner = robot.model.inertias[joint].lever - centre
     features = PointOnSolid(solid.shape, float(point.radius), inner, **_as_corner(robot, point, solid))
     placement = pin.SE3(np.eye(3), centre)
-    return PairShape(pair.name, joint, placement, int(two.parentJoint), two.placement * placement_of(solid), features)
+    return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, features)
 
 
 def _as_corner(robot: RobotModel, point: Tip, solid: Solid) -> dict[str, Any]:

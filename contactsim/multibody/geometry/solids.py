@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples, whole
 from ...errors import InputError
+from .closest_points.features import Ellipsoid, Feature, Plane, Point
 from .cylinders import Drum
 from .hulls import Hull
 from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull, prism, segment
 from .shapes import Ball, Block, HalfSpace, Shape
 
-SHAPES = ("sphere", "box", "half_space", "hull", "capsule", "cylinder")
+SHAPES = ("sphere", "box", "half_space", "hull", "capsule", "cylinder", "ellipsoid")
 NUMBERS = {
     "sphere": ("its radius", 1),
     "box": ("its three sides", 3),
@@ -19,6 +22,7 @@ NUMBERS = {
     "hull": ("nothing, but vertices", 0),
     "capsule": ("its radius and the length of its straight part", 2),
     "cylinder": ("its radius and its length", 2),
+    "ellipsoid": ("its three radii", 3),
 }
 CORNERS = ("box", "hull", "capsule", "cylinder")  # shapes with edges and corners, sharp or rounded
 SIDES = 12  # of the prism in a cylinder that meets other bodies
@@ -44,10 +48,10 @@ class Solid:
 
     Attributes:
         frame: frame of the model it is fixed to.
-        kind: "sphere", "box", "hull", "capsule" or "cylinder" (along its z axis), or "half_space" (all below the plane
-            z = 0 of its own axes).
-        size: (radius,) of a sphere, the three sides of a box, (radius, length) of a cylinder, and of a capsule with the
-            length of its straight part [m], nothing of a half-space or hull.
+        kind: "sphere", "box", "hull", "ellipsoid", "capsule" or "cylinder" (along its z axis), or "half_space" (all
+            below the plane z = 0 of its own axes).
+        size: (radius,) of a sphere, the three sides of a box, the three radii of an ellipsoid, (radius, length) of a
+            cylinder, and of a capsule with the length of its straight part [m], nothing of a half-space or hull.
         position: its centre (of a half-space, a point of its plane) in the frame [m].
         quaternion: its axes in the frame (x, y, z, w).
         name: by default that of the frame.
@@ -92,7 +96,21 @@ class Solid:
             return Hull(self.polyhedron, self.rounding)
         if self.kind == "cylinder":
             return Drum(self.size[0], 0.5 * self.size[1])
+        if self.kind == "ellipsoid":
+            raise InputError(f"solid '{self.name}' is an ellipsoid, which has no distance function of its own")
         return Block(self.size) if self.kind == "box" else HalfSpace()
+
+    @property
+    def surface(self) -> tuple[Feature | Hull, float | None]:
+        """What an ellipsoid meets, one smooth feature or a polyhedron, and its largest distance from the origin [m]."""
+        if self.kind in CORNERS:
+            core = Hull(self.polyhedron, self.rounding)
+            return core, core.extent
+        if self.kind == "half_space":
+            return Plane(np.zeros(3), np.array([0.0, 0.0, 1.0])), None
+        if self.kind == "sphere":
+            return Point(np.zeros(3), self.size[0]), self.size[0]
+        return Ellipsoid(np.zeros(3), np.eye(3), np.array(self.size)), max(self.size)
 
     @property
     def polyhedron(self) -> Polyhedron:
