@@ -106,8 +106,8 @@ void subtract_needed(const Robot& robot, DerivativeScratch& s, Rows d) {
             }
             // The force of this joint, as it and those inwards move: the column moves with the body.
             const Spatial carried = inertia * column;
-            const Vec3 turned = cross(coriolis.momentum, column.linear) * 2.0 +
-                                coriolis.turning.transposed() * column.angular;
+            const Vec3 turned =
+                cross(coriolis.momentum, column.linear) * 2.0 + coriolis.turning.transposed() * column.angular;
             const auto moved_by = [&](int j) {
                 const Shift& shift = s.shift[j];
                 d[k][j] -= dot(shift.acceleration, carried) + dot(turned, shift.velocity.angular);
@@ -155,7 +155,8 @@ void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& c
         const Vec3 moved = column.linear + cross(column.angular, at.centre);
         const Spatial turned = cross_motion(column, velocity);
         const Spatial dv = turned + shift.velocity;
-        const Spatial da = cross_motion(column, acceleration) + shift.acceleration + cross_motion(shift.velocity, velocity);
+        const Spatial da =
+            cross_motion(column, acceleration) + shift.acceleration + cross_motion(shift.velocity, velocity);
         const Vec3 rate_by_q = dv.linear + cross(dv.angular, at.point) + cross(w, moved);
         const Vec3 by_q = along(dv, da, moved), by_v = along(column, turned + shift.by_velocity, {});
         for (int r = 0; r < count; ++r) {
@@ -192,7 +193,8 @@ void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
     }
 }
 
-// Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all contacts.
+// Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all
+// contacts.
 void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d, int columns, DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
     const int nv = robot.nv, width = d.stride;
@@ -262,16 +264,20 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
         }
     }
     if (!solve_dense(matrix, unknown, size, wide)) return false;
+    s.solved.resize(nv * size);
+    const Rows by_unknown{s.solved.data(), size};
     for (int j = 0; j < size; ++j) {
-        for (int k = 0; k < nv; ++k) add_scaled(d[k], solved[j][k], unknown[j], columns);
+        for (int k = 0; k < nv; ++k) by_unknown[k][j] = solved[j][k];
     }
+    add_product(d, 1.0, by_unknown, unknown, nv, size, wide);
     if (!told) return true;
     place = first = 0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int count = rows_of(mode, closed);
         const int stuck = stuck_rows(mode, closed);
-        for (int r = 0; r < stuck; ++r) add_scaled(&told->forces[(first + r) * width], 1.0, unknown[place + r], columns);
+        for (int r = 0; r < stuck; ++r)
+            add_scaled(&told->forces[(first + r) * width], 1.0, unknown[place + r], columns);
         for (int r = 1; r < count && slides(closed); ++r) {
             const double share = -closed.friction * s.scratch.slip[i][r - 1];
             add_scaled(&told->forces[(first + r) * width], share, unknown[place], columns);

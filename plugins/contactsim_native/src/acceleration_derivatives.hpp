@@ -36,8 +36,8 @@ struct DerivativeScratch {
     std::vector<double> acceleration;
     std::vector<Spatial> relative, full, force;  // accelerations by those of the joints alone, and whole; forces passed
     std::vector<Coriolis> coriolis;
-    std::vector<Shift> shift;                    // of each velocity
-    std::vector<double> rates, change, direct, unknown, matrix;
+    std::vector<Shift> shift;  // of each velocity
+    std::vector<double> rates, change, direct, unknown, matrix, solved;
 };
 
 // Derivatives (rows, stride) by tangent vectors (dq, dv) and whatever else `columns` stand for.

@@ -20,8 +20,7 @@ void add_schemes(nb::module_& m) {
 
 void add_path(nb::module_& m) {
     nb::class_<Path>(m, "Path").def(
-        "__init__",
-        [](Path* self, Row from, Row to, Row start, Row step_start, Row step_end, Table base, Cube series) {
+        "__init__", [](Path* self, Row from, Row to, Row start, Row step_start, Row step_end, Table base, Cube series) {
             const std::size_t pieces = series.shape(0);
             for (const Row* row : {&from, &to, &start, &step_start, &step_end}) {
                 demand(row->shape(0) == pieces, "times of each piece");
@@ -65,9 +64,9 @@ bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, 
 }
 
 // How it ended, and at which time.
-nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directions, double straight,
-                     const Drive& drive, const Path& path, const Scheme& few, const Scheme& many, Control control,
-                     double rtol, double atol, double t0, double t1, double first_step, Out variations) {
+nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directions, double straight, const Drive& drive,
+                     const Path& path, const Scheme& few, const Scheme& many, Control control, double rtol, double atol,
+                     double t0, double t1, double first_step, Out variations) {
     demand(!drive.callback, "variations of a function that is called back");
     demand(path.size == robot.nq + robot.nv + drive.memory && path.dim == 2 * robot.nv + drive.memory,
            "states and tangent vectors of the robot");

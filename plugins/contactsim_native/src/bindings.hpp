@@ -20,8 +20,12 @@ inline void demand(bool fits, const char* what) {
     if (!fits) throw nb::value_error(what);
 }
 
-inline std::vector<double> numbers(const Row& a) { return {a.data(), a.data() + a.size()}; }
-inline std::vector<double> numbers(const Table& a) { return {a.data(), a.data() + a.size()}; }
+inline std::vector<double> numbers(const Row& a) {
+    return {a.data(), a.data() + a.size()};
+}
+inline std::vector<double> numbers(const Table& a) {
+    return {a.data(), a.data() + a.size()};
+}
 
 inline native::References references(const native::ContactMode& mode, const Table& directions, double straight) {
     demand(directions.shape(0) == mode.closed.size() && directions.shape(1) == 2, "a direction (2,) of each contact");

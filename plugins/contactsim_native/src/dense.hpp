@@ -6,7 +6,9 @@ namespace native {
 
 constexpr int LANES = 8;  // rows are padded to multiples of so many numbers
 
-inline int padded(int columns) { return (columns + LANES - 1) / LANES * LANES; }
+inline int padded(int columns) {
+    return (columns + LANES - 1) / LANES * LANES;
+}
 
 // A matrix within a larger one; `stride` numbers lead from one row to the next.
 struct Rows {

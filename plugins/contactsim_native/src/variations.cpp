@@ -99,7 +99,7 @@ class Equations {
         int row = 0;
         for (std::size_t i = 0; i < motion_.mode.closed.size(); ++i) {
             const Closed& closed = motion_.mode.closed[i];
-            const double *z = &room_.forces.rates[row];
+            const double* z = &room_.forces.rates[row];
             if (closed.state == State::slip_free) {
                 const double speed = std::hypot(z[1], z[2]);
                 double* direction = &directions_[2 * i];
@@ -224,14 +224,13 @@ class Step {
             std::copy_n(start.q[r], wide_, begun[r]);
         }
         for (Turning& turning : turnings_) {
+            const int size = turning.size, wide = turning.by_speed.stride;
             begin(turning, j, s, start, begun.from(turning.first));
+            by_turning_.clear(nv_, wide);
+            add_product(by_turning_.rows(), 1.0, rates.from(0, turning.first), turning.along(j, 0), nv_, size, wide);
             for (int r = 0; r < nv_; ++r) {
                 for (int l = 0; l < s; ++l) {
-                    double* own = by_stages[r] + l * nv_ + turning.first;
-                    std::fill_n(own, turning.size, 0.0);
-                    for (int k = 0; k < turning.size; ++k) {
-                        add_scaled(own, rates[r][turning.first + k], turning.along(j, l)[k], turning.size);
-                    }
+                    std::copy_n(by_turning_.rows()[r] + l * size, size, by_stages[r] + l * nv_ + turning.first);
                 }
             }
         }
@@ -290,7 +289,7 @@ class Step {
 
     int nv_, held_, wide_;
     std::vector<Turning> turnings_;
-    Matrix system_, v_, q_, by_stages_, given_, begun_, missed_;
+    Matrix system_, v_, q_, by_stages_, given_, begun_, by_turning_, missed_;
 };
 
 // sqrt of the largest row of |A^2|: the rate of the equation as if it were constant [1/s].

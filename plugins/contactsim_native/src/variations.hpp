@@ -20,7 +20,11 @@ struct Control {
     double rtol = 0.0, atol = 0.0;
 
     Control(double growth, double shrinkage, double safety, double smallest, double tiny, double error_of_few)
-        : growth(growth), shrinkage(shrinkage), safety(safety), smallest(smallest), tiny(tiny),
+        : growth(growth),
+          shrinkage(shrinkage),
+          safety(safety),
+          smallest(smallest),
+          tiny(tiny),
           error_of_few(error_of_few) {}
 };
 
@@ -28,7 +32,7 @@ struct Control {
 struct Motion {
     const Robot& robot;
     const ContactMode& mode;
-    const Drive& drive;           // gains or what is held; not a function that is called
+    const Drive& drive;        // gains or what is held; not a function that is called
     const double* directions;  // of slips, until a step of the run tells theirs
     double straight;
 };
