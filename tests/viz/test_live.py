@@ -429,12 +429,22 @@ def test_shift_and_drag_pulls_a_body(browser: Browser) -> None:
         tab.call("Page.bringToFront")
         tab.until(PAINTED)
         body = tab.ask("Object.keys(page.about.bodies)[0]")
-        x, y, *_ = tab.ask(
-            f"(() => {{ const {{left, top}} = document.getElementById('pane').getBoundingClientRect();"
+        held = {"button": "left", "clickCount": 1, "modifiers": 8}  # 8: shift
+        spot = (
+            "(() => { const {left, top} = document.getElementById('pane').getBoundingClientRect();"
             f" const [x, y] = view.project(view.node({body!r})); return [left + x, top + y]; }})()"
         )
-        held = {"button": "left", "clickCount": 1, "modifiers": 8}  # 8: shift
-        tab.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **held)
+
+        def taken() -> tuple[float, float] | None:
+            """Where the body was pressed; None where it had moved away meanwhile."""
+            x, y = tab.ask(spot)
+            tab.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **held)
+            if tab.ask("!document.getElementById('picked').hidden"):
+                return x, y
+            tab.call("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y, **held)
+            return None
+
+        x, y = until(taken)
         tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + 40, y=y, buttons=1, **held)
         until(lambda: any(change.startswith("pull ") for change in changes(session)))
         until(lambda: session.system.pushes)

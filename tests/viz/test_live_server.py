@@ -7,6 +7,7 @@ import gc
 import http.client
 import json
 import logging
+import math
 import os
 import random
 import re
@@ -16,12 +17,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from contactsim_viz import messages
-from contactsim_viz.live import Live
+from contactsim_viz.live import SHARE, Live
 from contactsim_viz.server import THREAD, Server
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
@@ -318,3 +320,26 @@ def test_pages_that_leave_say_nothing_in_the_terminal(count: int, caplog: Any, c
     gc.collect()  # what was never asked for is told when it goes
     assert not caplog.records
     assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_a_run_that_is_late_is_painted_by_what_it_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100 looks, each after 1 ms of computing, at pictures that take 2 ms: as many are painted as SHARE allows."""
+    session, clock, painted = standing(), [10.0], []
+    monkeypatch.setattr("contactsim_viz.live.time.thread_time", lambda: clock[0])
+    with Live(session) as live:
+
+        def paint(moment: Any) -> None:
+            painted.append(clock[0])
+            clock[0] += 2e-3
+
+        monkeypatch.setattr(live, "_paint", paint)
+        for late, expected in ((True, math.ceil(100 * 1e-3 / (2e-3 / SHARE))), (False, 100)):
+            painted.clear()
+            clock[0] += 1.0
+            for _ in range(100):
+                live._observe(replace(session.moment, playing=True, late=late, speed=1.0))
+                clock[0] += 1e-3
+            assert abs(len(painted) - expected) <= 1
+        clock[0] = 1.0  # another thread takes over, whose time is its own
+        live._observe(replace(session.moment, playing=True, late=True))
+        assert painted[-1] == 1.0

@@ -24,10 +24,10 @@ ROBOTS = {
     "solo12": (17, 1.2),
     "bolt": (9, 1.2),
     "go2": (17, 1.6),
-    "a1": (19, 2.5),
+    "a1": (19, 1.6),
     "hyq": (19, 1.4),
     "g1": (35, 3.0),
-    "talos": (52, 1.9),
+    "talos": (52, 2.0),
     "anymal": (18, 3.0),
 }
 BOXES = """{boxes: Object.fromEntries(PATHS.map((path) => {

@@ -235,7 +235,7 @@ def ask_browser(page: Path, folder: Path, moment: float, expression: str) -> dic
     asked.write_text(text, encoding="utf-8")
     command = [snapshot.find_browser(), *snapshot.FLAGS, f"--user-data-dir={folder / 'profile'}"]
     command += ["--virtual-time-budget=3000", "--dump-dom", f"{asked.as_uri()}#t={moment}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     answers = re.findall(r'<pre id="state">(.*?)</pre>', done.stdout)
     assert answers, f"the page did not answer; the browser said: {done.stderr[-2000:]}"
     return {"early": 'data-early="true"' in done.stdout, **json.loads(answers[-1])}

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 PERIOD = 1.0 / 30.0  # seconds between two pictures
 SOONEST = 0.9 * PERIOD  # between two pictures for one page: one that has just missed a turn need not wait for the next
-SHARE = 0.1  # of the time of the thread that computes, at most, is spent on pictures
+SHARE = 0.06  # of the time of the thread that computes, at most, is spent on pictures
 SILENCE = 1.0  # seconds after which a page that does not answer is sent a picture all the same
 _COMMAND, _PICTURE, _SAMPLES = 0, 1, 2  # kinds of binary messages
 _MOST_WORDS = 1000  # entries of the list of events that a page is sent at a time
@@ -92,6 +92,7 @@ class Live:
         self._id = secrets.token_hex(8)
         self._commands = [pack(command) for command in self._painter.scene.commands]
         self._picture, self._soonest = (0, b""), 0.0
+        self._computes = 0.0, 0.0  # between these times of the running thread it paints nothing, where it is late
         self._history = History(session.curves, list(self._painter.about.get("contacts", {})))
         self._panel, self._panel_number = self._describe(), 0
         self._of_panel = self._state_of_panel()
@@ -146,10 +147,20 @@ class Live:
     # --- in the running thread --------------------------------------------------------------------------------
 
     def _observe(self, moment: Any) -> None:
-        """Paint what there is to see, and note how long that took: the next picture waits ten times as long."""
+        """Paint what there is to see, and note how long that took: the next picture waits until many times as much was
+        computed, where the run does not keep up with its clock; by the wall clock alone, other work would not count."""
         began = time.thread_time()
+        if (
+            moment.playing
+            and (moment.late or math.isinf(moment.speed))
+            and self._computes[0] <= began < self._computes[1]
+        ):
+            return
         self._paint(moment)
-        self._soonest = time.monotonic() + (time.thread_time() - began) / SHARE if moment.playing else 0.0
+        ended = time.thread_time()
+        rest = (ended - began) / SHARE
+        self._computes = ended, ended + rest
+        self._soonest = time.monotonic() + rest if moment.playing else 0.0
 
     def _paint(self, moment: Any) -> None:
         """Paint what there is to see, and note what is new to be told."""
