@@ -34,12 +34,13 @@ class PlainClosed:
 
     Attributes:
         contact: what touches.
-        state: "smooth" where it slips without friction, "stick", "slip", or "directed" of a held direction.
+        state: "smooth" where it slips without friction, "stick", "slip", "directed" of a held direction, or
+            "begins" of one that is that of the acceleration, since there is no slip yet.
         friction: kinetic coefficient.
     """
 
     contact: PlainContact
-    state: Literal["smooth", "stick", "slip", "directed"]
+    state: Literal["smooth", "stick", "slip", "directed", "begins"]
     friction: float
 
 
@@ -72,10 +73,11 @@ class PlainGuards:
     """The guards of a contact mode as plain data.
 
     Attributes:
-        kinds: of each guard: "gap", "force", "cone", "slow", "stop", "fast" or "jam", as `rigid_guards` has them.
+        kinds: of each guard: "gap", "force", "cone", "slow", "stop", "fast", "jam" or "turn", of `rigid_guards`.
         contacts: contact of each, among those of the robot; -1 of a jam.
         closed: number of it among the closed contacts of the arc; -1 of a gap and of a jam.
         friction: static coefficient of each; zero of a gap and of a jam.
+        directions: (along, aside) that a "stop" looks along; zero of others.
         limits_alone: whether all gaps are those of joints to their limits.
         slip_speed, drift, gap, event_time: as of `Tolerances`.
         sense, window: of the determinant of the contacts that slide where the arc begins, zero at a jam; and the time
@@ -86,6 +88,7 @@ class PlainGuards:
     contacts: tuple[int, ...]
     closed: tuple[int, ...]
     friction: tuple[float, ...]
+    directions: tuple[tuple[float, float], ...]
     limits_alone: bool
     slip_speed: float
     drift: float
@@ -122,8 +125,8 @@ class CompiledWatch(ABC):
 class CompiledArc(ABC):
     """A contact mode, compiled: functions of their arguments, which threads may call at once.
 
-    Where a slip began, or holds its direction, is an argument: `directions` (closed contacts, 2). Slip that leaves it
-    by less than `straight` [m/s] runs along it.
+    Where a slip began, or holds its direction, or from where that of one that begins is looked for, is an argument:
+    `directions` (closed contacts, 2). Slip that leaves it by less than `straight` [m/s] runs along it.
     """
 
     @abstractmethod

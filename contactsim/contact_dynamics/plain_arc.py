@@ -15,18 +15,18 @@ from ..multibody.kinematics.bound_world import plain_robot
 from .engines import PlainArc, PlainClosed
 from .world import World
 
-State = Literal["smooth", "stick", "slip", "directed"]
+State = Literal["smooth", "stick", "slip", "directed", "begins"]
 
 
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
-    """A mode of unique forces and known slip directions; None where plain data does not say it all."""
+    """A mode of unique forces; None where plain data does not say it all."""
     robot = plain_robot(world.mechanism)
     if robot is None:
         return None
     closed = []
     for i in mode.closed:
         contact, state = robot.contacts[i], _state(mode.contacts[i], world.tangent_rows[i])
-        if contact is None or state is None or (i in world.curves and state in ("slip", "directed")):
+        if contact is None or state is None or (i in world.curves and state in ("slip", "directed", "begins")):
             return None
         closed.append(PlainClosed(contact, state, float(world.friction[i])))
     holding = gains = None
@@ -42,11 +42,13 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
 
 
 def _state(state: ContactState, tangents: int) -> State | None:
-    """What an engine has to know of the state of a closed contact; None where it begins to slip."""
+    """What an engine has to know of the state of a closed contact; None where it begins to slip in the plane."""
     if not tangents or state.mode is Mode.CLOSED:
         return "smooth"
     if state.mode is Mode.STICK:
         return "stick"
+    if state.phase is Phase.INCIPIENT:
+        return "begins" if tangents == 2 else None
     return {Phase.FREE: "slip", Phase.DIRECTED: "directed"}.get(state.phase)  # type: ignore[return-value]
 
 

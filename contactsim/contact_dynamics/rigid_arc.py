@@ -26,6 +26,7 @@ from ..contact.modes import Mode, Phase, SystemMode
 from ..contact.problem import ContactProblem
 from ..contact.redundant_forces import least_margin
 from ..contact.solvers.pivot import GivenModes
+from ..contact.solvers.slip_directions import LEAP, farthest
 from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
@@ -101,7 +102,7 @@ class RigidArc:
     @cached_property
     def compiled(self) -> CompiledArc | None:
         """The arc by the engine of its world; None: it runs in Python."""
-        found = None if self.given is not None else engine(chosen(self.world.engine))
+        found = None if self.mode.redundant else engine(chosen(self.world.engine))
         plain = None if found is None else plain_arc(self.world, self.mode)
         return None if found is None or plain is None else found.compiled(plain)
 
@@ -109,6 +110,9 @@ class RigidArc:
         """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""
         found = np.zeros((len(self.closed), 2))
         for k, i in enumerate(self.closed):
+            if i in self.incipient:
+                found[k] = references.incipient[i]
+                continue
             direction = self.held.get(i) or references.slip.get(i) or ()
             found[k, : len(direction)] = direction
         return found
@@ -205,10 +209,13 @@ def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, referen
     if arc.compiled is not None:
         slips = arc.directions(references), references.straight
         found = arc.compiled.motion(q, v, applied, *slips)
-        if found is not None:
+        begun = _begun(arc, found[2], references) if found is not None and arc.incipient else {}
+        if found is not None and not _leaps(references, begun):
             acceleration, rates, forces = found
+            for i, direction in begun.items():
+                slips[0][arc.closed.index(i)] = direction
             left = partial(arc.compiled.regularity, q, v, *slips) if arc.slips else None
-            return Accelerations(acceleration, rates, lambda: forces, regularity=left)
+            return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left)
     if arc.shortcut is not None:
         acceleration, fill = arc.shortcut(q, v, applied)
         return Accelerations(acceleration, arc.resting, fill)
@@ -217,6 +224,22 @@ def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, referen
     if arc.given is not None:
         return _general(arc, arc.given, terms, force, references)
     return _regular(arc, terms, force, references)
+
+
+def _begun(arc: RigidArc, forces: Array, references: References) -> dict[int, Array]:
+    """Directions of the contacts that begin to slip, against which their friction acts."""
+    found = {}
+    for i in arc.incipient:
+        pressed = arc.friction[i] * forces[arc.normal[i]]
+        found[i] = -forces[arc.tangent[i]] / pressed if pressed else np.array(references.incipient[i])
+    return found
+
+
+def _leaps(references: References, begun: dict[int, Array]) -> bool:
+    """Whether slips that begin are not those of the step any more, which are to be followed with their forces."""
+    if references.forces is None:
+        return False
+    return farthest(references.incipient, begun, list(begun)) > LEAP
 
 
 def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:

@@ -89,9 +89,9 @@ class RigidFlow(ContactFlow):
         return out
 
     def stages(self, base: Array) -> Stages | None:
-        """Those of the compiled arc, where there is one."""
+        """Those of the compiled arc, where there is one; where slips begin, Python knows more of them."""
         compiled = self.arc.compiled
-        if compiled is None:
+        if compiled is None or self.arc.incipient:
             return None
         return compiled.stages(base, self._directions, self.references.straight)
 

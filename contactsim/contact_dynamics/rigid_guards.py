@@ -72,7 +72,7 @@ def guards_of(arc: RigidArc) -> Guards:
     )
 
 
-KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam")  # to compiled engines
+KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn")  # to compiled engines
 
 
 def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
@@ -92,6 +92,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         friction=tuple(
             float(world.static_friction[i]) if on else 0.0 for i, on in zip(numbers, on_closed, strict=True)
         ),
+        directions=tuple(_held(arc, i) if kind == "stop" else (0.0, 0.0) for kind, i in table.names),
         limits_alone=table.limits is not None,
         slip_speed=tolerances.slip_speed,
         drift=tolerances.drift,
@@ -100,6 +101,12 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         sense=sense,
         window=window,
     )
+
+
+def _held(arc: RigidArc, i: int) -> tuple[float, float]:
+    """The direction of a contact's mode; in the plane, a sign."""
+    along, *aside = arc.mode.contacts[i].direction
+    return float(along), float(aside[0]) if aside else 0.0
 
 
 def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:

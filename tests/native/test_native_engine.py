@@ -216,3 +216,97 @@ def test_what_it_does_not_know_runs_in_python() -> None:
     assert flow.arc.compiled is None
     assert flow.stages(np.zeros(37)) is None
     assert issubclass(native.NativeArc, CompiledArc)
+
+
+def test_contacts_that_begin_to_slip_take_the_direction_of_their_acceleration() -> None:
+    from contactsim.contact.modes import ContactState, Phase, SystemMode
+    from contactsim.contact_dynamics.rigid_arc import References, prepare
+    from contactsim.contact_dynamics.rigid_flow import RigidFlow
+
+    robot, rng, compared = cs.load_robot("solo12"), np.random.default_rng(3), 0
+    worlds = {kind: cs.ContactSystem(robot).on_engine(kind).world for kind in ("python", "native")}
+    count = len(worlds["native"].mechanism.all_names)
+    for _ in range(12):
+        states, slip, incipient = [ContactState()] * count, {}, {}
+        for i in range(len(robot.contacts)):
+            direction = rng.normal(size=2)
+            direction /= np.linalg.norm(direction)
+            kind = rng.integers(3)
+            if kind == 1:
+                states[i], slip[i] = ContactState(cs.Mode.SLIP, Phase.FREE), tuple(direction)
+            elif kind == 2:
+                states[i] = ContactState(cs.Mode.SLIP, Phase.INCIPIENT, tuple(direction))
+                incipient[i] = direction
+        q = worlds["native"].mechanism.space.integrate(robot.nominal, 0.2 * rng.normal(size=robot.nv))
+        v, x = 0.3 * rng.normal(size=robot.nv), np.zeros(0)
+        arcs = {kind: prepare(world, SystemMode(tuple(states))) for kind, world in worlds.items()}
+        known = References(slip, incipient)
+        found = arcs["native"].compiled.motion(q, v, None, arcs["native"].directions(known), known.straight)
+        if not incipient or found is None:  # where Newton's method alone does not find the directions
+            continue
+        x, compared = np.concatenate([q, v]), compared + 1
+        flows = {kind: RigidFlow(arc).rebased(0.0, x) for kind, arc in arcs.items()}
+        one, two = (flows[kind].motion(0.0, x) for kind in ("native", "python"))
+        assert np.abs(one.acceleration - two.acceleration).max() < FIELD * 100.0 * np.abs(two.acceleration).max()
+        assert all(np.abs(one.found[i] - two.found[i]).max() < FIELD * 100.0 for i in incipient)
+        values = flows["python"].guards(0.0, x)
+        assert np.abs(flows["native"].guards(0.0, x) - values).max() < 1e-9 * np.abs(values).max()
+    assert compared >= 6
+
+
+def test_steps_are_those_of_python() -> None:
+    """As many steps and as exact ones: error control, charts, projections and watch make the same choices.
+
+    Lengths differ a little where the estimate of an error is rounding.
+    """
+    system, start = thrown()
+    runs = [cs.simulate(system, start, (0.0, 0.3), integrator="DOP853", engine=kind) for kind in ("native", "python")]
+    one, two = ([step for arc in run.arcs for step in arc.segments] for run in runs)
+    assert len(two) > 20
+    assert abs(len(one) - len(two)) <= 2
+    assert runs[0].evaluations == pytest.approx(runs[1].evaluations, rel=0.05)
+    times = np.linspace(0.0, 0.3, 40)
+    assert max(np.abs(runs[0].arc_at(t)(t) - runs[1].arc_at(t)(t)).max() for t in times) < 1e-8
+    for step in one[1:-1]:  # dense outputs join, and the guards that were kept are those of the flow
+        assert np.abs(step(step.t1) - step.space.integrate(step.base, step.chart(step.t1))).max() < 1e-13
+    clear = runs[0].arcs[0]
+    flow = system.flow(clear.mode).rebased(0.0, clear.segments[0].start)
+    for step in clear.segments[:-1]:
+        assert np.abs(flow.guards(step.t1, step.end) - step.guards).max() < 1e-13
+
+
+def thrown() -> tuple[cs.ContactSystem, cs.State]:
+    robot = cs.load_robot("solo12")
+    q = robot.nominal.copy()
+    q[2] += 0.2 - robot.contact_positions(q)[:, 2].min()
+    return cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.1)), cs.State(q, 0.1 * np.ones(robot.nv))
+
+
+def test_runs_that_pause_and_go_on_give_the_same_bits() -> None:
+    system, start = thrown()
+    whole = cs.simulate(system, start, (0.0, 0.3))
+    simulation = cs.Simulation(system, start)
+    times: list[float] = []
+    simulation.advance_to(0.12, times.append)
+    assert len(times) > 5  # a progress is told of every step
+    resumed = cs.Simulation.resume(simulation.trajectory)
+    resumed.advance_to(0.3)
+    assert resumed.trajectory.final_x.tobytes() == whole.final_x.tobytes()
+
+
+def test_what_a_users_function_raises_between_steps_ends_the_run_where_it_was() -> None:
+    robot = cs.load_robot("solo12")
+
+    def pressed(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.05:
+            raise KeyboardInterrupt
+        return -0.05 * v * (np.arange(robot.nv) > 5)
+
+    system = cs.ContactSystem(robot, controller=pressed)
+    q = robot.nominal.copy()
+    q[2] += 0.1
+    simulation = cs.Simulation(system, cs.State(q, np.zeros(robot.nv)), engine="native")
+    with pytest.raises(KeyboardInterrupt):
+        simulation.advance(0.2)
+    assert 0.02 < simulation.t <= 0.05
+    assert len(simulation.trajectory.arcs[-1].segments) > 1

@@ -6,7 +6,7 @@ where it fails they are turned one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import atan2, cos, hypot, sin
 from typing import NamedTuple, Protocol
 
@@ -29,6 +29,7 @@ COMPASS = 12  # directions tried in such a turn
 LEAP = 0.1  # rad, of a slip direction from one state to the next, beyond which it is looked for another one
 
 
+Directions = list[Direction] | Mapping[int, Array]  # of contacts, by their numbers
 Factors = tuple[Array, Array]  # of a regular matrix: its triangular factors in one, and its pivots
 
 
@@ -219,7 +220,7 @@ def _newton(
     return given, (converged or off <= limit) and min(along) >= -max(limit, CREEP * problem.speed)
 
 
-def farthest(before: list[Direction], slips: list[Direction], spatial: list[int]) -> float:
+def farthest(before: Directions, slips: Directions, spatial: list[int]) -> float:
     """The largest turn [rad] of the slip directions of some contacts."""
     turns = [atan2(float(_normal_to(before[i]) @ slips[i]), float(before[i] @ slips[i])) for i in spatial]  # type: ignore[operator]
     return max(map(abs, turns), default=0.0)

@@ -23,7 +23,7 @@ from .cruises import NativeWatch
 from .variations import propagated
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
-STATES = ("smooth", "stick", "slip", "directed")
+STATES = ("smooth", "stick", "slip", "directed", "begins")
 Array = np.ndarray
 
 
@@ -68,6 +68,7 @@ class NativeArc(CompiledArc):
             else:
                 state = STATES.index(closed.state)
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
+        self._begins = any(closed.state == "begins" for closed in arc.closed)
         self._drive, self._called = _native.Drive(arc.memory), arc.drive is not None
         if arc.drive is not None:
             self._drive.call(self._robot, arc.drive)
@@ -93,7 +94,9 @@ class NativeArc(CompiledArc):
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
-        """Those of acceleration, forces and contact velocities; None where rows depend on each other."""
+        """Those of acceleration, forces and contact velocities; None where slips begin or rows depend on each other."""
+        if self._begins:
+            return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
         force = self._nothing if applied is None else applied
@@ -110,8 +113,8 @@ class NativeArc(CompiledArc):
         directions: Array,
         straight: float,
     ) -> Array | None:
-        """By collocation in C++; None under a controller that is called back, and where rows depend on each other."""
-        if self._called:
+        """By collocation in C++; None under a controller that is called back, and where `derivatives` has none."""
+        if self._called or self._begins:
             return None
         motion = self._robot, self._mode, directions, straight, self._drive
         return propagated(path, t0, t1, variations, accuracy, motion)

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from contactsim.contact.solvers import slip_directions
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.hybrid import guard_samples, stepper, stiff_arcs
@@ -19,7 +20,7 @@ from contactsim.multibody.plain_robot import PlainReach, PlainRobot
 
 from . import _native
 
-GUARDS = ("gap", "force", "cone", "slow", "stop", "fast", "jam")
+GUARDS = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn")
 GOES_ON = ("t", "fresh", "step", "proposed", "natural", "approach", "in_haste", "held_steps", "loose_steps", "began")
 GIVEN = ("bound", "rtol", "atol", "max_step", "path_rtol", "path_atol", "automatic", "patience", "most")
 Array = np.ndarray
@@ -76,6 +77,9 @@ def thresholds() -> _native.Thresholds:
         "jolt": contacts_zero.JOLT,
         "jammed": contacts_zero.JAMMED,
         "near_jam": contacts_zero.NEAR_JAM,
+        "turning": contacts_zero.TURNING,
+        "no_force": contacts_zero.NO_FORCE,
+        "leap": slip_directions.LEAP,
     }
     for name, value in values.items():
         setattr(found, name, value)
@@ -108,11 +112,11 @@ class NativeWatch(CompiledWatch):
         guards: PlainGuards,
     ) -> None:
         self._arc = arc = _native.Arc(robot, mode, drive, plain.turning.tolist())
-        rows = zip(guards.kinds, guards.contacts, guards.closed, guards.friction, strict=True)
-        for kind, number, closed, friction in rows:
+        rows = zip(guards.kinds, guards.contacts, guards.closed, guards.friction, guards.directions, strict=True)
+        for kind, number, closed, friction, direction in rows:
             contact = plain.contacts[number] if kind == "gap" else None
             if contact is None:
-                arc.add_guard(GUARDS.index(kind), closed, friction)
+                arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
             elif contact.joint < 0:
                 arc.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
             else:

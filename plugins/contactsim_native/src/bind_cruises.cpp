@@ -76,7 +76,10 @@ void bind_cruises(nb::module_& m) {
         .def_rw("leave", &Thresholds::leave)
         .def_rw("jammed", &Thresholds::jammed)
         .def_rw("near_jam", &Thresholds::near_jam)
-        .def_rw("no_speed", &Thresholds::no_speed);
+        .def_rw("no_speed", &Thresholds::no_speed)
+        .def_rw("turning", &Thresholds::turning)
+        .def_rw("no_force", &Thresholds::no_force)
+        .def_rw("leap", &Thresholds::leap);
 
     nb::class_<Reach>(m, "Reach")
         .def("__init__",
@@ -102,16 +105,18 @@ void bind_cruises(nb::module_& m) {
                  new (self) Arc();
                  self->robot = robot, self->mode = mode, self->drive = drive, self->turning = turning;
              })
-        .def("add_gap", [](Arc& arc, int joint, const std::vector<double>& centre, double radius, int host,
-                           double arm) { arc.add({GuardKind::gap, -1, point(joint, centre, radius), 0.0}, host, arm); })
+        .def("add_gap",
+             [](Arc& arc, int joint, const std::vector<double>& centre, double radius, int host, double arm) {
+                 arc.add({GuardKind::gap, -1, point(joint, centre, radius), 0.0, {}}, host, arm);
+             })
         .def("add_limit",
              [](Arc& arc, int velocity, double sign, int coordinate, double bound) {
-                 arc.add({GuardKind::gap, -1, limit(velocity, sign, coordinate, bound), 0.0}, -1, 0.0);
+                 arc.add({GuardKind::gap, -1, limit(velocity, sign, coordinate, bound), 0.0, {}}, -1, 0.0);
              })
         .def("add_guard",
-             [](Arc& arc, int kind, int closed, double friction) {
+             [](Arc& arc, int kind, int closed, double friction, double along, double aside) {
                  demand(closed < static_cast<int>(arc.mode.closed.size()), "the number of a closed contact");
-                 arc.add({static_cast<GuardKind>(kind), closed, {}, friction}, -1, 0.0);
+                 arc.add({static_cast<GuardKind>(kind), closed, {}, friction, {along, aside}}, -1, 0.0);
              })
         .def("set_reach", [](Arc& arc, const Reach& reach) { arc.reach = reach; })
         .def_prop_rw(
@@ -227,8 +232,9 @@ void bind_cruises(nb::module_& m) {
                        values.size() == arc.guards.all.size(),
                    "a state and values of each guard");
             thread_local GuardRoom room;
-            return guard_values(arc, thresholds, references(arc.mode, directions, straight), t, x.data(), room,
-                                values.data());
+            References known = references(arc.mode, directions, straight);
+            known.leap = thresholds.leap;
+            return guard_values(arc, thresholds, known, t, x.data(), room, values.data());
         },
         "Values of all guards at (t, x); False where there are no forces.");
 }

@@ -11,7 +11,7 @@ int rows_of(const ContactMode& mode, const Closed& closed) {
 }
 
 bool slides(const Closed& closed) {
-    return closed.state == State::slip_free || closed.state == State::slip_held;
+    return closed.state == State::slip_free || closed.state == State::slip_held || closed.state == State::slip_begins;
 }
 
 int stuck_rows(const ContactMode& mode, const Closed& closed) {
@@ -55,7 +55,7 @@ void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& clo
 
 // Unit slip direction; past a zero of the slip velocity the reference goes on.
 std::array<double, 2> slip_direction(State state, const double* reference, double straight, const double* rates) {
-    if (state == State::slip_held) return {reference[0], reference[1]};
+    if (state == State::slip_held || state == State::slip_begins) return {reference[0], reference[1]};
     const double x = rates[1], y = rates[2];
     const double along = x * reference[0] + y * reference[1], aside = x * reference[1] - y * reference[0];
     if (along <= 0.0 || std::abs(aside) < straight) return {reference[0], reference[1]};
@@ -138,6 +138,124 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
     }
 }
 
+// Forces along the held rows, and the acceleration under them; false where the rows depend on each other.
+bool solve_forces(const Robot& robot, Scratch& s, double* acceleration) {
+    const int nv = robot.nv, size = s.size;
+    delassus(robot, s, s.directions, size);
+    s.unknown.resize(size);
+    for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
+    if (!solve_dense(s.matrix, s.unknown, size, &s.determinant)) return false;
+    std::copy(s.unforced.begin(), s.unforced.end(), acceleration);
+    for (int j = 0; j < size; ++j) {
+        for (int k = 0; k < nv; ++k) acceleration[k] += s.unknown[j] * s.solved[j * nv + k];
+    }
+    return true;
+}
+
+// A contact that begins to slip: its number, its first row, and the place of its normal among the held rows.
+struct Beginning {
+    int contact, row, place;
+};
+
+std::vector<Beginning> beginnings(const ContactMode& mode) {
+    std::vector<Beginning> found;
+    int place = 0;
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        if (mode.closed[i].state == State::slip_begins) found.push_back({static_cast<int>(i), mode.first[i], place});
+        place += stuck_rows(mode, mode.closed[i]);
+    }
+    return found;
+}
+
+// What a turn of each slip direction by one radian adds to the accelerations (count, nv).
+bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const std::vector<Beginning>& beginning,
+                            Scratch& s, std::vector<double>& added) {
+    const int nv = robot.nv, size = s.size, count = static_cast<int>(beginning.size());
+    added.assign(count * nv, 0.0);
+    for (int j = 0; j < count; ++j) {
+        const Beginning& one = beginning[j];
+        double* own = &added[j * nv];
+        const double push = -mode.closed[one.contact].friction * s.unknown[one.place];
+        const std::array<double, 2>& slip = s.slip[one.contact];
+        const double *first = &s.row[(one.row + 1) * nv], *second = first + nv;
+        for (int k = 0; k < nv; ++k) own[k] = push * (slip[0] * second[k] - slip[1] * first[k]);
+        s.sweep.solve(robot, own);
+        std::vector<double> matrix(size * size), answer(size);
+        for (int i = 0; i < size; ++i) {
+            for (int k = 0; k < size; ++k) matrix[i * size + k] = product(&s.held[i * nv], &s.solved[k * nv], nv);
+            answer[i] = -product(&s.held[i * nv], own, nv);
+        }
+        if (!solve_dense(matrix, answer, size)) return false;
+        for (int i = 0; i < size; ++i) {
+            for (int k = 0; k < nv; ++k) own[k] += answer[i] * s.solved[i * nv + k];
+        }
+    }
+    return true;
+}
+
+// Slip directions of contacts that begin to slip, each turned by Newton's method to that of its own acceleration; false
+// where that does not converge, or leaps, as at the pole of a jam. See contactsim's contact/solvers/slip_directions.py.
+bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, Scratch& s, double* acceleration) {
+    constexpr int STEPS = 40;
+    constexpr double ACROSS = 1e-14, TURNED = 1e-15, FARTHEST = 0.7;
+    const std::vector<std::array<double, 2>> start = s.slip;
+    const std::vector<Beginning> beginning = beginnings(mode);
+    if (beginning.empty()) return true;
+    const int nv = robot.nv, count = static_cast<int>(beginning.size());
+    double speed = 0.0, farthest = 1.0;
+    for (int i = 0; i < mode.rows; ++i) {
+        speed = std::max(speed, std::abs(product(&s.row[i * nv], s.unforced.data(), nv) + s.bias[i]));
+    }
+    std::vector<double> along(count), turn(count), added, jacobian(count * count);
+    for (int step = 0;; ++step) {
+        double off = 0.0;
+        for (int j = 0; j < count; ++j) {
+            const int row = beginning[j].row;
+            const std::array<double, 2>& slip = s.slip[beginning[j].contact];
+            const double x = product(&s.row[(row + 1) * nv], acceleration, nv) + s.bias[row + 1];
+            const double y = product(&s.row[(row + 2) * nv], acceleration, nv) + s.bias[row + 2];
+            along[j] = slip[0] * x + slip[1] * y;
+            turn[j] = -(slip[0] * y - slip[1] * x);
+            off = std::max(off, std::abs(turn[j]));
+        }
+        if (off <= ACROSS * speed || farthest < TURNED) {
+            return std::none_of(beginning.begin(), beginning.end(), [&](const Beginning& one) {
+                const std::array<double, 2>&a = start[one.contact], &b = s.slip[one.contact];
+                return std::abs(std::atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])) > leap;
+            });
+        }
+        if (step == STEPS || !accelerations_by_turns(robot, mode, beginning, s, added)) return false;
+        for (int i = 0; i < count; ++i) {
+            const int row = beginning[i].row;
+            const std::array<double, 2>& slip = s.slip[beginning[i].contact];
+            for (int j = 0; j < count; ++j) {
+                jacobian[i * count + j] = slip[0] * product(&s.row[(row + 2) * nv], &added[j * nv], nv) -
+                                          slip[1] * product(&s.row[(row + 1) * nv], &added[j * nv], nv);
+            }
+            jacobian[i * count + i] -= along[i];
+        }
+        if (!solve_dense(jacobian, turn, count)) return false;
+        farthest = 0.0;
+        for (const double angle : turn) farthest = std::max(farthest, std::abs(angle));
+        if (!std::isfinite(farthest)) return false;
+        const double share = farthest > FARTHEST ? FARTHEST / farthest : 1.0;
+        for (int j = 0; j < count; ++j) {
+            const Beginning& one = beginning[j];
+            std::array<double, 2>& slip = s.slip[one.contact];
+            const double c = std::cos(share * turn[j]), w = std::sin(share * turn[j]);
+            const double x = c * slip[0] - w * slip[1], y = c * slip[1] + w * slip[0], length = std::hypot(x, y);
+            slip = {x / length, y / length};
+            const double friction = mode.closed[one.contact].friction;
+            const double* normal = &s.row[one.row * nv];
+            for (int k = 0; k < nv; ++k) {
+                s.directions[one.place * nv + k] =
+                    normal[k] - friction * (slip[0] * normal[nv + k] + slip[1] * normal[2 * nv + k]);
+            }
+        }
+        if (!solve_forces(robot, s, acceleration)) return false;
+    }
+}
+
 void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
     sweep.prepare(robot);
     sweep.at(robot, q, v);
@@ -164,14 +282,10 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
     if (told) told->rates.assign(rows, 0.0), told->forces.assign(rows, 0.0);
     if (!rows) return true;
 
-    const int size = assemble(robot, mode, references, v, s);
-    delassus(robot, s, s.directions, size);
-    s.unknown.resize(size);
-    for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], acceleration, nv) - s.held_bias[i];
-    if (!solve_dense(s.matrix, s.unknown, size, &s.determinant)) return false;
-    for (int j = 0; j < size; ++j) {
-        for (int k = 0; k < nv; ++k) acceleration[k] += s.unknown[j] * s.solved[j * nv + k];
-    }
+    assemble(robot, mode, references, v, s);
+    s.unforced.assign(acceleration, acceleration + nv);
+    if (!solve_forces(robot, s, acceleration)) return false;
+    if (!turn_beginnings(robot, mode, references.leap, s, acceleration)) return false;
     if (!told) return true;
     told->rates = s.rates;
     for (std::size_t i = 0, at = 0, place = 0; i < mode.closed.size(); ++i) {

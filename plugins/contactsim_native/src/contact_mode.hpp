@@ -19,7 +19,8 @@ struct Contact {
     double bound = 0.0;
 };
 
-enum class State { smooth, stick, slip_free, slip_held };  // smooth: it slips without friction
+// smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration.
+enum class State { smooth, stick, slip_free, slip_held, slip_begins };
 
 struct Closed {
     Contact contact;
@@ -29,8 +30,9 @@ struct Closed {
 
 // What slips remember from one step to the next.
 struct References {
-    const double* direction;  // (closed, 2): of each slip, held or where the step began
+    const double* direction;  // (closed, 2): of each slip, held or where the step began, or from where it is looked for
     double straight;          // slip that leaves its direction by less runs along it [m/s]
+    double leap = 1e300;      // turn of a slip that begins beyond which it is another one, or none [rad]
 };
 
 struct Plane {
@@ -61,8 +63,9 @@ struct Scratch {
     Sweep sweep;
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
     std::vector<std::array<double, 2>> slip;
-    int size = 0;              // rows that are held
-    double determinant = 1.0;  // of C M^-1 D^T
+    int size = 0;                  // rows that are held
+    std::vector<double> unforced;  // acceleration without contact forces
+    double determinant = 1.0;      // of C M^-1 D^T
 };
 
 // What is left of the determinant of the closed contacts by friction: det(C M^-1 D^T) / det(C M^-1 C^T).

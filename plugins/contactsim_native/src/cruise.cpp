@@ -40,7 +40,10 @@ class Voyage {
         std::copy(course.base, course.base + size_, base_.begin());
         step_.start.resize(size_), step_.end.resize(size_), step_.y.resize(n_), step_.guards.resize(ng_);
         step_.parts.resize(Dop853::PARTS * n_);
-        for (const Closed& closed : arc.mode.closed) free_ = free_ || slips_freely(closed);
+        for (const Closed& closed : arc.mode.closed) {
+            free_ = free_ || slips_freely(closed);
+            begins_ = begins_ || closed.state == State::slip_begins;
+        }
         for (const Guard& guard : arc.guards.all) follows_ = follows_ || guard.kind == GuardKind::slow;
     }
 
@@ -65,9 +68,9 @@ class Voyage {
     Step step_;
     GuardRoom room_;
     std::vector<double> point_, samples_, times_;
-    bool free_ = false, follows_ = false;
+    bool free_ = false, begins_ = false, follows_ = false;
 
-    References references() const { return {course_.directions, course_.straight}; }
+    References references() const { return {course_.directions, course_.straight, rules_.leap}; }
 
     // One step, its guards, and the state put back onto its constraints; false where the caller has to look at it.
     bool go_on() {
@@ -91,7 +94,7 @@ class Voyage {
         std::copy(course_.x, course_.x + size_, step_.start.begin());
         double approach = INFINITE;
         const bool in_haste = course_.in_haste;
-        if (free_ && !turn_references(approach)) return false;
+        if ((free_ || begins_) && !turn_references(approach)) return false;
         const double longest = std::min({course_.max_step, without_turning(), approach});
         const double until_next = led_to_next(longest);
         if (course_.fresh) begin_chart();
@@ -129,6 +132,9 @@ class Voyage {
         if (!motion_at(arc_, references(), step_.t0, x, room_)) return false;
         along_rows(robot_, arc_.mode, room_.scratch, room_.acceleration.data(), room_.change.data());
         for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
+            if (arc_.mode.closed[i].state == State::slip_begins) {
+                std::copy_n(room_.scratch.slip[i].data(), 2, course_.directions + 2 * i);
+            }
             if (!slips_freely(arc_.mode.closed[i])) continue;
             const double* z = &room_.told.rates[arc_.mode.first[i]];
             const double* along = &room_.change[arc_.mode.first[i]];

@@ -1,5 +1,7 @@
 #include "guards.hpp"
 
+#include <algorithm>
+
 namespace native {
 
 namespace {
@@ -23,6 +25,29 @@ double jam_margin(const Arc& arc, const Thresholds& thresholds, GuardRoom& room)
     return left - jam.window * turning;
 }
 
+// How much more a contact that begins to slip accelerates than `turning` times what its friction would cause, relative
+// to both: see contactsim's RigidFlow.
+double beginning(const Arc& arc, const Thresholds& thresholds, const Guard& guard, GuardRoom& room) {
+    const int nv = arc.robot.nv, first = arc.mode.first[guard.closed];
+    const Scratch& s = room.scratch;
+    const std::array<double, 2>& slip = s.slip[guard.closed];
+    double along = 0.0, mobility = 0.0;
+    std::vector<double> moved(nv);
+    for (int d = 0; d < 2; ++d) {
+        const double* row = &s.row[(first + 1 + d) * nv];
+        std::copy(row, row + nv, moved.begin());
+        s.sweep.solve(arc.robot, moved.data());
+        along += slip[d] * s.bias[first + 1 + d];
+        for (int k = 0; k < nv; ++k) {
+            along += slip[d] * row[k] * room.acceleration[k];
+            mobility += 0.5 * row[k] * moved[k];
+        }
+    }
+    const double friction = arc.mode.closed[guard.closed].friction * std::abs(room.told.forces[first]) * mobility;
+    const double size = std::max(std::hypot(along, friction), thresholds.no_force * mobility);
+    return (along - thresholds.turning * friction) / size;
+}
+
 // A guard that looks at the motion of a closed contact.
 double of_contact(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
                   const Forces& told) {
@@ -30,6 +55,7 @@ double of_contact(const Arc& arc, const Thresholds& thresholds, const References
     const int first = mode.first[guard.closed], tangents = static_cast<int>(mode.plane.basis.size()) - 1;
     const double *rates = &told.rates[first], *forces = &told.forces[first];
     const double* direction = references.direction + 2 * guard.closed;
+    if (guard.kind == GuardKind::stop) direction = guard.direction.data();
     double along = 0.0, slip = 0.0, rubbing = 0.0;
     for (int d = 0; d < tangents && guard.kind != GuardKind::force; ++d) {
         along += rates[1 + d] * direction[d];
@@ -91,6 +117,8 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
             values[k] = gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
         } else if (guard.kind == GuardKind::jam) {
             values[k] = jam_margin(arc, thresholds, room);
+        } else if (guard.kind == GuardKind::turn) {
+            values[k] = beginning(arc, thresholds, guard, room);
         } else {
             values[k] = of_contact(arc, thresholds, references, guard, room.told);
         }

@@ -6,13 +6,14 @@
 
 namespace native {
 
-enum class GuardKind { gap, force, cone, slow, stop, fast, jam };  // gap: also that of a joint to its limit
+enum class GuardKind { gap, force, cone, slow, stop, fast, jam, turn };  // gap: also that of a joint to its limit
 
 struct Guard {
     GuardKind kind;
-    int closed = -1;        // number among the closed contacts
-    Contact contact;        // of a gap
-    double friction = 0.0;  // of a cone: its static coefficient
+    int closed = -1;                    // number among the closed contacts
+    Contact contact;                    // of a gap
+    double friction = 0.0;              // of a cone: its static coefficient
+    std::array<double, 2> direction{};  // of a stop
 };
 
 // Where a guard "jam" stands: see contactsim's RigidFlow.
@@ -39,6 +40,7 @@ struct Thresholds {
     double approach, close_to_stop, leave, no_speed;              // of slips
     double fastest, jolt;                                         // of gaps that are seen coming
     double jammed, near_jam;                                      // of determinants
+    double turning, no_force, leap;                               // of slips that begin
 };
 
 // What one arc fixes.
