@@ -97,8 +97,8 @@ class Followed(ContactSolution):
 
     @cached_property
     def residuals(self) -> Mapping[str, float]:
-        """{law: largest violation}: of lam_n >= 0, and of |lam_t| <= mu lam_n."""
-        problem, forces = self.problem, self.forces
+        """{law: largest violation}: of lam_n >= 0, and of |lam_t| <= mu lam_n, relative to the largest force."""
+        problem, forces = self.problem, self.forces / self.problem.force(self.forces)
         pulls = max([-float(forces[n]) for n, _ in problem.rows], default=0.0)
         beyond = [hypot(*forces[t]) - mu * forces[n] for (n, t), mu in zip(problem.rows, problem.friction, strict=True)]
         return {"signorini": max(pulls, 0.0), "cone": float(max([0.0, *beyond]))}

@@ -57,10 +57,11 @@ def solve_contacts(
         solvers: those to try, in turn.
 
     Returns:
-        `.forces` (m,), `.motion` (m,), `.modes` and `.residual`, the largest violation of a law, with `.residuals` by
-        law. `.unique` is False where other forces do the same (redundant contacts: the smallest ones are given, or
-        those with the largest margin) and where another solution is found. Little friction rules that out; else up to
-        81 combinations of modes are all tried, and of more those that differ at one contact.
+        `.forces` (m,), `.motion` (m,), `.modes` and `.residual`, the largest violation of a law relative to the largest
+        force or motion, with `.residuals` by law. `.unique` is False where other forces do the same (redundant
+        contacts: the smallest ones are given, or those with the largest margin) and where another solution is found.
+        Little friction rules that out; else up to 81 combinations of modes are all tried, and of more those that differ
+        at one contact.
 
     Raises:
         InputError: an argument has the wrong shape, is not finite, or no G, mu or e.

@@ -38,9 +38,9 @@ OF_MOTION = ("penetration [m]", "slip of sticking contacts [m/s]")
 def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
     """Largest violation of each law over all steps, and its limit.
 
-    Forces are compared with the largest force of the run (of contacts, or of gravity and motion), impulses with the
-    largest impulse, energies with the energy that was exchanged. The balance is E(t1) - E(t0) = work of controller,
-    pushes and contacts - joint damping + the energy of the impacts.
+    Forces are compared with the largest force of the run (of contacts, or of gravity and motion), impulses and
+    velocities of an impact with its largest, energies with the energy that was exchanged. The balance is
+    E(t1) - E(t0) = work of controller, pushes and contacts - joint damping + the energy of the impacts.
     """
     worst = _Worst()
     work = moved = 0.0
@@ -142,9 +142,9 @@ def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, wor
 
 
 def _impact_residual(trajectory: Trajectory) -> float:
-    impulses = [np.abs(value).max() for event in trajectory.events for value in event.impulses.values()]
-    impacts = [v for event in trajectory.events for law, v in event.residuals.items() if law.startswith("impact")]
-    return float(max(impacts, default=0.0) / max(impulses, default=1.0))
+    """Largest violation of the law in an impact, relative to its own largest impulse and velocity."""
+    residuals = [event.residuals.items() for event in trajectory.events]
+    return max([value for laws in residuals for law, value in laws if law.startswith("impact")], default=0.0)
 
 
 def _imbalance(world: World, trajectory: Trajectory, work: float, moved: float) -> float:

@@ -22,7 +22,7 @@ from .contact_rows import ContactEvent, ContactTerms, closed_forces, closed_term
 from .rigid_arc import contact_problem
 from .rigid_guards import OF_FORCES
 from .world import World
-from .zero import AT_EDGE, LEAST_FORCE, LESS, MOST_OFF, OF_FORCE
+from .zero import AT_EDGE, LESS, MOST_OFF
 
 
 class Choice(NamedTuple):
@@ -72,7 +72,8 @@ class ModeChoice:
         before: Mapping[int, Array] = {}
         if any(kind in OF_FORCES for kind in kinds.values()):
             before = closed_forces(world, t, x, mode)
-            kinds = self._by_margins(mode, kinds, before)
+            zero = world.force_rounding(np.concatenate(list(before.values())), force)
+            kinds = self._by_margins(mode, kinds, before, zero)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         asked = replace(problem, guess=guess, directions=directions)
         if "force" in kinds.values():
@@ -165,23 +166,23 @@ class ModeChoice:
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
 
-    def _by_margins(self, mode: SystemMode, kinds: Mapping[int, str], before: Mapping[int, Array]) -> dict[int, str]:
+    def _by_margins(
+        self, mode: SystemMode, kinds: Mapping[int, str], before: Mapping[int, Array], zero: float
+    ) -> dict[int, str]:
         """The kinds with those of contacts whose margins are used up where forces are not unique.
 
-        A contact that is at the edge of its cone because it has no force any more counts as "force".
+        A contact that is at the edge of its cone because it has no force above `zero` any more counts as "force".
         """
-        kinds = self._without_margin(mode, before) | dict(kinds) if "forces" in kinds.values() else dict(kinds)
+        kinds = self._without_margin(mode, before, zero) | dict(kinds) if "forces" in kinds.values() else dict(kinds)
         if "cone" in kinds.values():
-            zero = self._zero(before)
             kinds = {
                 i: "force" if kind == "cone" and i < self._world.count and before[i][0] <= zero else kind
                 for i, kind in kinds.items()
             }
         return kinds
 
-    def _without_margin(self, mode: SystemMode, before: Mapping[int, Array]) -> dict[int, str]:
+    def _without_margin(self, mode: SystemMode, before: Mapping[int, Array], zero: float) -> dict[int, str]:
         """{contact: "force" or "cone"} of the contacts whose margin is used up where forces are not unique."""
-        zero = self._zero(before)
         kinds = {}
         world = self._world
         for i, force in before.items():
@@ -191,11 +192,6 @@ class ModeChoice:
             elif held and world.static_friction[i] * normal - float(np.linalg.norm(force[world.heads[i] :])) <= zero:
                 kinds[i] = "cone"
         return kinds
-
-    def _zero(self, before: Mapping[int, Array]) -> float:
-        """The force that counts as none [N]: what a guard of forces may miss."""
-        largest = max(float(np.abs(force).max()) for force in before.values())
-        return OF_FORCE * self._world.tolerances.force * max(largest, LEAST_FORCE)
 
     def _guess(
         self,

@@ -17,7 +17,7 @@ from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
 from ..hybrid.flow import Cruise, Finding, Look, Stages
 from ..hybrid.guard_minima import time_to_fall
-from ..hybrid.zero import TINY
+from ..hybrid.zero import TINY, UNITS_A_SECOND
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
@@ -37,12 +37,10 @@ from .zero import (
     JAM,
     JAMMED,
     JOLT,
-    LEAST_FORCE,
     LEAVE,
     NEAR_JAM,
     NO_FORCE,
     NO_SPEED,
-    OF_FORCE,
     OF_SLIP_SPEED,
     OF_TURNING,
     STRAIGHT,
@@ -62,6 +60,8 @@ class RigidFlow(ContactFlow):
         self.table = guards_of(arc)
         self.guard_names = self.table.names
         kinds = [kind for kind, _ in self.table.names]
+        # Forces are known relative to the largest of them, which is worse than what the rounding of time leaves.
+        self.guard_paces = np.array([0.0 if kind in OF_FORCES else UNITS_A_SECOND for kind in kinds])
         kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.passing) for kind, i in self.table.names]
         self.guard_smooth = ~np.array(kinked, dtype=bool)
         self.guards_follow = "slow" in kinds
@@ -449,8 +449,9 @@ class RigidFlow(ContactFlow):
         tolerances, kinds = self.arc.world.tolerances, [kind for kind, _ in self.table.names]
         force = tolerances.rearm
         if self.table.look_at_forces:
-            largest = float(np.abs(self.motion(t, x).forces).max(initial=0.0))
-            force = OF_FORCE * tolerances.force * max(largest, LEAST_FORCE)
+            others, applied = self._terms(t, x).force, self.arc.world.applied_at(t, x)
+            others = others if applied is None else others + applied
+            force = self.arc.world.force_rounding(self.motion(t, x).forces, others)
         rounding = {
             "gap": self.arc.world.place_rounding(x),
             "force": force,

@@ -31,6 +31,7 @@ from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .states import StateSpace
+from .zero import LEAST_FORCE, NO_FORCE, OF_FORCE
 
 LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
 
@@ -165,6 +166,14 @@ class Parts:
         """How far rounding puts a gap from where it is [m]."""
         place = ULPS * float(np.spacing(np.abs(self.q(x)).max(initial=1.0)))
         return max(self.tolerances.rearm, place)
+
+    def force_rounding(self, forces: Array, others: Array) -> float:
+        """The force that counts as none [N], what a guard of forces may miss: by the largest one of the contacts.
+
+        Where these vanish it is known by the `others`, weights and inertial forces.
+        """
+        scale = max(np.abs(forces).max(initial=NO_FORCE), LEAST_FORCE * np.abs(others).max(initial=0.0))
+        return OF_FORCE * self.tolerances.force * float(scale)
 
     def moved(self, x: Array, q: Array, v: Array) -> Array:
         """The state with another configuration and velocity."""

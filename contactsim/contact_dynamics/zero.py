@@ -4,7 +4,9 @@ from __future__ import annotations
 
 # --- of guards, besides `Tolerances` --------------------------------------------------------------------------------
 OF_HOPS = 100.0  # speeds of hops that are too low to be followed, up to which a slip is stopped with them
-LEAST_FORCE = 1e-3  # forces are known relative to the largest of them, but no better than for this one [N]
+# Forces of contacts are known relative to the largest of them, but no better than for this share of the largest of
+# weights and inertial forces.
+LEAST_FORCE = 1e-4
 OF_FORCE = 4.0  # `Tolerances.force` that a margin of forces may be off: it is made of several
 AT_STOP = 0.01  # a stop is as exact as this share of the speed that counts as zero
 OF_SLIP_SPEED = 0.05  # share of the slip speed; where exactly a slip direction is let go or held does not matter

@@ -67,7 +67,8 @@ class Watch:
         self.values = np.asarray(flow.guards(t, x), dtype=float)
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
-        self.rounding = np.maximum(rounding, UNITS_A_SECOND * np.spacing(abs(t)))
+        paces = UNITS_A_SECOND if flow.guard_paces is None else flow.guard_paces
+        self.rounding = np.maximum(rounding, paces * np.spacing(abs(t)))
         bands = tolerances.jump if flow.guard_bands is None else flow.guard_bands
         self.band = np.maximum(bands, self.rounding)
         self._floor = np.minimum(self.values, 0.0)

@@ -112,6 +112,7 @@ class Flow(ABC):
     bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
+    guard_paces: Array | None = None  # (ng,) units a second by which each may change; None: UNITS_A_SECOND
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump
 
     @abstractmethod
