@@ -379,7 +379,7 @@ class ContactSystem(Facade):
             return contacts(t, x, mode, fired)
         transition = contacts(t, self.world.sampled(t, x), mode, fired)
         derivative = partial(self._sampled_derivative, t, x, transition)
-        return replace(transition, derivative=derivative, still=False, unmoved=False)
+        return replace(transition, derivative=derivative, by_time=None, still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
         world = self.world

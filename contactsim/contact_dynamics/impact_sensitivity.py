@@ -1,10 +1,10 @@
-"""Derivative of an impact by the state before it: stage after stage, each with its modes held."""
+"""Derivative of an impact by the state before it and by time: stage after stage, each with its modes held."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Mode
 from ..errors import NonDifferentiableError
 from ..multibody.mechanism import Terms
+from .contact_rows import TimeDerivatives, by_time
 from .mode_sensitivity import ModeEquations, Turn, across, loose_forces
 from .world import World
 from .zero import SMALLEST
 
 
 class _Moved(NamedTuple):
-    """Where a stage leaves the velocity v (nv,); derivatives (., 2 nv) of v, and of the stage's impulses and work."""
+    """Where a stage leaves the velocity v (nv,); derivatives (., 2 nv + 1) of v, its impulses and its work."""
 
     v: Array
     v_x: Array
@@ -31,7 +32,7 @@ class _Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class ImpactSensitivity:
-    """An impact at (t, q), to be differentiated by (q, v(-)).
+    """An impact at (t, q), to be differentiated by (q, v(-), t).
 
     In each stage M (v - v(before)) = J^T lam, with w_n = -r w_n(before) where a contact is held, or the normal impulse
     s lam_n(before) where it parts under that, and w_t = 0 or lam_t = -mu lam_n w_t / |w_t|.
@@ -50,8 +51,13 @@ class ImpactSensitivity:
     terms: Terms
     where: Mapping[int, slice]
 
-    def by_state(self, v: Array, solution: ImpactSolution) -> Array:
-        """D v(+) (nv, 2 nv) for the velocity `v` (nv,) before the impact.
+    @cached_property
+    def _by_time(self) -> TimeDerivatives:
+        """What moving ground changes, the bodies at rest."""
+        return by_time(self.world, self.t, self.q, np.zeros(len(self.terms.force)), self.contacts)
+
+    def by_state_and_time(self, v: Array, solution: ImpactSolution) -> Array:
+        """D v(+) (nv, 2 nv + 1) for the velocity `v` (nv,) before the impact, by q, v(-) and t.
 
         Raises:
             NonDifferentiableError: neighbouring states take other stages.
@@ -59,7 +65,8 @@ class ImpactSensitivity:
         if solution.kink:
             raise NonDifferentiableError(f"the impact at t = {self.t:.9g} s has no derivative: {solution.kink}")
         nv = len(v)
-        here = _Moved(v, np.eye(nv, 2 * nv, nv), np.zeros((len(self.terms.rates), 2 * nv)), np.zeros(2 * nv))
+        width = 2 * nv + 1
+        here = _Moved(v, np.eye(nv, width, nv), np.zeros((len(self.terms.rates), width)), np.zeros(width))
         start = v
         for k, stage in enumerate(solution.stages):
             following = solution.stages[k + 1 :]
@@ -77,6 +84,7 @@ class ImpactSensitivity:
         width = given_x.shape[1]
         force = rows.T @ given_x
         force[:, :nv] -= self._mechanism.impulse_derivatives(self.t, self.q, change, self.contacts, impulses)
+        force[:, 2 * nv] += self._by_time.rows.T @ impulses
         rates_x, held_x = self._rates_x(here, here.v, width), self._rates_x(here, here.v + change, width)
         motion = held_x.copy()
         for k, i in enumerate(self.world.pressing(self.contacts)):
@@ -111,10 +119,11 @@ class ImpactSensitivity:
         size = here.v_x.shape[1]
         rates_x[:, :size] = self.terms.rows @ here.v_x
         rates_x[:, : len(v)] += self._mechanism.rate_derivatives(self.t, self.q, v, self.contacts)
+        rates_x[:, 2 * len(v)] += self._by_time.rates + self._by_time.rows @ v
         return rates_x
 
     def _given(self, stage: ImpactStage, before_x: Array, impulses: Array) -> Array:
-        """Derivative (m, 2 nv) of impulses that are given, with their friction; a last column by a common factor."""
+        """Derivative (m, 2 nv + 1) of given impulses, with their friction; one more column by a common factor."""
         given_x = np.zeros((len(impulses), before_x.shape[1] + stage.balanced))
         for k, i in enumerate(self.contacts):
             host = stage.solution.problem.host(k)
@@ -165,8 +174,14 @@ class ImpactSensitivity:
     def _loose(self, equations: ModeEquations, impulses: Array, width: int, inverse: Array) -> tuple[Array, Array]:
         """How the smallest impulses change within the null space."""
         unknowns = impulses[equations.constrained]
-        by_q, by_turns, _ = loose_forces(self._mechanism, self.t, self.q, self.contacts, equations, unknowns, inverse)
-        return np.hstack([by_q, np.zeros((len(by_q), width - by_q.shape[1]))]), by_turns
+        by_q, by_turns, y = loose_forces(self._mechanism, self.t, self.q, self.contacts, equations, unknowns, inverse)
+        by_state = np.zeros((len(by_q), width))
+        by_state[:, : len(y)] = by_q
+        rows, along = self._by_time.rows, np.zeros(len(impulses))
+        along[equations.constrained] = inverse @ unknowns
+        turned = rows @ y + self.terms.rows @ solve_mass(self.terms.mass, rows.T @ along)
+        by_state[:, 2 * len(y)] = equations.combine @ turned
+        return by_state, by_turns
 
     def _demand_smallest(self, equations: ModeEquations, impulses: Array, recalled: bool) -> None:
         """Raise where the next stage gives back impulses that are neither unique nor the smallest."""

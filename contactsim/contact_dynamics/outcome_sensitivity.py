@@ -1,4 +1,4 @@
-"""Derivative of an event of a rigid law by the state before it: of its impact, and of what comes to rest behind it."""
+"""Derivative of an event of a rigid law by the state before it and by time: of its impact, and of what then rests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import Terms
-from .contact_rows import Impact, closed_terms, resting_rows
+from .contact_rows import Impact, by_time, closed_terms, resting_rows
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import with_friction
 from .world import World
@@ -30,7 +30,19 @@ class OutcomeSensitivity:
     def by_state(
         self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
     ) -> Array:
-        """D_x R (dim, dim) of an impact with its outcome held, and of the projection that settles what comes to rest.
+        """D_x R (dim, dim) of `by_state_and_time`."""
+        return self.by_state_and_time(t, x, impact, x_post, mode, after)[:, :-1]
+
+    def by_time(
+        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
+    ) -> Array:
+        """D_t R (dim,) of `by_state_and_time`."""
+        return self.by_state_and_time(t, x, impact, x_post, mode, after)[:, -1]
+
+    def by_state_and_time(
+        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
+    ) -> Array:
+        """D R (dim, dim + 1) of an impact with its outcome held, and of the projection that settles what comes to rest.
 
         Gaps that close with others, without an impact of their own, end with no variation; the gap of one contact that
         lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with
@@ -39,15 +51,19 @@ class OutcomeSensitivity:
         nothing comes to rest, the derivative is the identity.
         """
         world, nv = self._world, self._world.nv
-        jacobian = np.eye(world.tangent_size)
+        jacobian = np.eye(world.tangent_size, world.tangent_size + 1)
         if impact is not None:
-            jacobian[nv : 2 * nv, : 2 * nv] = self.by_impact(t, x, impact)
+            by_impact = self.by_impact(t, x, impact)
+            jacobian[nv : 2 * nv, : 2 * nv], jacobian[nv : 2 * nv, -1] = by_impact[:, :-1], by_impact[:, -1]
         terms, where = closed_terms(self._world, t, x_post, after.closed)
         pressing = world.pressing(after.closed)
         closing = np.array([not mode.contacts[i].closed for i in pressing], dtype=bool)
         if closing.any() and not self._lands_alone(t, x, impact, [i for i in pressing if not mode.contacts[i].closed]):
-            normals = terms.rows[[where[i].start for i in pressing]]
-            jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ (normals[closing] @ jacobian[:nv])
+            heads = [where[i].start for i in pressing]
+            normals = terms.rows[heads]
+            gaps_x = normals @ jacobian[:nv]
+            gaps_x[:, -1] += by_time(world, t, world.q(x_post), world.v(x_post), after.closed).gaps[heads]
+            jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ gaps_x[closing]
         rows = resting_rows(self._world, after, where)
         held = self._held_rows(mode, impact, where)
         stopping = np.array([row not in held for row in rows], dtype=bool)
@@ -59,7 +75,9 @@ class OutcomeSensitivity:
             forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
             solved = solve_mass(terms.mass, forces.T)
             settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
-            jacobian[nv : 2 * nv] -= settle @ (constraint[stopping] @ jacobian)
+            rates_x = constraint @ jacobian
+            rates_x[:, -1] += by_time(world, t, world.q(x_post), v_post, after.closed).rates[rows]
+            jacobian[nv : 2 * nv] -= settle @ rates_x[stopping]
         return jacobian
 
     def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
@@ -102,17 +120,17 @@ class OutcomeSensitivity:
         return rows
 
     def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
-        """D v_post (nv, 2 nv) of the stages of an impact, with their modes held."""
+        """D v_post (nv, 2 nv + 1) of the stages of an impact by q, v and t, with their modes held."""
         terms, where = closed_terms(self._world, t, x, impact.contacts)
         world = self._world
         sensitivity = ImpactSensitivity(world, t, world.q(x), impact.contacts, terms, where)
-        held = sensitivity.by_state(world.v(x), impact.solution)
+        held = sensitivity.by_state_and_time(world.v(x), impact.solution)
         if not any(i in world.curves for i in impact.contacts):
             return held
         return held + self._by_friction(t, x, impact, held)
 
     def _by_friction(self, t: float, x: Array, impact: Impact, held: Array) -> Array:
-        """What friction that depends on the slip behind the impact adds to its derivative (nv, 2 nv) at held friction.
+        """What friction that depends on the slip behind the impact adds to its derivative (nv, 2 nv + 1).
 
         With v(+) = R(x, mu) and mu = m(w_t), w = J v(+): dmu = (1 - m' J R_mu)^-1 m' (J R_x + J_q v(+)) dx.
         """
@@ -138,6 +156,8 @@ class OutcomeSensitivity:
             part = world.tangents(contacts[k], where[contacts[k]])
             slopes[row, part] = world.friction_slope(contacts[k], after.rates[part])
         moved = after.rows @ held
-        moved[:, : world.nv] += world.mechanism.rate_derivatives(t, world.q(x), world.v(x) + change, contacts)
+        v_post = world.v(x) + change
+        moved[:, : world.nv] += world.mechanism.rate_derivatives(t, world.q(x), v_post, contacts)
+        moved[:, -1] += by_time(world, t, world.q(x), v_post, contacts).rates
         own = np.eye(len(curved)) - slopes @ after.rows @ by_mu
         return by_mu @ np.linalg.solve(own, slopes @ moved)

@@ -21,7 +21,7 @@ from ..hybrid.zero import TINY, UNITS_A_SECOND
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
-from .contact_rows import laid_out
+from .contact_rows import by_time, laid_out
 from .engines import CompiledWatch
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_guards import OF_FORCES, SIDE, guards_of, plain_guards
@@ -217,6 +217,17 @@ class RigidFlow(ContactFlow):
             borne = mechanism.loop_forces(t, q, v, motion.acceleration, self.arc.closed, motion.forces, applied)
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
         return left
+
+    def smooth_for(self, t: float, x: Array) -> float:
+        """Moving ground turns a slow slip, and with it the friction, within the time its velocity takes to change."""
+        arc, world = self.arc, self.arc.world
+        if arc.mechanism.autonomous or not arc.slips:
+            return math.inf
+        q, v = world.q(x), world.v(x)
+        rates, change = self._terms(t, x).rates, by_time(world, t, q, v, arc.closed).rates
+        slips = [(_size(rates[part]), _size(change[part])) for part in (arc.tangent[i] for i, _ in arc.slips)]
+        slow = 0.5 * world.tolerances.slip_speed
+        return min([speed / by for speed, by in slips if speed > slow and by > 0.0], default=math.inf)
 
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap and its rate."""

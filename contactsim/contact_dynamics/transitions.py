@@ -179,14 +179,14 @@ class RigidContacts:
             after = last._resolution.resolve(then.x, ContactEvent(t, freed, resting, {}))
         told = first._record(struck, event, then)
 
-        def derivative() -> Array:
-            jacobian = first._sensitivity.by_state(t, struck, then.impact, then.x, now, then.mode)
+        def by_state_and_time() -> Array:
+            jacobian = first._sensitivity.by_state_and_time(t, struck, then.impact, then.x, now, then.mode)
             if latching.closing:
-                jacobian = jacobian @ held_derivative(self._world, first._world, t, x)
+                jacobian[:, :-1] = jacobian[:, :-1] @ held_derivative(self._world, first._world, t, x)
             if latching.opening:
-                jacobian = (
-                    last._sensitivity.by_state(t, then.x, after.impact, after.x, then.mode, after.mode) @ jacobian
-                )
+                behind = last._sensitivity.by_state_and_time(t, then.x, after.impact, after.x, then.mode, after.mode)
+                jacobian = behind[:, :-1] @ jacobian
+                jacobian[:, -1] += behind[:, -1]
             return jacobian
 
         borne = {name.removeprefix(LOOP): value for name, value in told.impulses.items()}
@@ -201,7 +201,8 @@ class RigidContacts:
             impulses={**{name: value for name, value in told.impulses.items() if name not in shown}, **own},
             residuals={**told.residuals, **after.residuals},
             notes=told.notes + tuple(note for note in after.notes if note not in told.notes),
-            derivative=derivative,
+            derivative=lambda: by_state_and_time()[:, :-1],
+            by_time=lambda: by_state_and_time()[:, -1],
             unmoved=False,
         )
 
@@ -330,8 +331,7 @@ class RigidContacts:
         t, impact = event.t, then.impact
         impulses = {} if impact is None else self._impulses(t, then.x, impact, then.left)
         changes = self._changes(event.mode, then.mode, event.kinds, impulses)
-        derivative = partial(self._sensitivity.by_state, t, x, impact, then.x, event.mode, then.mode)
-        time_invariant = self._world.mechanism.autonomous
+        happened = t, x, impact, then.x, event.mode, then.mode
         return Transition(
             then.x,
             then.mode,
@@ -339,8 +339,9 @@ class RigidContacts:
             impulses,
             then.residuals,
             then.notes,
-            derivative,
-            time_invariant,
+            partial(self._sensitivity.by_state, *happened),
+            partial(self._sensitivity.by_time, *happened),
+            still=self._world.mechanism.autonomous,
             unmoved=impact is None,
             jammed=tuple(self._world.mechanism.all_names[i] for i in then.jammed),
         )

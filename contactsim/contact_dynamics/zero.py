@@ -61,6 +61,7 @@ ALIKE = 1e-6  # difference of two ratios r that count as one, in (1 - r)^2: the 
 PLACED = 1e-13  # to which a robot is put at its height above hills [m]
 ALONG_AXIS = 1e-9  # what moves along an axis leaves it by no more, for each metre [m]
 OFF_MODE = 1e-6  # how far a state may be from a mode in which a run is to start [m, m/s]: rounding of its user
+OF_TIME = 2e-5  # s, of differences by time of what moving ground does
 PARAMETER_STEP = 1e-4  # of a parameter, relative to its scale: what is differenced by it is linear, or nearly so
 
 # --- of friction that depends on the slip speed -----------------------------------------------------------------------

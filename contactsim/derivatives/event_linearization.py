@@ -30,6 +30,7 @@ from .zero import FALLING, GRAZE, SHARPEST
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
 LATER = -1.0  # what is noted of a guard close to zero that the run meets in an event of its own, a little later
 TIME_STEP = 2e-5  # differences by time [s]
+SMOOTH = 1e-2  # share of the time within which a guard is smooth, in differences of fourth order
 PARAMETER_STEP = 1e-4  # of a parameter, relative to `HybridSystem.parameter_scale`
 
 
@@ -193,7 +194,10 @@ class Node:
     @cached_property
     def _by_time(self) -> Array:
         """D_t g (ng,) of all guards."""
-        return np.asarray(derivative(lambda h: self.flow.guards(self.t + h, self.x), TIME_STEP))
+        step = TIME_STEP
+        if self.flow.smooth_for is not None:
+            step = min(step, SMOOTH * self.flow.smooth_for(self.t, self.x))
+        return np.asarray(derivative(lambda h: self.flow.guards(self.t + h, self.x), step))
 
     def rate(self, name: Hashable) -> float:
         """Total rate D_t g + D_x g F of a guard along the flow."""
@@ -336,6 +340,8 @@ class Node:
     def _reset_by_time(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
         if transition.still or not fired or fired == {CLOCK}:
             return np.zeros(node.space.dim)
+        if transition.by_time is not None:
+            return transition.by_time()
 
         def reset(h: float) -> Array:
             moved = self._outcome(self._pass(self._behind, self.t + h, self.x, fired), node)

@@ -28,7 +28,8 @@ class Transition(Brief):
         notes: sentences worth telling the user (a non-unique force, an impact that gains energy).
         derivative: () -> D_x R (dim_post, dim_pre) of the reset x_post = R(t, x_pre) with its outcome held; None: to be
             differenced.
-        still: whether the reset does not depend on time, D_t R = 0; else that is differenced.
+        by_time: () -> D_t R (dim_post,) of the same reset; None: to be differenced.
+        still: whether the reset does not depend on time, D_t R = 0.
         unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
         accumulated: names of what came to rest here after infinitely many events (Zeno).
         jammed: names of what takes part in an impact without collision here (Painleve).
@@ -41,6 +42,7 @@ class Transition(Brief):
     residuals: Mapping[str, float] = field(default_factory=lambda: NOTHING)
     notes: tuple[str, ...] = ()
     derivative: Callable[[], Array] | None = None
+    by_time: Callable[[], Array] | None = None
     still: bool = False
     unmoved: bool = False
     accumulated: tuple[str, ...] = ()

@@ -319,7 +319,7 @@ def test_derivative_of_collisions_in_sequence() -> None:
     event = ContactEvent(0.0, mode, (0, 1, 2), {})
     impact, _ = contacts._resolution._impact(event, closed_terms(system.world, 0.0, landing, event.touching))
     assert len(impact.solution.stages) >= 6
-    matrix = OutcomeSensitivity(system.world).by_impact(0.0, landing, impact)
+    matrix = OutcomeSensitivity(system.world).by_impact(0.0, landing, impact)[:, :-1]
     product = np.eye(4)
     for stage in impact.solution.stages[::2]:  # compression and expansion of one pair: a collision with e
         (k,) = [k for k, closing in enumerate(stage.solution.modes) if closing is not Mode.OPEN]
@@ -345,7 +345,7 @@ def test_derivative_of_a_weakened_expansion(seed: int) -> None:
     event = ContactEvent(0.0, SystemMode((ContactState(),) * 2), (0, 1), {})
     impact, _ = contacts._resolution._impact(event, closed_terms(system.world, 0.0, x, event.touching))
     assert impact.solution.stages[1].balanced
-    matrix = OutcomeSensitivity(system.world).by_impact(0.0, x, impact)
+    matrix = OutcomeSensitivity(system.world).by_impact(0.0, x, impact)[:, :-1]
     for k, way in enumerate(np.eye(2 * nq)):
         values = [after(x + s * 1e-4 * way) for s in (-2, -1, 1, 2)]
         column = (8 * (values[2] - values[1]) - (values[3] - values[0])) / 12e-4
