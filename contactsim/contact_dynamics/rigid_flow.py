@@ -218,7 +218,7 @@ class RigidFlow(ContactFlow):
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
         return left
 
-    def smooth_for(self, t: float, x: Array) -> float:
+    def _smooth_for(self, t: float, x: Array) -> float:
         """Moving ground turns a slow slip, and with it the friction, within the time its velocity takes to change."""
         arc, world = self.arc, self.arc.world
         if arc.mechanism.autonomous or not arc.slips:
@@ -271,6 +271,7 @@ class RigidFlow(ContactFlow):
             if ("jam", -1) in flow.guard_names:
                 flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
+        flow.smooth_for = flow._smooth_for(t, x)
         return flow
 
     def towards_singular(self, t: float, x: Array) -> float:

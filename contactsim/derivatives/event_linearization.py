@@ -194,9 +194,7 @@ class Node:
     @cached_property
     def _by_time(self) -> Array:
         """D_t g (ng,) of all guards."""
-        step = TIME_STEP
-        if self.flow.smooth_for is not None:
-            step = min(step, SMOOTH * self.flow.smooth_for(self.t, self.x))
+        step = min(TIME_STEP, SMOOTH * self.flow.smooth_for)
         return np.asarray(derivative(lambda h: self.flow.guards(self.t + h, self.x), step))
 
     def rate(self, name: Hashable) -> float:
