@@ -110,11 +110,11 @@ def test_an_ellipsoid_with_equal_radii_is_a_ball() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_derivative_over_an_edge(seed: int) -> None:
-    """An ellipsoid lands beside the corner of a box, and rolls over an edge."""
-    rng = np.random.default_rng(seed)
-    world = on_fixed((1.0, 1.0, 0.1), ellipsoid(restitution=(0.0, 0.3)[seed % 2]), restitution=0.3)
-    q = pose(0.48, 0.46, 0.12, rng.normal(size=3))
-    state = cs.State(*world.pack({"body": (q, np.array([0.3, 0.2, 0, 1.0, 2.0, 0.5]))}))
-    check_derivative(cs.ContactSystem(world, OFF), state, 0.3, [rng.normal(size=2 * world.nv)], step=1e-5)
+@pytest.mark.parametrize(("x", "restitution", "end"), [(0.49, 0.0, 0.14), (0.49, 0.3, 0.08), (0.47, 0.0, 0.15)])
+def test_derivative_over_an_edge(x: float, restitution: float, end: float) -> None:
+    """An ellipsoid lands on the edge of a box, slips over it and leaves, or bounces off."""
+    rng = np.random.default_rng(0)
+    world = on_fixed((1.0, 1.0, 0.1), ellipsoid(restitution=restitution), restitution=restitution)
+    q = pose(x, 0.3, 0.075, np.array([0.3, 0.5, 0.1]))
+    state = cs.State(*world.pack({"body": (q, np.array([0.5, 0.2, -0.2, 1.0, 3.0, 0.5]))}))
+    check_derivative(cs.ContactSystem(world, OFF), state, end, [rng.normal(size=2 * world.nv)], step=1e-5)
