@@ -15,7 +15,7 @@ from ..hybrid.trajectory import Arc, Trajectory
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .contact_flow import ContactFlow
 from .rigid_flow import RigidFlow
-from .world import World
+from .world import World, overlaps
 from .zero import MOVING, NO_ENERGY, NO_FORCE
 
 # A step is looked at where its work is integrated (Gauss and Legendre), and at its end.
@@ -97,7 +97,7 @@ def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: A
     worst.force = max(worst.force, float(np.abs(terms.force).max(initial=0.0)))
     if isinstance(flow, RigidFlow):
         forces = flow.rebased(t, x).motion(t, x).forces
-        _see_gaps(world, mode, t, q, worst)
+        _see_gaps(world, mode, t, x, worst)
         _see_forces(world, mode, forces, terms.rates, worst)
     else:
         found = flow.contact_forces(t, x)  # type: ignore[attr-defined]
@@ -109,13 +109,13 @@ def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: A
     return power + float(forces @ (terms.rows @ v))
 
 
-def _see_gaps(world: World, mode: SystemMode, t: float, q: Array, worst: _Worst) -> None:
-    gaps = world.mechanism.within(mode.regions).gaps(t, q).tolist()
+def _see_gaps(world: World, mode: SystemMode, t: float, x: Array, worst: _Worst) -> None:
+    gaps = world.mechanism.within(mode.regions).gaps(t, world.q(x)).tolist()
     for state, gap in zip(mode.contacts[: world.count], gaps, strict=True):
         if state.closed or state.enabled:
             worst.see("penetration [m]", abs(gap) if state.closed else -gap)
-    for depth in world.mechanism.overlaps(q).values():
-        worst.see("penetration [m]", depth)
+    for found in overlaps(world, t, x):
+        worst.see("penetration [m]", found.depth)
 
 
 def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, worst: _Worst) -> None:

@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
+from ..multibody.geometry.bodies import GROUND
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .contact_rows import ContactEvent, Impact, closed_forces, closed_terms, laid_out
 from .latching import (
@@ -36,7 +37,7 @@ from .restarts import as_mode, demand_near, projected
 from .rigid_arc import prepare
 from .rigid_flow import RigidFlow
 from .rigid_guards import SIDE
-from .world import World
+from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
 
 INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only the engine sees a change
@@ -82,15 +83,18 @@ class RigidContacts:
             own = self.under(with_closed(self._world, x, (), closed))
             own._world.mechanism.begin(own._world.q(x), own._world.v(x))  # type: ignore[attr-defined]
             return own.start(t, x)
-        for (first, second), depth in mechanism.overlaps(self._world.q(x)).items():
-            if depth > self._world.tolerances.start_depth:
-                raise InputError(_overlap(f"{first}+{second}", depth))
+        inside = [o for o in overlaps(self._world, t, x) if o.depth > self._world.tolerances.start_depth]
+        for overlap in inside:
+            if overlap.second != GROUND:
+                raise InputError(_overlap(f"{overlap.first}+{overlap.second}", overlap.depth))
         gaps = mechanism.gaps(t, self._world.q(x))
         enabled = [self._may_close(i, t, x) and i not in self._world.silenced for i in range(len(gaps))]
         for i, gap in enumerate(gaps):
             if enabled[i] and gap < -self._world.tolerances.start_depth:
                 name = mechanism.all_names[i]
                 raise InputError(_overlap(name, -gap) if name in mechanism.pair_names else _too_deep(name, -gap))
+        for overlap in inside:
+            raise InputError(_in_ground(overlap.first, overlap.depth))
         resistances = (ContactState(),) * len(mechanism.hosts)
         states = tuple(ContactState(enabled=on) for on in enabled) + resistances
         waiting = waiting_at(self._world, t, x) if self._world.latches else ()
@@ -403,6 +407,10 @@ def _parallel(way: Array, other: Array) -> bool:
 def _overlap(name: str, depth: float) -> str:
     first, _, second = name.partition("+")
     return f"'{first}' starts {depth:.3g} m inside '{second}'; move one of the bodies away by as much"
+
+
+def _in_ground(name: str, depth: float) -> str:
+    return f"'{name}' starts {depth:.3g} m inside the ground by its shape; raise it by as much"
 
 
 def _too_deep(name: str, depth: float) -> str:

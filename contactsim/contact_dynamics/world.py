@@ -26,7 +26,7 @@ from ..multibody.kinematics.frame_motion import FrameKinematics
 from ..multibody.kinematics.resistances import with_resistances
 from ..multibody.latches import Latch
 from ..multibody.loops import Loop
-from ..multibody.mechanism import ContactMechanism
+from ..multibody.mechanism import ContactMechanism, Overlap
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
@@ -402,13 +402,17 @@ class World(Driven):
     @cached_property
     def silenced(self) -> frozenset[int]:
         """Contacts between bodies that a closed latch holds in all directions: they have nothing to do."""
+        names = range(len(self.mechanism.names)) if self._latched_bodies else ()
+        return frozenset(i for i in names if frozenset(self.mechanism.joints_of(i)) in self._latched_bodies)
+
+    @cached_property
+    def _latched_bodies(self) -> frozenset[frozenset[int]]:
+        """Joints of the two bodies of each such latch."""
         found = set()
         for latch in (self.latches[k] for k, _ in self.latched):
             if not latch.joint and latch.kind == "pose":
                 frames = (self.robot.frame_id(name) for name in (latch.frame_a, latch.frame_b))
-                bodies = {int(self.robot.model.frames[frame].parentJoint) for frame in frames}
-                names = range(len(self.mechanism.names))
-                found |= {i for i in names if set(self.mechanism.joints_of(i)) == bodies}
+                found.add(frozenset(int(self.robot.model.frames[frame].parentJoint) for frame in frames))
         return frozenset(found)
 
     @cached_property
@@ -508,3 +512,9 @@ def bind(
             " that close them"
         )
     return ClosedMechanism(mechanism, robot, loops)
+
+
+def overlaps(world: World, t: float, x: Array) -> list[Overlap]:
+    """Bodies that are inside each other or in the ground, by their shapes alone, but for those that a latch holds."""
+    found = world.mechanism.overlaps(t, world.q(x))
+    return [overlap for overlap in found if frozenset(overlap.joints) not in world._latched_bodies]

@@ -125,6 +125,15 @@ class GapBounds(NamedTuple):
         return GuardBounds(guards[places], self.speed[places], None if below is None else at_least, closer)
 
 
+class Overlap(NamedTuple):
+    """Two shapes by name (or one and "ground"), their joints (the ground has 0), and how deep they are inside [m]."""
+
+    first: str
+    second: str
+    joints: tuple[int, int]
+    depth: float
+
+
 class Regions:
     """Contacts whose distance is smooth by regions (a ball passes from the face of a box to its edge), and overlaps."""
 
@@ -152,9 +161,9 @@ class Regions:
         """The region behind a side; None where the contact ends there."""
         raise NotImplementedError
 
-    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
-        """{names of two solids: depth [m]} of the bodies that are inside each other, by their shapes alone."""
-        return {}
+    def overlaps(self, t: float, q: Array) -> list[Overlap]:
+        """Bodies that are inside each other or in the ground, by their shapes alone."""
+        return []
 
 
 class Differentiated(ABC):

@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
 from .controllers import name_of
+from .geometry.bodies import GROUND
 from .geometry.collision_solids import items_of
 from .geometry.mesh_hulls import MeshHull, mesh_hulls
 from .geometry.pairing import affordable, automatic, expanded, tell_of_stand_ins, warn_of_other_shapes
@@ -104,7 +105,7 @@ def merge(
         loops=[_moved(loop, part) for part in parts for loop in part.robot.loops],
     )
     solids, hulls = _solids(parts, corners, sides)
-    world = world._with(parts={part.name: part for part in parts}, _solids=solids, **_of_files(robots))
+    world = world._with(parts={part.name: part for part in parts}, _solids=solids, **_of_files(robots), **_apart(parts))
     own = [
         replace(pair, first=f"{part.name}/{pair.first}", second=f"{part.name}/{pair.second}")
         for part in parts
@@ -115,7 +116,7 @@ def merge(
         for part in parts:
             mine = [solid for solid in solids if solid.name.startswith(f"{part.name}/")]
             tell_of_stand_ins(mine, hulls.get(part.name, []), part.name)
-        pairs = automatic(world)
+        pairs, world = automatic(world), world._with(groups=(*world.groups, tuple(part.name for part in parts)))
     return world._with(pairs=expanded(world, [*own, *pairs]))
 
 
@@ -137,6 +138,21 @@ def _solids(
         return tuple(found), hulls
     meshes = {f"{name}/{hull.solid.name}" for name, own in hulls.items() for hull in own}
     return tuple(s for s in found if s.kind != "cylinder" and s.name not in meshes), {}
+
+
+def _apart(parts: Sequence[Part[Any]]) -> dict[str, Any]:
+    """Which shapes of the parts keep apart from each other, and what is left out among them."""
+
+    def named(part: Part[Any], name: str) -> str:
+        return name if name == GROUND else f"{part.name}/{name}"
+
+    reasons = {
+        frozenset(named(part, name) for name in names): reason
+        for part in parts
+        for names, reason in part.robot.kept_apart.items()
+    }
+    groups = tuple(tuple(named(part, name) for name in group) for part in parts for group in part.robot.groups)
+    return {"groups": groups, "kept_apart": reasons}
 
 
 def _of_files(robots: Sequence[RobotModel]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ..errors import InputError
 from . import merge as merging
 from . import primitives
 from .contact_point import ContactPoint
+from .geometry.bodies import LeftOut, bodies_of
 from .geometry.mesh_hulls import CORNERS
 from .geometry.pairing import expanded
 from .geometry.pairs import ContactPair
@@ -142,6 +143,7 @@ class Robot(RobotModel):
             terrain=found.terrain,
             actuators=found.actuators,
             pairs=found.pairs,
+            kept_apart=found.kept_apart,
             _actuated=found.actuated,
             _solids=found.solids,
         )
@@ -323,6 +325,11 @@ class Robot(RobotModel):
             InputError: two parts have one name, or a pair names nothing that can touch.
         """
         return merging.merge(Robot, robots, names, pairs, placements, hull_corners, cylinder_sides)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Shapes that pass through each other or through the ground, by name, each with the reason."""
+        return bodies_of(self).left_out
 
     # --- on a ground ------------------------------------------------------------------------------------------
 

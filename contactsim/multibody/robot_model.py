@@ -69,6 +69,8 @@ class RobotModel:
         self._solids: tuple[Solid, ...] | None = None
         self.parts: Mapping[str, Part[Any]] = {}
         self.pairs: tuple[ContactPair, ...] = ()
+        self.groups: tuple[tuple[str, ...], ...] = ()
+        self.kept_apart: Mapping[frozenset[str], str] = {}
         self.own_springs: Springs | None = None
         self.gravity: Array | None = None
         self.terrain: Terrain | None = None
@@ -90,7 +92,7 @@ class RobotModel:
     def _with(self, **data: Any) -> Self:
         """A copy with other data, as they are given; what was read off the old ones is forgotten."""
         changed = copy.copy(self)
-        for derived in ("nominal", "actuated", "_paired", "_workspace"):
+        for derived in ("nominal", "actuated", "_paired", "_workspace", "known"):
             changed.__dict__.pop(derived, None)
         changed.__dict__.update(data)
         return changed
@@ -150,6 +152,11 @@ class RobotModel:
         if self._solids is None:
             self._solids = solids_of(self.model, self.collision_model)
         return self._solids
+
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What others have read off its data and keep with it; a changed copy begins with nothing."""
+        return {}
 
     @cached_property
     def nominal(self) -> Array:

@@ -31,6 +31,8 @@ ROUGH = 1e-7  # rad: a turn of a normal below this that no longer shrinks is rou
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
 FAR_BODIES = 0.1  # distance of the boxes around two bodies, in sums of their sizes, from which on edges are not asked
+TOUCHING = 1e-11  # m: bodies that may be inside each other by less are not looked at more closely
+SETTLED = 1e-14  # m: a gain of distance that is rounding
 LOOSE = 1e-3  # share of the size of bodies: edges this close that do not meet are watched by samples, not by bounds
 PARALLEL_EDGES = 1e-7  # sine of the angle of edges that are parallel: their vertices meet, within RIM on 1 m
 ARC = 1e-6  # by which a normal may miss the arc of an edge: in a face it lies at the end of it

@@ -11,8 +11,9 @@ import pytest
 from test_bodies import FINE, check_derivative, pose
 
 import contactsim as cs
+from contactsim.multibody.geometry import convex
+from contactsim.multibody.geometry.closest_points.equations import Pose
 from contactsim.multibody.geometry.hulls import Hull
-from contactsim.multibody.geometry.overlaps import depth
 from contactsim.multibody.geometry.polyhedra import polyhedron_of_box, polyhedron_of_hull
 from contactsim.multibody.geometry.shapes import Block
 
@@ -142,12 +143,15 @@ def test_a_hull_comes_to_rest_on_a_box(seed: int) -> None:
 
 def test_overlaps_of_turned_cubes_have_their_closed_form() -> None:
     """Cubes with crossed edges, each turned by 45 degrees: sqrt(2) - distance; face to face: 1 - distance."""
-    cube, half = polyhedron_of_box((1.0, 1.0, 1.0)), np.sqrt(0.5)
+    cube, half = convex.polyhedron(polyhedron_of_box((1.0, 1.0, 1.0))), np.sqrt(0.5)
+
+    def depth(one: Array, two: Array, at: Sequence[float]) -> float:
+        return -convex.distance((cube, cube), (Pose(one, np.zeros(3)), Pose(two, np.array(at))))
+
     one, two = pin.exp3(np.array([np.pi / 4, 0, 0])), pin.exp3(np.array([0, np.pi / 4, 0]))
     for apart in (1.3, 2 * half - 1e-9, 2 * half + 1e-9):
-        found = depth((cube, cube), (one, np.zeros(3)), (two, np.array([0, 0, apart])))
-        assert found == pytest.approx(2 * half - apart, abs=DEPTH)
-    assert depth((cube, cube), (np.eye(3), np.zeros(3)), (np.eye(3), np.array([0.2, 0.0, 0.9]))) == pytest.approx(0.1)
+        assert depth(one, two, [0, 0, apart]) == pytest.approx(2 * half - apart, abs=DEPTH)
+    assert depth(np.eye(3), np.eye(3), [0.2, 0.0, 0.9]) == pytest.approx(0.1)
 
 
 def test_what_starts_inside_is_refused_with_its_depth() -> None:

@@ -1,78 +1,107 @@
-"""How deep convex bodies are inside each other, by their shapes alone: no contact, feature or mode is asked.
+"""How deep bodies are inside each other and in the ground, by their shapes alone: no contact or mode is asked.
 
-Two convex polyhedra overlap by the least shift that parts them. Its direction is the normal of a face of one of them,
-or perpendicular to an edge of each (the faces of their Minkowski difference), so the depth is exact:
-
-    depth = min over these n of max_B n . x - min_A n . x,
-
-negative where they are apart (then its size is a lower bound of the distance). Source: Gottschalk, Separating axis
-theorem, 1996. Spheres and points are as deep in a solid as its distance function says, which is the gap of their pair.
+The depth is the length of the least shift that parts two bodies, see `convex`; in a plane it is that of the lowest
+point. Shapes whose surrounding balls are apart are not looked at; Coal and Newton's method look at the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import PARALLEL_EDGES
-from .edges import EdgeOnEdge
-from .features import PairShape
-from .polyhedra import Polyhedron
+from ..mechanism import Overlap
+from ..terrain import Terrain
+from .bodies import GROUND, Bodies, PlacedShape
+from .closest_points.equations import Pose
+from .convex import Flat, distance
+
+SHARES = np.arange(1, 8) / 8.0  # of the way between two vertices at which curved ground is looked at
+MANY = 32  # vertices of a hull between which all ways are looked at
 
 
-class SolidPair(NamedTuple):
-    """Two polyhedra, by name, on their joints."""
+class Overlaps:
+    """The depths of what is watched of a robot.
 
-    names: tuple[str, str]
-    joints: tuple[int, int]
-    placements: tuple[Any, Any]
-    solids: tuple[Polyhedron, Polyhedron]
+    Args:
+        bodies: its shapes.
+    """
 
-    def reach(self) -> float:
-        """Distance of their origins from which on they are apart [m]."""
-        return sum(solid.reach for solid in self.solids)
+    def __init__(self, bodies: Bodies) -> None:
+        self._bodies = bodies
+        self._joints = np.array([shape.joint for shape in bodies.shapes], dtype=int)
+        self._turns = np.array([shape.placement.rotation for shape in bodies.shapes]).reshape(-1, 3, 3)
+        self._shifts = np.array([shape.placement.translation for shape in bodies.shapes]).reshape(-1, 3)
+        asked = {k for pair in bodies.pairs for k in pair} | set(bodies.above_ground)
+        watched = {k for k in asked if not bodies.shapes[k].half_space}
+        middles = [s.body.middle if k in watched else np.zeros(3) for k, s in enumerate(bodies.shapes)]
+        self._middles = np.array(middles).reshape(-1, 3, 1)
+        self._reach = np.array([s.body.reach if k in watched else np.inf for k, s in enumerate(bodies.shapes)])
+        self._pairs = np.array(bodies.pairs, dtype=int).reshape(-1, 2)
+        self._above = np.array(bodies.above_ground, dtype=int)
+
+    def found(self, t: float, joints: Any, terrain: Terrain) -> Iterator[Overlap]:
+        """Those that are inside each other or in the ground at time t, where the joints are placed (pin.SE3 each)."""
+        if not len(self._pairs) + len(self._above):
+            return
+        R = np.array([place.rotation for place in joints])[self._joints]
+        o = np.array([place.translation for place in joints])[self._joints]
+        R, o = R @ self._turns, (R @ self._shifts[..., None])[..., 0] + o
+        middles = (R @ self._middles)[..., 0] + o
+        a, b = self._pairs.T
+        near = np.linalg.norm(middles[a] - middles[b], axis=1) < self._reach[a] + self._reach[b]
+        for i, j in self._pairs[near].tolist():
+            yield from self._overlap(i, j, _between(self._shapes(i, j), (Pose(R[i], o[i]), Pose(R[j], o[j]))))
+        for k in self._low(t, middles, terrain):
+            shape = self._bodies.shapes[k]
+            yield from self._overlap(k, None, _in_ground(shape, Pose(R[k], o[k]), middles[k], terrain, t))
+
+    def _low(self, t: float, middles: Array, terrain: Terrain) -> list[int]:
+        """Shapes above ground whose balls touch it."""
+        if not len(self._above):
+            return []
+        touch = terrain.gaps(t, middles[self._above], self._reach[self._above]) < 0.0
+        return [int(k) for k in self._above[touch]]
+
+    def _shapes(self, i: int, j: int) -> tuple[PlacedShape, PlacedShape]:
+        return self._bodies.shapes[i], self._bodies.shapes[j]
+
+    def _overlap(self, i: int, j: int | None, depth: float) -> Iterator[Overlap]:
+        if depth > 0.0:
+            one, two = self._bodies.shapes[i], None if j is None else self._bodies.shapes[j]
+            names = (one.name, GROUND) if two is None else (one.name, two.name)
+            yield Overlap(*names, (one.joint, 0 if two is None else two.joint), depth)
 
 
-def solid_pairs(pairs: Sequence[PairShape]) -> list[SolidPair]:
-    """The polyhedra whose edges meet, each couple once."""
-    found: dict[tuple[str, str], SolidPair] = {}
-    for pair in pairs:
-        features = pair.features
-        if isinstance(features, EdgeOnEdge) and pair.always and not features.rounding:
-            one, two = (part.rpartition("/")[0] for part in pair.name.split("+"))
-            joints, placements = (pair.joint_a, pair.joint_b), (pair.placement_a, pair.placement_b)
-            found.setdefault((one, two), SolidPair((one, two), joints, placements, (features.one, features.two)))
-    return list(found.values())
+def _between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Pose]) -> float:
+    """Depth [m] of two shapes in each other; negative where they are apart."""
+    (one, two), (at_one, at_two) = shapes, poses
+    if not one.half_space and not two.half_space:
+        if one.round or two.round:
+            return -distance((one.body, two.body), poses)
+        return -distance((one.stand_in, two.stand_in), poses)
+    (stand_in, pose), plane = ((one.stand_in, at_one), at_two) if two.half_space else ((two.stand_in, at_two), at_one)
+    up = plane.R[:, 2]
+    return float(stand_in.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
 
 
-def depths(pairs: Sequence[SolidPair], joints: Any) -> Iterator[tuple[tuple[str, str], float]]:
-    """Names and depth [m] of the pairs that overlap, where the joints are placed (pin.SE3 each)."""
-    for pair in pairs:
-        one, two = (joints[k] * place for k, place in zip(pair.joints, pair.placements, strict=True))
-        if np.linalg.norm(one.translation - two.translation) < pair.reach():
-            deep = depth(pair.solids, (one.rotation, one.translation), (two.rotation, two.translation))
-            if deep > 0.0:
-                yield pair.names, deep
+def _in_ground(shape: PlacedShape, pose: Pose, middle: Array, terrain: Terrain, t: float) -> float:
+    """Depth [m] of a shape in the ground; on curved ground that of some of its points, at least."""
+    normal = terrain.constant_normal()
+    if normal is not None:
+        height = float(terrain.gaps(t, middle[None], np.zeros(1))[0])
+        return float(shape.body.support((-normal @ pose.R)[None])[0] - normal @ (pose.o - middle)) - height
+    if not isinstance(shape.body, Flat):
+        return -1.0
+    points = _within(shape.body) @ pose.R.T + pose.o
+    return float(-terrain.gaps(t, points, np.zeros(len(points))).min())
 
 
-def depth(solids: tuple[Polyhedron, Polyhedron], one: tuple[Array, Array], two: tuple[Array, Array]) -> float:
-    """Depth of an overlap [m] of two polyhedra with axes and origin each; negative where they are apart."""
-    (a, b), (R, o), (S, p) = solids, one, two
-    points_a, points_b = a.vertices @ R.T + o, b.vertices @ S.T + p
-    faces_a, faces_b = a.normals @ R.T, b.normals @ S.T
-    inside = a.offsets + faces_a @ o - (faces_a @ points_b.T).min(axis=1)
-    other = b.offsets + faces_b @ p - (faces_b @ points_a.T).min(axis=1)
-    least = float(min(inside.min(), other.min()))
-    if least <= 0.0:
-        return least
-    across = np.cross((a.axes @ R.T)[:, None], (b.axes @ S.T)[None]).reshape(-1, 3)
-    size = np.linalg.norm(across, axis=1)
-    normals = across[size > PARALLEL_EDGES] / size[size > PARALLEL_EDGES, None]
-    if not len(normals):
-        return least
-    on_a, on_b = normals @ points_a.T, normals @ points_b.T
-    apart = np.minimum(on_b.max(axis=1) - on_a.min(axis=1), on_a.max(axis=1) - on_b.min(axis=1))
-    return min(least, float(apart.min()))
+def _within(body: Flat) -> Array:
+    """Points (k, 3) between the vertices of a hull: on its edges; of one with few vertices on all diagonals."""
+    count = len(body.vertices)
+    ends = np.array(np.triu_indices(count, 1)).T if count <= MANY else body.ridges
+    p, q = body.vertices[ends[:, 0]], body.vertices[ends[:, 1]]
+    return np.asarray((p[:, None] + SHARES[:, None] * (q - p)[:, None]).reshape(-1, 3))

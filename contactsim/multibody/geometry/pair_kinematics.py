@@ -32,7 +32,6 @@ from ..workspace import Computing, Workspace
 from ..zero import ASIDE, MOTION, OFF
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
-from .overlaps import SolidPair, depths, solid_pairs
 from .shapes import Region
 
 KEPT = 32  # choices of contacts whose tables are kept
@@ -181,15 +180,6 @@ class PairKinematics(Computing):
             for place in np.flatnonzero(chosen == k):
                 found[place] = float(self.pairs[k].features.gap(self._place(k), region))
         return found
-
-    @cached_property
-    def _polyhedra(self) -> list[SolidPair]:
-        return solid_pairs(self.pairs)
-
-    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
-        """{names of two polyhedra: depth [m]} of those that are inside each other."""
-        self._data.forward_kinematics(q)
-        return dict(depths(self._polyhedra, self._data.oMi))
 
     def region(self, q: Array, k: int) -> Region:
         """The region in which pair `k` is."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look
-from ..mechanism import ContactMechanism, GapBounds, JointPath
+from ..mechanism import ContactMechanism, GapBounds, JointPath, Overlap
 
 
 class SameShapes(ContactMechanism):
@@ -14,9 +14,9 @@ class SameShapes(ContactMechanism):
 
     inner: ContactMechanism
 
-    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
-        """Bodies that are inside each other."""
-        return self.inner.overlaps(q)
+    def overlaps(self, t: float, q: Array) -> list[Overlap]:
+        """Bodies that are inside each other or in the ground."""
+        return self.inner.overlaps(t, q)
 
     def region(self, q: Array, contact: int) -> tuple[int, ...]:
         """The region in which a contact touches."""

@@ -19,7 +19,6 @@ from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
 from ..forest import data_of, groups_of
 from ..mechanism import (
-    ContactMechanism,
     GapBounds,
     JointPath,
     Shortcut,
@@ -39,6 +38,7 @@ from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, PartDynamics,
 from .plane_ground import PlaneDerivatives, add_points, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
+from .watched import Watched
 
 if TYPE_CHECKING:
     from ..robot_model import RobotModel
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 TURN = 1.0  # rotation within one step [rad]
 
 
-class BoundRobot(ContactMechanism):
+class BoundRobot(Watched):
     """A Robot with its ground and gravity: M, bias forces, and the rows of its contacts.
 
     The rows of a contact are those of the material point of its sphere that is nearest to the ground, in the frame

@@ -18,7 +18,7 @@ points.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from ...errors import InputError
 from ...hybrid.flow import Look
 from ..contact_point import ContactPoint, ContactRim
 from ..geometry.closest_points.equations import Pose, cross, turn
-from ..geometry.closest_points.features import Circle, Feature
+from ..geometry.closest_points.features import Circle, Feature, on_axes
 from ..geometry.closest_points.ground import (
     GroundJet,
     OverGround,
@@ -106,9 +106,8 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
     Raises:
         InputError: a rim stands on ground that is curved and moves.
     """
-    place = lambda feature: _placed(feature, placement)  # noqa: E731
     if not isinstance(point, ContactRim):
-        return CurvedContact(point.name, joint, place(point.feature), None, False, 0.0)
+        return CurvedContact(point.name, joint, on_axes(point.feature, placement), None, False, 0.0)
     flat = FLAT
     if terrain.constant_normal() is None:
         if terrain.moving:
@@ -118,16 +117,8 @@ def curved(point: ContactPoint, placement: Any, joint: int, terrain: Terrain) ->
         growth = terrain.growth(0.0, 0.0, np.zeros(1))
         bend = float(growth.curvature[0]) if growth is not None else 0.0
         flat = max(FLAT, min(FLAT_ON_HILLS * point.rim * bend, 0.5))
-    return CurvedContact(point.name, joint, place(point.feature), place(point.circle), point.angle is not None, flat)
-
-
-def _placed(feature: Any, placement: Any) -> Any:
-    """A feature of a frame in axes of the joint."""
-    moved = {"centre": placement.act(feature.centre)}
-    for name in ("axis", "axes"):
-        if hasattr(feature, name):
-            moved[name] = placement.rotation @ getattr(feature, name)
-    return replace(feature, **moved)
+    feature, disc = on_axes(point.feature, placement), on_axes(point.circle, placement)
+    return CurvedContact(point.name, joint, feature, disc, point.angle is not None, flat)
 
 
 def touch(body: Rounded, motion: Body, jet: GroundJet, start: OverGround, tangents: Tangents) -> Touch:

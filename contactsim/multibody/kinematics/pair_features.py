@@ -67,10 +67,6 @@ class PairFeatures(Around):
             return self.inner.region_beyond(contact, region, side)
         return self._pairs.pairs[contact - self._first].features.beyond(region, side)
 
-    def overlaps(self, q: Array) -> dict[tuple[str, str], float]:
-        """Bodies that are inside each other: see `overlaps`."""
-        return self._pairs.overlaps(q)
-
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the bodies of a pair, or of a contact on the ground."""
         if not self._first <= contact < self._behind:

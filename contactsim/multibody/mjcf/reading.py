@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ from ..terrain import Terrain
 from .compiled import compiled
 from .drives import actuators_of, home_key
 from .equalities import loops_of
+from .kept_apart import kept_apart
 from .left_out import left_out
-from .shapes import SHAPES, geometry
+from .shapes import SHAPES, colliding, geometry
 from .touching import Touching, terrain_of, touching
 from .tree import springs_of, tree_of
 
@@ -38,6 +39,7 @@ class FileRobot:
         nominal: configuration (nq,) of the keyframe "home", else that in which the file has it.
         contacts: contact points that were asked for.
         solids, pairs: what they press against, besides the ground.
+        kept_apart: {names of two shapes: why they are left out, or MEANT}.
         loops: the equalities.
         springs: of the joints.
         gravity: (3,) [m/s^2].
@@ -52,6 +54,7 @@ class FileRobot:
     contacts: str | Sequence[ContactPoint]
     solids: tuple[Solid, ...]
     pairs: tuple[ContactPair, ...]
+    kept_apart: Mapping[frozenset[str], str]
     loops: tuple[Loop, ...]
     springs: Springs | None
     gravity: Array
@@ -74,10 +77,11 @@ def read(path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Seque
     """
     source = compiled(path, package_dirs)
     tree = tree_of(source)
-    touch = Touching((), (), (), ())
+    touch, apart = Touching((), (), (), (), {}), dict[frozenset[str], str]()
     if isinstance(contacts, str):
         touch = touching(source, tree.model, geometry(source, tree.model, visual=False), contacts)
-        contacts = touch.points
+        contacts, geoms = touch.points, colliding(source)
+        apart = kept_apart(source, geoms, touch.of_geoms, set(geoms) - set(touch.left_out))
     actuators, slack = actuators_of(source)
     loops, open_loops = loops_of(source)
     home = home_key(source)
@@ -89,6 +93,7 @@ def read(path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Seque
         contacts,
         touch.solids,
         touch.pairs,
+        apart,
         loops,
         springs_of(source, tree),
         np.array(pin.Motion(tree.model.gravity).linear),

@@ -8,7 +8,7 @@ with the higher priority, else the larger one; it is zero where the dimension of
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import hypot
 from typing import Any
@@ -46,12 +46,14 @@ class Touching:
         pairs: points against solids that are fixed in the world or on a tree of bodies apart of which one floats
             freely, and pairs that the file names.
         left_out: geoms that collide in the file and have no contact points here.
+        of_geoms: the solids by their geoms.
     """
 
     points: tuple[ContactPoint, ...]
     solids: tuple[Solid, ...]
     pairs: tuple[ContactPair, ...]
     left_out: tuple[int, ...]
+    of_geoms: Mapping[int, Solid]
 
 
 def terrain_of(source: Compiled) -> Terrain:
@@ -90,11 +92,15 @@ def can_touch(source: Compiled, one: int, two: int) -> bool:
         return True
     bits = (m.geom_contype[one] & m.geom_conaffinity[two]) | (m.geom_contype[two] & m.geom_conaffinity[one])
     bodies = sorted((int(m.geom_bodyid[one]), int(m.geom_bodyid[two])))
-    excluded = any(int(signature) == (bodies[0] << 16) + bodies[1] for signature in m.exclude_signature)
-    return bool(bits) and not excluded and not _related(m, *bodies)
+    return bool(bits) and not excluded(m, *bodies) and not related(m, *bodies)
 
 
-def _related(m: Any, one: int, two: int) -> bool:
+def excluded(m: Any, one: int, two: int) -> bool:
+    """True for bodies, the first with the lower number, that the file excludes."""
+    return any(int(signature) == (one << 16) + two for signature in m.exclude_signature)
+
+
+def related(m: Any, one: int, two: int) -> bool:
     """True for bodies that are welded together, or parent and child; the world counts as no parent."""
     first, second = int(m.body_weldid[one]), int(m.body_weldid[two])
     if first == second:
@@ -173,7 +179,7 @@ def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touch
     seen = [(k, p) for k, p in points if p.name in paired or ground is None or can_touch(source, k, ground)]
     of_ground = tuple(_on_ground(source, k, ground, point) for k, point in seen)
     known = {k for k, _ in points}
-    return Touching(of_ground, tuple(solids.values()), pairs, tuple(k for k in moving if k not in known))
+    return Touching(of_ground, tuple(solids.values()), pairs, tuple(k for k in moving if k not in known), solids)
 
 
 def _chosen(source: Compiled, geoms: Sequence[int], choice: str) -> list[int]:

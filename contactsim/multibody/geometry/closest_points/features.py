@@ -16,13 +16,15 @@ Source: R. Schneider, Convex Bodies: The Brunn-Minkowski Theory, section 1.7 (su
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ....common.arrays import Array
 
+F = TypeVar("F", bound="Feature")
 NO_SLIDES = np.zeros((0, 3))
 
 
@@ -171,6 +173,15 @@ class Ellipsoid(Feature):
         length = np.sqrt((m * square).sum(axis=-1, keepdims=True))
         p = square / length
         return (self._square - p[..., :, None] * p[..., None, :]) / length[..., None]
+
+
+def on_axes(feature: F, placement: Any) -> F:
+    """A point, line, circle or ellipsoid in the axes in which its body is placed (pin.SE3)."""
+    moved: dict[str, Any] = {"centre": placement.act(feature.centre)}
+    for name in ("axis", "axes"):
+        if hasattr(feature, name):
+            moved[name] = placement.rotation @ getattr(feature, name)
+    return replace(feature, **moved)  # type: ignore[type-var]
 
 
 def _length(vector: Array) -> Array:

@@ -1,0 +1,118 @@
+"""Signed distances of whole convex bodies: closed forms, and that no normal of any is better than the one found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contactsim.multibody.geometry import convex
+from contactsim.multibody.geometry.closest_points.equations import Pose
+from contactsim.multibody.geometry.convex import Convex
+from contactsim.multibody.geometry.polyhedra import polyhedron_of_box, polyhedron_of_hull
+
+Array = np.ndarray
+EXACT = 1e-13  # m, against closed forms
+BETTER = 1e-12  # m, by which a normal nearby may be better than the one found: rounding
+HERE = Pose(np.eye(3), np.zeros(3))
+
+
+def distance(a: Convex, b: Convex, at: Pose, enough: float = 0.0) -> float:
+    return convex.distance((a, b), (HERE, at), enough)
+
+
+def at(x: float, y: float, z: float, turn: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Pose:
+    return Pose(pin.exp3(np.array(turn)), np.array([x, y, z]))
+
+
+def box(*sides: float) -> Convex:
+    return convex.polyhedron(polyhedron_of_box(sides))
+
+
+# --- closed forms ---------------------------------------------------------------------------------------------------
+def test_rounded_bodies_overlap_by_their_radii() -> None:
+    ball, capsule = convex.ball(0.2), convex.capsule(0.1, 0.6)
+    across = at(0.0, 0.15, 0.0, (0.0, np.pi / 2, 0.0))
+    assert distance(ball, convex.ball(0.3), at(0.3, 0.0, 0.35)) == pytest.approx(np.hypot(0.3, 0.35) - 0.5, abs=EXACT)
+    assert distance(ball, capsule, at(0.25, 0.1, 0.1)) == pytest.approx(np.hypot(0.25, 0.1) - 0.3, abs=EXACT)
+    assert distance(ball, capsule, at(0.1, 0.1, -0.45)) == pytest.approx(np.sqrt(0.0425) - 0.3, abs=EXACT)
+    assert distance(capsule, capsule, across) == pytest.approx(0.15 - 0.2, abs=EXACT)
+    assert distance(capsule, capsule, at(0.15, 0.1, 0.2)) == pytest.approx(np.hypot(0.15, 0.1) - 0.2, abs=EXACT)
+
+
+def test_cylinders_touch_by_sides_rims_and_ends() -> None:
+    radius, length, tilt = 0.2, 0.5, 0.3
+    cylinder, cube = convex.cylinder(radius, length), box(1.0, 1.0, 1.0)
+    low = radius * np.sin(tilt) + 0.5 * length * np.cos(tilt)  # of a rim below the centre
+    beside = at(0.0, 0.39, 0.0, (0.0, 1.0, 0.0))
+    assert distance(cylinder, cylinder, beside) == pytest.approx(0.39 - 0.4, abs=EXACT)
+    assert distance(cylinder, cylinder, at(0.1, 0.0, 0.48)) == pytest.approx(0.48 - 0.5, abs=EXACT)
+    assert distance(cube, cylinder, at(0.0, 0.0, 0.69, (np.pi / 2, 0, 0))) == pytest.approx(0.69 - 0.7, abs=EXACT)
+    assert distance(cube, cylinder, at(0.1, 0.0, 0.74)) == pytest.approx(0.74 - 0.75, abs=EXACT)
+    assert distance(cube, cylinder, at(0, 0, 0.78, (tilt, 0, 0))) == pytest.approx(0.78 - 0.5 - low, abs=EXACT)
+    beyond = at(0.5 + 0.12, 0.0, 0.5 + 0.14, (np.pi / 2, 0, 0))  # its side on an edge
+    assert distance(cube, cylinder, beyond) == pytest.approx(np.hypot(0.12, 0.14) - radius, abs=EXACT)
+
+
+def test_an_ellipsoid_is_as_low_as_its_support_function() -> None:
+    radii, turn = np.array([0.1, 0.2, 0.3]), (0.3, 0.4, 0.5)
+    low = np.linalg.norm(radii * pin.exp3(np.array(turn))[2])
+    body, cube = convex.ellipsoid(radii), box(1.0, 1.0, 1.0)
+    for height in (low - 1e-9, low - 0.01):
+        assert distance(body, cube, at(0.0, 0.0, -0.5 - height, (0, 0, 0))) < 0.0
+        found = convex.distance((body, cube), (at(0, 0, height, turn), at(0, 0, -0.5)), 0.0)
+        assert found == pytest.approx(height - low, abs=EXACT)
+
+
+def test_boxes_that_touch_with_their_faces_are_not_inside_each_other() -> None:
+    """Coal's normal is any there; all faces are looked at."""
+    one, two = box(0.2, 0.2, 0.1), box(0.2, 0.2, 0.1)
+    assert distance(one, two, at(-0.2, 0.03, 1e-8)) == pytest.approx(0.0, abs=EXACT)
+    assert distance(one, two, at(-0.2 + 1e-6, 0.0, 0.0)) == pytest.approx(-1e-6, abs=EXACT)
+
+
+# --- against all other normals ----------------------------------------------------------------------------------------
+KINDS: dict[str, Callable[[np.random.Generator], Convex]] = {
+    "ball": lambda rng: convex.ball(rng.uniform(0.1, 0.4)),
+    "capsule": lambda rng: convex.capsule(rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.4)),
+    "cylinder": lambda rng: convex.cylinder(rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.4)),
+    "ellipsoid": lambda rng: convex.ellipsoid(rng.uniform(0.1, 0.4, 3)),
+    "box": lambda rng: box(*rng.uniform(0.1, 0.4, 3).tolist()),
+    "hull": lambda rng: convex.polyhedron(polyhedron_of_hull(tuple(map(tuple, 0.2 * rng.normal(size=(9, 3)))))),
+    "mesh": lambda rng: convex.hull_of(0.2 * rng.normal(size=(40, 3))) or convex.ball(0.1),
+}
+
+
+def improved(search: convex._Search, rng: np.random.Generator) -> float:
+    """The best g that a search over the sphere finds, without a word of features."""
+    normals = rng.normal(size=(4000, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    best = normals[int(np.argmax(search.apart(normals)))]
+    width = 0.05
+    while width > 1e-9:
+        around = best + width * rng.normal(size=(60, 3))
+        around = np.vstack([best, around / np.linalg.norm(around, axis=1, keepdims=True)])
+        k = int(np.argmax(search.apart(around)))
+        best, width = around[k], width if k else 0.6 * width
+    return float(search.apart(best[None])[0])
+
+
+@pytest.mark.parametrize("depth", [1e-8, pytest.param(1e-3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kinds", list(combinations_with_replacement(KINDS, 2)), ids="-".join)
+def test_no_normal_is_better(kinds: tuple[str, str], depth: float) -> None:
+    rng = np.random.default_rng([list(KINDS).index(kind) for kind in kinds])
+    bodies = KINDS[kinds[0]](rng), KINDS[kinds[1]](rng)
+    turns, way = [pin.exp3(rng.normal(size=3)) for _ in range(2)], rng.normal(size=3)
+    way /= np.linalg.norm(way)
+    near, far = 0.0, 3.0  # they overlap by the depth somewhere on the way
+    for _ in range(40):
+        middle = 0.5 * (near + far)
+        poses = Pose(turns[0], np.zeros(3)), Pose(turns[1], middle * way)
+        near, far = (middle, far) if convex.distance(bodies, poses, depth) < -depth else (near, middle)
+    poses = Pose(turns[0], np.zeros(3)), Pose(turns[1], far * way)
+    found = convex.distance(bodies, poses, 0.0)
+    assert found == pytest.approx(-depth, rel=1e-3)
+    assert improved(convex._Search(bodies, poses), rng) <= found + BETTER
