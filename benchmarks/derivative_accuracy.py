@@ -10,13 +10,20 @@ bounce undamped ones that touch for 3, 10 and 30 ms with nearly rigid impedance;
 5, 10 and 20 steps and of the default 20 ms, with the default impedance and with a softer one. The sliding ball starts
 at rest in its own dent. All errors are printed, and the line of the table takes the least of all: a choice that needs
 the answer.
+
+Nimble and JaxSim want environments of their own: `NIMBLE_PYTHON` and `JAXSIM_PYTHON` name their interpreters, as
+`nimble_derivatives.py` and `jaxsim_derivatives.py` say; without them they are left out, and a line says so.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import mujoco
@@ -30,6 +37,8 @@ G, RADIUS, MU, END = 9.81, 0.1, 0.3, 0.8
 STEPS = (1e-3, 3e-4, 1e-4, 3e-5)
 DIFFERENCE = 1e-8  # below every dent, so that the differences stay in touch
 RIGID, DEFAULT, SOFT = "0.9999 0.9999 0.001", "0.9 0.95 0.001", "0.5 0.5 0.001"  # impedance (solimp)
+PEERS = {"Nimble": "nimble", "JaxSim": "jaxsim"}  # name -> of its script and its variable
+PLANE = [0, 2, 4, 6, 8, 10]  # x, z, angle about y, and their rates
 Array = np.ndarray
 
 XML = """
@@ -148,6 +157,53 @@ def mujoco_matrix(case: Case, step: float, solref: str, solimp: str) -> Array:
     return total
 
 
+# --- peers with an environment of their own ---------------------------------------------------------------------
+
+
+def of_peer(python: str, name: str, cases: list[Case]) -> list[list[tuple[float, Array, float]]]:
+    """For each case and step: the step, the derivative (12, 12) in place, turn, velocity and spin, and its time [s]."""
+    given = {
+        "steps": STEPS[:2],
+        "cases": [
+            {
+                "radius": RADIUS,
+                "friction": case.friction,
+                "restitution": case.restitution,
+                "end": END,
+                "start": [case.q[0], case.q[2], 0.0, case.v[0], case.v[2], case.v[4]],
+            }
+            for case in cases
+        ],
+    }
+    script = Path(__file__).with_name(f"{name}_derivatives.py")
+    told = subprocess.run([python, script], input=json.dumps(given), capture_output=True, text=True, check=True)
+    found = json.loads(told.stdout[told.stdout.index("[[") :])
+    whole = [[np.zeros((12, 12)) for _ in rows] for rows in found]
+    for rows, matrices in zip(found, whole, strict=True):
+        for row, matrix in zip(rows, matrices, strict=True):
+            matrix[np.ix_(PLANE, PLANE)] = row["matrix"]
+    return [
+        [(row["step"], matrix, row["seconds"]) for row, matrix in zip(rows, matrices, strict=True)]
+        for rows, matrices in zip(found, whole, strict=True)
+    ]
+
+
+def compare_peer(name: str, cases: list[Case]) -> None:
+    """Print what a peer reaches, where it is installed."""
+    python = os.environ.get(f"{PEERS[name].upper()}_PYTHON")
+    if python is None:
+        print(f"\n{name} is left out: {PEERS[name].upper()}_PYTHON names no interpreter")
+        return
+    for case, rows in zip(cases, of_peer(python, PEERS[name], cases), strict=True):
+        ours, matrix = timed(lambda case=case: contactsim_matrix(case))
+        for step, found, _ in rows:
+            part = found[np.ix_(case.chosen, case.chosen)]
+            print(f"  {case.name}, {name}, step {step:g} s: {np.round(part, 4).tolist()}, exact {case.exact.tolist()}")
+        least, theirs = min((error(case, found), seconds) for _, found, seconds in rows)
+        measured = f"{error(case, matrix):.1e} in {1e3 * ours:.0f} ms / {least:.1e} in {theirs:.2g} s"
+        line(f"error of the derivative, {case.name} / {name}", measured, error(case, matrix) / least, 1e-3)
+
+
 # --- side by side -----------------------------------------------------------------------------------------------
 
 
@@ -176,9 +232,12 @@ def compare(case: Case) -> None:
 
 
 def main() -> None:
-    """Both runs."""
-    for case in (bounce(), slide()):
+    """Both runs, with each peer."""
+    cases = [bounce(), slide()]
+    for case in cases:
         compare(case)
+    for name in PEERS:
+        compare_peer(name, cases)
 
 
 if __name__ == "__main__":

@@ -479,6 +479,7 @@ def control() -> list[Call]:
             parameters=({"gravity": (9.0, 10.0)}, "object"),
             target=(0.5, "?positive"),
             max_steps=(2, "count"),
+            survey=(0, "index"),
         ),
         of(
             cs.sweep,

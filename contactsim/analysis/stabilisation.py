@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
 from ..common.arrays import Array
-from ..common.doors import COUNT, POSITIVE, custom, door, instance, optional, real_array
+from ..common.doors import COUNT, INDEX, POSITIVE, custom, door, instance, optional, real_array
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError
 from .orbit_family import corrected, monodromy_derivative, multiplier_derivatives, slope
@@ -47,7 +47,7 @@ class StabilisedOrbit(Brief):
         orbit: with the parameters found.
         values: {name: value} of them.
         radius: largest size of a multiplier of its return map, those that a symmetry keeps at one left out.
-        radii: the same after each step that was taken, that of the orbit at the start first.
+        radii: the same after the survey and each step that was taken, that of the orbit at the start first.
         tried: orbits that were computed.
     """
 
@@ -63,6 +63,7 @@ class StabilisedOrbit(Brief):
     parameters=BOUNDS,
     target=optional(POSITIVE),
     max_steps=COUNT,
+    survey=INDEX,
 )
 def stabilise(
     orbit: PeriodicOrbit,
@@ -72,12 +73,15 @@ def stabilise(
     start: Any = None,
     target: float | None = None,
     max_steps: int = 20,
+    survey: int = 0,
 ) -> StabilisedOrbit:
     """Parameters within bounds for which the spectral radius of an orbit's return map is least.
 
     A sequence of linear programs in a trust region: min r, |mu_i| + D|mu_i| dp <= r, with the exact derivatives of all
     multipliers along the family of orbits, so that several may be largest at once (Madsen 1975). It ends in a local
-    minimum; where two multipliers collide, it walks along the kink in small steps.
+    minimum; where two multipliers collide, it walks along the kink in small steps. There may be several minima: a
+    survey follows the orbit from the start over a grid within the bounds, from each value to those beside it, and the
+    programs begin at the best orbit that it finds.
 
     Args:
         orbit: where to begin.
@@ -87,6 +91,7 @@ def stabilise(
         start: values of the parameters of `orbit`; None: those that its system tells.
         target: a radius that is good enough.
         max_steps: linear programs at most.
+        survey: values of each parameter on the grid; zero: there is none.
 
     Returns:
         The orbit found with its values and spectral radius.
@@ -94,7 +99,18 @@ def stabilise(
     Raises:
         InputError: there is no such parameter, or the orbit's own values lie outside of the bounds.
     """
-    return _Descent(orbit, dict(parameters), system_of, start).found(target, max_steps)
+    descent = _Descent(orbit, dict(parameters), system_of, start)
+    if survey:
+        descent.survey(survey)
+    return descent.found(target, max_steps)
+
+
+class _Place(NamedTuple):
+    """An orbit that was found, with the values of the parameters (p,)."""
+
+    values: Array
+    shooting: Shooting
+    shot: Any
 
 
 class _Descent:
@@ -108,19 +124,19 @@ class _Descent:
         self._names, self._system_of = tuple(bounds), orbit.system if system_of is None else system_of
         self._low, self._high = np.array(list(bounds.values())).T
         given = [orbit.system.parameter(name) for name in self._names] if start is None else start
-        self._values = np.array(given, dtype=float)
-        if (
-            self._values.shape != self._low.shape
-            or np.any(self._values < self._low)
-            or np.any(self._values > self._high)
-        ):
-            raise InputError(f"the orbit's own values {self._values} lie outside of the bounds; give wider ones")
+        own = np.array(given, dtype=float)
+        if own.shape != self._low.shape or np.any(own < self._low) or np.any(own > self._high):
+            raise InputError(f"the orbit's own values {own} lie outside of the bounds; give wider ones")
         self._neutral = int(np.sum(np.abs(orbit.section_multipliers - 1.0) < NEUTRAL))
         self.tried = 1
         shot = orbit.shooting.again(orbit)
-        shooting = orbit.shooting.of(member(self._system_of, self._names, tuple(self._values)))
-        self._shot = corrected(shooting, shooting.shoot(shot.x, shot.t0, shot.period, shot.mode), ACCURACY)
-        self._shooting = shooting
+        shooting = orbit.shooting.of(member(self._system_of, self._names, tuple(own)))
+        shot = corrected(shooting, shooting.shoot(shot.x, shot.t0, shot.period, shot.mode), ACCURACY)
+        self._now = _Place(own, shooting, shot)
+        self._radii = [self._radius(self._orbit(self._now))]
+
+    def _orbit(self, place: _Place) -> PeriodicOrbit:
+        return place.shooting.orbit(place.shooting.closed(place.shot), 0)
 
     def _radius(self, orbit: PeriodicOrbit) -> float:
         return float(np.abs(self._kept(orbit)[1]).max(initial=0.0))
@@ -137,26 +153,48 @@ class _Descent:
         places, values = self._kept(orbit)
         columns = []
         for name in self._names:
-            change, error = monodromy_derivative(self._shooting, self._shot, name, ACCURACY)
+            change, error = monodromy_derivative(self._now.shooting, self._now.shot, name, ACCURACY)
             self.tried += 4
             found = multiplier_derivatives(orbit.monodromy, change, error)[0][places]
             columns.append((values.conj() * found).real / np.maximum(np.abs(values), 1e-300))
         slopes = np.nan_to_num(np.array(columns).T)
         return np.abs(values), slopes
 
-    def _moved(self, step: Array) -> tuple[Shooting, Any]:
+    def _moved(self, place: _Place, step: Array) -> _Place:
         """The orbit with other values."""
-        change = [slope(self._shooting.bordered(self._shot, name), name) for name in self._names]
+        change = [slope(place.shooting.bordered(place.shot, name), name) for name in self._names]
         dx = sum(h * dx for h, (dx, _) in zip(step, change, strict=True))
         dT = float(sum(h * dT for h, (_, dT) in zip(step, change, strict=True)))
-        shooting = self._shooting.of(member(self._system_of, self._names, tuple(self._values + step)))
+        values = place.values + step
+        shooting = place.shooting.of(member(self._system_of, self._names, tuple(values)))
         self.tried += 1
-        return shooting, corrected(shooting, shooting.stepped(self._shot, dx, dT), ACCURACY)
+        return _Place(values, shooting, corrected(shooting, shooting.stepped(place.shot, dx, dT), ACCURACY))
+
+    def survey(self, count: int) -> None:
+        """Go to the best orbit on a grid that is reached from the first one, from each value to those beside it."""
+        axes = np.linspace(self._low, self._high, count)  # (count, p)
+        nearest = tuple(int(k) for k in np.abs(axes - self._now.values).argmin(axis=0))
+        ahead, seen, best = [(self._now, nearest)], {nearest}, self._radii[-1]
+        while ahead:
+            place, node = ahead.pop(0)
+            try:
+                found = self._moved(place, axes[node, range(len(node))] - place.values)
+                radius = self._radius(self._orbit(found))
+            except ContactSimError:  # no orbit close by: it ends between here and there
+                continue
+            if radius < best:
+                self._now, best = found, radius
+            for beside in _beside(node, count):
+                if beside not in seen:
+                    seen.add(beside)
+                    ahead.append((found, beside))
+        if best < self._radii[-1]:
+            self._radii.append(best)
 
     def found(self, target: float | None, most: int) -> StabilisedOrbit:
         """The best orbit."""
-        orbit = self._shooting.orbit(self._shooting.closed(self._shot), 0)
-        radii, region, known = [self._radius(orbit)], REGION, None
+        orbit, radii = self._orbit(self._now), self._radii
+        region, known = REGION, None
         for _ in range(most):
             if region < SMALLEST or (target is not None and radii[-1] <= target):
                 break
@@ -165,24 +203,24 @@ class _Descent:
             if radii[-1] - predicted <= SMALLEST * radii[-1]:
                 break
             try:
-                shooting, shot = self._moved(step)
-                tried = shooting.orbit(shooting.closed(shot), 0)
+                there = self._moved(self._now, step)
+                tried = self._orbit(there)
             except ContactSimError:
                 region *= 0.25
                 continue
             gained = (radii[-1] - self._radius(tried)) / (radii[-1] - predicted)
             if gained > SHARE:
-                self._shooting, self._shot, self._values, orbit = shooting, shot, self._values + step, tried
+                self._now, orbit = there, tried
                 radii, known = [*radii, self._radius(tried)], None
             region *= 2.0 if gained > 0.75 else 1.0 if gained > 0.25 else 0.25
-        values = dict(zip(self._names, self._values.tolist(), strict=True))
+        values = dict(zip(self._names, self._now.values.tolist(), strict=True))
         return StabilisedOrbit(orbit, values, radii[-1], np.array(radii), self.tried)
 
     def _program(self, sizes: Array, slopes: Array, region: float) -> tuple[Array, float]:
         """The step (p,) within the region and the bounds that promises the least radius, and that."""
         width = self._high - self._low
-        low = np.maximum(self._low - self._values, -region * width) / width
-        high = np.minimum(self._high - self._values, region * width) / width
+        low = np.maximum(self._low - self._now.values, -region * width) / width
+        high = np.minimum(self._high - self._now.values, region * width) / width
         found = linprog(
             np.append(np.zeros(len(width)), 1.0),
             A_ub=np.column_stack([slopes * width, -np.ones(len(sizes))]),
@@ -190,3 +228,11 @@ class _Descent:
             bounds=[*zip(low, high, strict=True), (0.0, None)],
         )
         return found.x[:-1] * width, float(found.x[-1])
+
+
+def _beside(node: tuple[int, ...], count: int) -> Iterator[tuple[int, ...]]:
+    """The nodes of a grid beside one."""
+    for k, place in enumerate(node):
+        for other in (place - 1, place + 1):
+            if 0 <= other < count:
+                yield (*node[:k], other, *node[k + 1 :])

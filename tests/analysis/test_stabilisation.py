@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from reference_systems import compass_gait, compass_model, compass_robot, compass_to_robot, later
-from test_continuation import swapped
+from compass_steps import multipliers
+from reference_systems import CompassGait, compass_gait, later
 from test_orbit_family import E, bouncing
 
 import contactsim as cs
@@ -20,19 +21,18 @@ def test_bounce_attracts_no_better_than_its_restitution() -> None:
 
 @pytest.mark.slow
 def test_walk_is_steadier_by_a_quarter_with_other_legs() -> None:
-    """The mass of the hip and the place of the legs' mass."""
-    own = compass_robot()
-
-    def walker(hip: float, b: float) -> cs.ContactSystem:
-        robot = cs.Robot(compass_model(mH=hip, a=1.0 - b, b=b), contacts=own.robot.contacts)
-        return cs.ContactSystem(robot, terrain=own.terrain)
-
+    """The mass of the hip and the place of the legs' mass; multipliers as SciPy alone finds them."""
     case = later(compass_gait(), 0.2)
-    walk = cs.find_periodic_orbit(own, compass_to_robot(case.x), case.time, symmetry=swapped)
-    bounds = {"hip": (5.0, 20.0), "b": (0.35, 0.65)}
-    found = cs.stabilise(walk, bounds, walker, start=[10.0, 0.5], target=0.75 * 0.5798)
-    assert found.radius <= 0.75 * found.radii[0]
-    assert found.orbit.stable
+    walk = cs.find_periodic_orbit(case.system, case.x, case.time)
+    bounds = {"hip": (5.0, 20.0), "b": (0.25, 0.65)}
+    found = cs.stabilise(
+        walk, bounds, lambda hip, b: CompassGait(mH=hip, a=1.0 - b, b=b), start=[10.0, 0.5], survey=5, max_steps=6
+    )
+    assert found.radii[0] == pytest.approx(0.57982, abs=1e-5)
+    assert found.radius <= 0.72 * found.radii[0]
+    struck = cs.simulate(found.orbit.system, found.orbit.x0, (0.0, found.orbit.period)).events[0].x_post
+    own = multipliers(struck[[0, 2, 3]], found.values["hip"], found.values["b"])
+    assert np.abs(own).max() == pytest.approx(found.radius, rel=1e-6)
 
 
 def test_mistakes_are_told() -> None:

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
-NEEDS = {"ball_with_thrust": ("matplotlib",), "hopper": ("matplotlib", "mujoco"), "solo12_jump": ("matplotlib",)}
+NEEDS = {
+    "ball_with_thrust": ("matplotlib",),
+    "filter_through_a_bounce": ("matplotlib",),
+    "fit_a_leg": ("matplotlib", "contactsim_robots"),
+    "gait_design": ("matplotlib",),
+    "hopper": ("matplotlib", "mujoco"),
+    "solo12_jump": ("matplotlib",),
+}
 
 
 @pytest.mark.parametrize("name", NEEDS)
