@@ -69,9 +69,10 @@ def ilqr(
         limits: least and largest inputs, (nu,) or one number each; by default the ranges of a file's actuators.
         mode: in which it starts, as of `simulate`.
         start: time of the start [s], a multiple of dt.
-        continuation: compliant laws, from soft to stiff, each solved from the inputs of the last one and the last of
-            all under the law of the system: for contacts that no step from `U` reaches.
-        iterations: at most so many, for each law.
+        continuation: easier problems, each solved from the inputs of the last one, and the problem itself from those of
+            the last of them: compliant laws, from soft to stiff, for contacts that no step from `U` reaches, and other
+            costs, for goals too far off.
+        iterations: at most so many, for each problem.
         tolerance: it has converged where no derivative of the cost by a free input is larger [cost / unit].
         improvement: or where an iteration makes the cost smaller by less than this share of it.
         tolerances: accuracy of runs and derivatives; None: that of `Tolerances()`.
@@ -92,9 +93,16 @@ def ilqr(
     problem = Problem(system, state, mode, cost, times, dt, box, tolerances or Tolerances())
     ends = Ends(iterations, tolerance, improvement, progress)
     with one_thread():
-        for law in continuation:
-            U = Descent(replace(problem, system=system.with_law(law), mode=None), U, ends).minimise().U
+        for other in continuation:
+            U = Descent(_easier(problem, other), U, ends).minimise().U
         return Descent(problem, U, ends).minimise()
+
+
+def _easier(problem: Problem, other: Any) -> Problem:
+    """The problem with another cost, or under another law."""
+    if isinstance(other, Cost):
+        return replace(problem, cost=other)
+    return replace(problem, system=problem.system.with_law(other), mode=None)
 
 
 def _box(limits: Any, ranges: Array, U: Array) -> Box:

@@ -45,8 +45,12 @@ class Arrival(NamedTuple):
 
 
 def impacts(model: Model) -> list[EventLinearization]:
-    """Events of a run at which a contact takes an impulse, in order."""
-    return [event for event in model.lin.all_events if any(record.impulses for record in event.events)]
+    """Events of a run at which a contact takes an impulse, in order; not those that a sample itself brings about."""
+    return [
+        event
+        for event in model.lin.all_events
+        if any(record.impulses for record in event.events) and any(CLOCK not in group for group in event.data.groups)
+    ]
 
 
 def interval_of(time: float, times: Array) -> int:
@@ -174,10 +178,12 @@ def _pulled(
 
 
 def _impact_times(run: Rollout) -> list[float]:
-    """Times of the impacts of a run that lie behind its start."""
-    start = run.trajectory.arcs[0].t0
+    """Times of the impacts of a run that lie behind its start, those left out that `impacts` leaves out."""
+    start, met = run.trajectory.arcs[0].t0, dict[float, bool]()
+    for event in run.trajectory.all_events:
+        met.setdefault(event.time, bool(event.fired - {CLOCK}))
     times = [event.time for event in run.trajectory.all_events if event.impulses and event.time > start]
-    return list(dict.fromkeys(times))
+    return [time for time in dict.fromkeys(times) if met[time]]
 
 
 def _between_sides(problem: Problem, now: Rollout, model: Model, sample: int) -> Pinned:

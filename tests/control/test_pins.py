@@ -7,6 +7,8 @@ found by scipy between any two samples.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from thrust import G, ball
 import contactsim as cs
 from contactsim.control.pins import arrival, held_at, impacts
 from contactsim.control.problem import Problem
+from contactsim.hybrid.system import CLOCK
 
 FINE = cs.Tolerances(rtol=1e-11, atol=1e-12)
 R, FINAL, E, HIGH, GOAL = 5e-4, 100.0, 0.75, 4.0, 1.0
@@ -116,3 +119,15 @@ def test_from_sample_to_sample_to_the_best_one() -> None:
 @pytest.mark.parametrize("count", [12, 50, 251])
 def test_the_bounce_from_no_thrust_at_all(count: int) -> None:
     demand_the_best(optimised(np.zeros((count, 1))), count)
+
+
+def test_an_impulse_at_a_sample_alone_has_no_time_to_be_held() -> None:
+    """A sample that jams a contact comes when it comes; only impacts that a guard announces are counted."""
+
+    def event(*groups: frozenset) -> SimpleNamespace:
+        return SimpleNamespace(events=[SimpleNamespace(impulses={"foot": 1.0})], data=SimpleNamespace(groups=groups))
+
+    sample, landing, both = frozenset({CLOCK}), frozenset({"gap"}), (frozenset({"gap"}), frozenset({CLOCK}))
+    events = [event(sample), event(landing), event(*both)]
+    model: Any = SimpleNamespace(lin=SimpleNamespace(all_events=events))
+    assert impacts(model) == events[1:]
