@@ -79,6 +79,7 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
     world: World = system.world.latched_as(mode.latched)
     done = size = 0.0
     for segment in arc.segments:
+        flow = flow.rebased(segment.t0, segment(segment.t0))  # as the run did, whose slip directions go on from there
         half = 0.5 * (segment.t1 - segment.t0)
         for point, weight in zip((*POINTS, 1.0), (*WEIGHTS, 0.0), strict=True):
             t = segment.t0 + half * (1.0 + point)
