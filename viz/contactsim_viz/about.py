@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from contactsim.errors import InputError
 
 from .commands import node_name
 from .reads import CurvesLike, RobotLike, marks
@@ -68,8 +71,12 @@ def about(robot: RobotLike, size: float) -> dict[str, Any]:
 
 
 def collision_paths(robot: RobotLike) -> dict[str, Any]:
-    """{node: geometry object} of each bounded collision shape."""
-    model = getattr(robot, "collision_model", None)
+    """{node: geometry object} of each bounded collision shape; none, with a warning, where a mesh is missing."""
+    try:
+        model = getattr(robot, "collision_model", None)
+    except InputError as error:
+        warnings.warn(f"collision shapes are not drawn: {error}", stacklevel=2)
+        return {}
     return {
         f"{joint_path(robot, item.parentJoint)}/collision_{node_name(item.name)}": item
         for item in (model.geometryObjects if model is not None else ())
