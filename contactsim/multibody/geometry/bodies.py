@@ -3,8 +3,9 @@
 A shape is kept apart from the ground where its contact points are all of it: the centre of a ball, the corners of a box
 or hull, the ends of a capsule, the rims of a cylinder, an ellipsoid. Two shapes are kept apart where contacts between
 their bodies are meant for all of them: those that `merge` pairs by itself, pairs that stand for whole bodies, and what
-an MJCF file lets touch. All other pairs are left out and listed. What is kept apart is watched: a start inside is
-refused, and the check measures depths by the shapes alone, whether contacts carry them out or not.
+an MJCF file lets touch and its joints do not hold inside each other. All other pairs are left out and listed. What is
+kept apart is watched: a start inside is refused, and the check measures depths by the shapes alone, whether contacts
+carry them out or not.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
+from ...common.arrays import Array
 from ...errors import InputError
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from . import convex
+from .closest_points.equations import Pose
 from .closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
 from .collision_solids import GEOMETRY, items_of, placement_of
 from .convex import Convex
@@ -34,7 +38,9 @@ MEANT = ""  # instead of a reason: a pair that is kept apart
 NEIGHBOURS = "neighbouring links"
 ONE_ROBOT = "links of one robot"
 NOT_PAIRED = "no pair was given for them"
+OVERLAPPING = "inside each other in the nominal pose"
 LEAST = 4  # vertices of a mesh with a volume
+FLOATING = ("JointModelFreeFlyer", "JointModelPlanar")
 ROUND = ("Capsule", "Cylinder", "Ellipsoid")  # coal's shapes
 MARGIN = "their contacts close only where a margin allows"
 
@@ -221,7 +227,7 @@ class _Judge:
         """Of two shapes on different joints."""
         given = self._robot.kept_apart.get(frozenset((one.name, two.name)))
         if given is not None:
-            return given
+            return given or self._at_nominal(one, two)
         if any(_parted(one.name, two.name, group) for group in self._robot.groups):
             alone = [shape.name for shape in (one, two) if self._by_points(shape)]
             return f"{alone[0]} meets others through its contact points alone" if alone else MEANT
@@ -232,6 +238,27 @@ class _Judge:
             return NEIGHBOURS
         part = [name.partition("/")[0] for name in (one.name, two.name)]
         return NOT_PAIRED if self._robot.parts and part[0] != part[1] else ONE_ROBOT
+
+    def _at_nominal(self, one: PlacedShape, two: PlacedShape) -> str:
+        """The reason why shapes are left out that joints hold inside each other, the base of an arm and its links."""
+        if one.half_space or two.half_space or None in (one.hull, two.hull):
+            return MEANT
+        if any(self._floats(shape.joint) for shape in (one, two)):
+            return MEANT
+        placed = [pin.XYZQUATToSE3(place) for place in self._nominal[[one.joint, two.joint]]]
+        (p, q) = (place * shape.placement for place, shape in zip(placed, (one, two), strict=True))
+        poses = Pose(p.rotation, p.translation), Pose(q.rotation, q.translation)
+        return OVERLAPPING if convex.distance((one.stand_in, two.stand_in), poses) < 0.0 else MEANT
+
+    @cached_property
+    def _nominal(self) -> Array:
+        return self._robot.joint_placements(self._robot.nominal)
+
+    def _floats(self, joint: int) -> bool:
+        """Whether a joint belongs to a tree that nothing holds."""
+        while self._parents[joint]:
+            joint = self._parents[joint]
+        return bool(joint) and self._robot.model.joints[joint].shortname() in FLOATING
 
     def _by_points(self, shape: PlacedShape) -> bool:
         """Whether its body has contact points of its own that are not all of it."""
