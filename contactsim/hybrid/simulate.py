@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -387,8 +387,9 @@ class Simulation:
             return
         fired = self._watch.fired_at_start() if not self._segments else frozenset()
         if fired:
-            self._note_jump(fired)
+            depths = dict(zip(self._flow.guard_names, -self._watch.values, strict=True))
             self._pass_event(fired)
+            self._note_jump(self._events[-1], {name: depths[name] for name in fired})
             return
         if not self._segments and not self._is_valid():
             return
@@ -431,17 +432,18 @@ class Simulation:
             raise passed.error
         return pending
 
-    def _note_jump(self, fired: frozenset[Hashable]) -> None:
-        """Note the boundaries beyond which a mode was entered, each once in a run."""
-        depths, label = dict(zip(self._flow.guard_names, -self._watch.values, strict=True)), self.system.guard_label
-        told = [note for note in self._notes if AT_ONCE in note]
-        new = [name for name in fired if not any(f"'{label(name)}' (by" in note for note in told)]
+    def _note_jump(self, event: Event, depths: Mapping[Hashable, float]) -> None:
+        """Note the boundaries beyond which a mode was entered, each once in a run; not what only the engine sees."""
+        if not event.transitions:
+            return
+        label, told = event.system.guard_label, [note for note in self._notes if AT_ONCE in note]
+        new = [name for name in depths if not any(f"'{label(name)}' (by" in note for note in told)]
         if not new:
             return
         beyond = ", ".join(sorted(f"'{label(name)}' (by {depths[name]:.3g})" for name in new))
-        chart = f"chart {self._mode}"
+        chart = f"chart {event.mode_pre}"
         chart = chart if len(chart) <= LONGEST_CHART else "a chart"
-        self._note(f"{chart} was entered beyond {beyond}, which {AT_ONCE}", f"t = {self.t:.9g} s")
+        self._note(f"{chart} was entered beyond {beyond}, which {AT_ONCE}", f"t = {event.time:.9g} s")
 
     def _note(self, what: str, place: str) -> None:
         """Keep what is noted for the first time in the run, with its place."""
