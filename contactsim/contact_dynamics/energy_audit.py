@@ -39,8 +39,9 @@ def audit(world: World, trajectory: Trajectory) -> tuple[Mapping[str, float], Ma
     """Largest violation of each law over all steps, and its limit.
 
     Forces are compared with the largest force of the run (of contacts, or of gravity and motion), impulses and
-    velocities of an impact with its largest, energies with the energy that was exchanged. The balance is
-    E(t1) - E(t0) = work of controller, pushes and contacts - joint damping + the energy of the impacts.
+    velocities of an impact with its largest, by its share of the largest impulse of the run, energies with the energy
+    that was exchanged. The balance is E(t1) - E(t0) = work of controller, pushes and contacts - joint damping + the
+    energy of the impacts.
     """
     worst = _Worst()
     work = moved = 0.0
@@ -143,9 +144,14 @@ def _see_forces(world: World, mode: SystemMode, forces: Array, rates: Array, wor
 
 
 def _impact_residual(trajectory: Trajectory) -> float:
-    """Largest violation of the law in an impact, relative to its own largest impulse and velocity."""
-    residuals = [event.residuals.items() for event in trajectory.events]
-    return max([value for laws in residuals for law, value in laws if law.startswith("impact")], default=0.0)
+    """Largest violation of the law in an impact, relative to its own scale, by its share of the largest impulse."""
+    events = [event for event in trajectory.events if any(law.startswith("impact") for law in event.residuals)]
+    sizes = [max([float(np.abs(value).max()) for value in event.impulses.values()], default=0.0) for event in events]
+    largest, worst = max(sizes, default=0.0), 0.0
+    for event, size in zip(events, sizes, strict=True):
+        violation = max(value for law, value in event.residuals.items() if law.startswith("impact"))
+        worst = max(worst, violation * size / largest if size else violation)
+    return worst
 
 
 def _imbalance(world: World, trajectory: Trajectory, work: float, moved: float) -> float:
