@@ -36,6 +36,7 @@ from .zero import BEGIN, CREEP, EDGE, LEAVING, NO_SLIP, PASSED, REAL
 
 MOST_SETS = 2000  # sets of contacts that are looked at for one that grows
 MOST_CHANGES = 500  # between slip, stick and compression until none grows any more
+MOST_ASKED = 20000  # rates until the next change; an explicit method that takes more is changed for an implicit one
 LONGEST = 400.0  # time until the next change, over that in which what grows does so by a factor e
 CORRECTIONS = 20  # of the friction of resting contacts in a mode that grows
 STIFF = 30.0  # fastest rate over that of the growth from which an implicit method takes fewer steps
@@ -56,6 +57,10 @@ class Growth(NamedTuple):
     forces: Array
     rate: float
     driven: bool
+
+
+class _TooLong(Exception):
+    """A method takes too many steps to the next change."""
 
 
 class Rub(NamedTuple):
@@ -209,6 +214,7 @@ class _Path:
         self._state = np.concatenate([size * way.depths, size / way.rate * way.forces])
         normals = micro.normals
         fastest = float(np.sqrt(np.linalg.norm(self._problem.delassus[np.ix_(normals, normals)], 2)))
+        self._asked = 0
         self._stiff, self._relieved = fastest > STIFF * way.rate and max(self._problem.dims) == 3, False
 
     def _first_size(self) -> float:
@@ -230,6 +236,9 @@ class _Path:
         return self._problem.free + self._problem.delassus @ state[self._micro.count :]
 
     def _field(self, _: float, state: Array) -> Array:
+        self._asked += 1
+        if self._asked > MOST_ASKED:
+            raise _TooLong
         motion, count = self._motion(state), self._micro.count
         forces = self._micro.forces(state[:count], motion, self._rubs)
         return np.concatenate([-motion[self._micro.normals], forces])
@@ -251,7 +260,7 @@ class _Path:
 
     def _go_on(self) -> bool:
         """Integrate to the next change, and make it; False: there is none."""
-        guards, method = list(self._guards()), "Radau" if self._stiff else "DOP853"
+        guards, method, self._asked = list(self._guards()), "Radau" if self._stiff else "DOP853", 0
         rtol, atol = ACCURACY[method]
         try:
             solution = solve_ivp(
@@ -263,6 +272,11 @@ class _Path:
                 rtol=rtol,
                 atol=atol,
             )
+        except _TooLong:
+            if self._stiff:
+                return False
+            self._stiff = True
+            return self._go_on()
         except RuntimeError:  # SciPy's root finding, at a guard that is lost in rounding
             return False
         if solution.status != 1:
