@@ -10,8 +10,6 @@ Hunt and Crossley, here of 1e6 N/m, undamped for an elastic bounce; the ball tou
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 
 import jax
@@ -19,6 +17,7 @@ import jax.numpy as jnp
 import jaxsim
 import jaxsim.api as js
 import numpy as np
+from peer_answers import Found, answer
 
 BALL = """
 <sdf version="1.10"><model name="ball"><link name="ball">
@@ -31,7 +30,7 @@ STIFFNESS, DAMPING = 1e6, 2000.0
 LEAST = 1e-3  # friction: its law divides by the coefficient
 
 
-def run(case: dict[str, float], step: float) -> dict[str, object]:
+def run(case: dict[str, float], step: float) -> Found:
     """The derivative (6, 6) of one run."""
     radius, elastic = case["radius"], case["restitution"] > 0.0
     soft = jaxsim.rbda.contacts.SoftContacts
@@ -67,20 +66,8 @@ def run(case: dict[str, float], step: float) -> dict[str, object]:
     jax.block_until_ready(both(start))
     before = time.perf_counter()
     there, matrix = jax.block_until_ready(both(start))
-    seconds = time.perf_counter() - before
-    return {
-        "step": step,
-        "matrix": np.asarray(matrix).tolist(),
-        "end": np.asarray(there).tolist(),
-        "seconds": seconds,
-    }
-
-
-def main() -> None:
-    """All cases with all steps."""
-    given = json.load(sys.stdin)
-    json.dump([[run(case, step) for step in given["steps"]] for case in given["cases"]], sys.stdout)
+    return np.asarray(matrix), np.asarray(there), time.perf_counter() - before
 
 
 if __name__ == "__main__":
-    main()
+    answer(run)

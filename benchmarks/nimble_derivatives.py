@@ -11,12 +11,11 @@ Reads cases as JSON from its input and writes, for each step, the product of the
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 
 import numpy as np
 from nimblephysics_libs import _nimblephysics as nimble
+from peer_answers import Found, answer
 
 
 def world_of(case: dict[str, float], step: float) -> nimble.simulation.World:
@@ -49,7 +48,7 @@ def world_of(case: dict[str, float], step: float) -> nimble.simulation.World:
     return world
 
 
-def run(case: dict[str, float], step: float) -> dict[str, object]:
+def run(case: dict[str, float], step: float) -> Found:
     """The derivative (6, 6) of one run; turns about its axis z are those about -y."""
     world = world_of(case, step)
     signs = np.array([1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
@@ -58,19 +57,8 @@ def run(case: dict[str, float], step: float) -> dict[str, object]:
     for _ in range(round(case["end"] / step)):
         total = nimble.neural.forwardPass(world).getStateJacobian(world) @ total
     seconds = time.perf_counter() - start
-    return {
-        "step": step,
-        "matrix": (signs[:, None] * total * signs).tolist(),
-        "end": (signs * world.getState()).tolist(),
-        "seconds": seconds,
-    }
-
-
-def main() -> None:
-    """All cases with all steps."""
-    given = json.load(sys.stdin)
-    json.dump([[run(case, step) for step in given["steps"]] for case in given["cases"]], sys.stdout)
+    return signs[:, None] * total * signs, signs * world.getState(), seconds
 
 
 if __name__ == "__main__":
-    main()
+    answer(run)
