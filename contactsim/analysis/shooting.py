@@ -230,9 +230,8 @@ class Shooting:
             x = on_constraints(self.system, mode, t0, x)
         state = self.system.state(x)
         end = t0 + period
-        held = (
-            mode if isinstance(self.system, ContactSystem) else None
-        )  # others say themselves in which mode a state is
+        # Other systems say themselves in which mode a state is.
+        held = mode if isinstance(self.system, ContactSystem) else None
         trajectory = self._run(state, t0, end + margin * period, held)
         if trajectory.arcs[-1].t1 < end:
             raise ConvergenceError(

@@ -195,6 +195,18 @@ def _of_geometry(shape: Any) -> Convex | None:
     return convex.hull_of(points)
 
 
+def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Pose]) -> float:
+    """Depth [m] of two shapes in each other; negative where they are apart."""
+    (one, two), (at_one, at_two) = shapes, poses
+    if not one.half_space and not two.half_space:
+        if one.round or two.round:
+            return -convex.distance((one.body, two.body), poses)
+        return -convex.distance((one.stand_in, two.stand_in), poses)
+    (stand_in, pose), plane = ((one.stand_in, at_one), at_two) if two.half_space else ((two.stand_in, at_two), at_one)
+    up = plane.R[:, 2]
+    return float(stand_in.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
+
+
 # --- what is kept apart -----------------------------------------------------------------------------------------
 
 
@@ -248,7 +260,7 @@ class _Judge:
         placed = [pin.XYZQUATToSE3(place) for place in self._nominal[[one.joint, two.joint]]]
         (p, q) = (place * shape.placement for place, shape in zip(placed, (one, two), strict=True))
         poses = Pose(p.rotation, p.translation), Pose(q.rotation, q.translation)
-        return OVERLAPPING if convex.distance((one.stand_in, two.stand_in), poses) < 0.0 else MEANT
+        return OVERLAPPING if depth_between((one, two), poses) > 0.0 else MEANT
 
     @cached_property
     def _nominal(self) -> Array:

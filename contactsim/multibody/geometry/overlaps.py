@@ -14,9 +14,9 @@ import numpy as np
 from ...common.arrays import Array
 from ..mechanism import Overlap
 from ..terrain import Terrain
-from .bodies import GROUND, Bodies, PlacedShape
+from .bodies import GROUND, Bodies, PlacedShape, depth_between
 from .closest_points.equations import Pose
-from .convex import Flat, distance
+from .convex import Flat
 
 SHARES = np.arange(1, 8) / 8.0  # of the way between two vertices at which curved ground is looked at
 MANY = 32  # vertices of a hull between which all ways are looked at
@@ -53,7 +53,7 @@ class Overlaps:
         a, b = self._pairs.T
         near = np.linalg.norm(middles[a] - middles[b], axis=1) < self._reach[a] + self._reach[b]
         for i, j in self._pairs[near].tolist():
-            yield from self._overlap(i, j, _between(self._shapes(i, j), (Pose(R[i], o[i]), Pose(R[j], o[j]))))
+            yield from self._overlap(i, j, depth_between(self._shapes(i, j), (Pose(R[i], o[i]), Pose(R[j], o[j]))))
         for k in self._low(t, middles, terrain):
             shape = self._bodies.shapes[k]
             yield from self._overlap(k, None, _in_ground(shape, Pose(R[k], o[k]), middles[k], terrain, t))
@@ -73,18 +73,6 @@ class Overlaps:
             one, two = self._bodies.shapes[i], None if j is None else self._bodies.shapes[j]
             names = (one.name, GROUND) if two is None else (one.name, two.name)
             yield Overlap(*names, (one.joint, 0 if two is None else two.joint), depth)
-
-
-def _between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Pose]) -> float:
-    """Depth [m] of two shapes in each other; negative where they are apart."""
-    (one, two), (at_one, at_two) = shapes, poses
-    if not one.half_space and not two.half_space:
-        if one.round or two.round:
-            return -distance((one.body, two.body), poses)
-        return -distance((one.stand_in, two.stand_in), poses)
-    (stand_in, pose), plane = ((one.stand_in, at_one), at_two) if two.half_space else ((two.stand_in, at_two), at_one)
-    up = plane.R[:, 2]
-    return float(stand_in.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
 
 
 def _in_ground(shape: PlacedShape, pose: Pose, middle: Array, terrain: Terrain, t: float) -> float:
