@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -218,17 +219,6 @@ class RigidFlow(ContactFlow):
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
         return left
 
-    def _smooth_for(self, t: float, x: Array) -> float:
-        """Moving ground turns a slow slip, and with it the friction, within the time its velocity takes to change."""
-        arc, world = self.arc, self.arc.world
-        if arc.mechanism.autonomous or not arc.slips:
-            return math.inf
-        q, v = world.q(x), world.v(x)
-        rates, change = self._terms(t, x).rates, by_time(world, t, q, v, arc.closed).rates
-        slips = [(_size(rates[part]), _size(change[part])) for part in (arc.tangent[i] for i, _ in arc.slips)]
-        slow = 0.5 * world.tolerances.slip_speed
-        return min([speed / by for speed, by in slips if speed > slow and by > 0.0], default=math.inf)
-
     def guard_motion(self, t: float, x: Array, guard: int) -> Look:
         """A gap and its rate."""
         if (watch := self._watch) is not None:
@@ -271,7 +261,8 @@ class RigidFlow(ContactFlow):
             if ("jam", -1) in flow.guard_names:
                 flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
-        flow.smooth_for = flow._smooth_for(t, x)
+        if self.arc.slips and not self.arc.mechanism.autonomous:
+            flow.smooth_for = partial(_smooth_for, self.arc, t, x)
         return flow
 
     def towards_singular(self, t: float, x: Array) -> float:
@@ -568,6 +559,15 @@ class RigidFlow(ContactFlow):
         if motion.derivatives is None:
             motion.derivatives = (sensitivity(self.arc, t, x, self.references, motion),)
         return motion.derivatives[0]
+
+
+def _smooth_for(arc: RigidArc, t: float, x: Array) -> float:
+    """Time [s] in which moving ground turns a slow slip, and with it the friction."""
+    q, v = arc.world.q(x), arc.world.v(x)
+    rates, change = arc.terms(t, q, v).rates, by_time(arc.world, t, q, v, arc.closed).rates
+    slips = [(_size(rates[part]), _size(change[part])) for part in (arc.tangent[i] for i, _ in arc.slips)]
+    slow = 0.5 * arc.world.tolerances.slip_speed
+    return min([speed / by for speed, by in slips if speed > slow and by > 0.0], default=math.inf)
 
 
 def _size(vector: Array) -> float:

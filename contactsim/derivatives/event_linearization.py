@@ -194,7 +194,8 @@ class Node:
     @cached_property
     def _by_time(self) -> Array:
         """D_t g (ng,) of all guards."""
-        step = min(TIME_STEP, SMOOTH * self.flow.smooth_for)
+        smooth_for = self.flow.smooth_for
+        step = TIME_STEP if smooth_for is None else min(TIME_STEP, SMOOTH * smooth_for())
         return np.asarray(derivative(lambda h: self.flow.guards(self.t + h, self.x), step))
 
     def rate(self, name: Hashable) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -109,7 +108,7 @@ class Flow(ABC):
     cruise: Cruise | None = None
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
-    smooth_for: float = math.inf  # s, within which t alone changes the guards smoothly where the flow starts
+    smooth_for: Callable[[], float] | None = None  # s, within which t alone changes guards smoothly where it starts
     guards_follow: bool = False  # whether `rebased` changes the values of guards
     bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
