@@ -21,6 +21,7 @@ from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.controllers import controller_of
+from ..multibody.geometry.overlaps import warn_of_humps
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.latches import checked_latches
@@ -242,6 +243,8 @@ class ContactSystem(Facade):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
         closures = (*getattr(robot, "loops", ()), *checked(loops))
         chosen = as_law(law)
+        if isinstance(robot, RobotModel):
+            warn_of_humps(robot, ground)
         mechanism = bind(robot, ground, down, joint_limits, closures, chosen)
         world = World(
             robot,

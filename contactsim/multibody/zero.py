@@ -31,6 +31,7 @@ ROUGH = 1e-7  # rad: a turn of a normal below this that no longer shrinks is rou
 SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
 FAR_BODIES = 0.1  # distance of the boxes around two bodies, in sums of their sizes, from which on edges are not asked
+LEAST_HUMP = 1e-9  # m: a hump between the corners of a body that is no higher is none: contacts may start as deep
 TOUCHING = 1e-11  # m: bodies that may be inside each other by less are not looked at more closely
 SETTLED = 1e-14  # m: a gain of distance that is rounding
 LOOSE = 1e-3  # share of the size of bodies: edges this close that do not meet are watched by samples, not by bounds

@@ -6,6 +6,8 @@ point. Shapes whose surrounding balls are apart are not looked at; Coal and Newt
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,12 +15,15 @@ import numpy as np
 
 from ...common.arrays import Array
 from ..mechanism import Overlap
+from ..robot_model import RobotModel
 from ..terrain import Terrain
-from .bodies import GROUND, Bodies, PlacedShape, depth_between
+from ..zero import LEAST_HUMP
+from .bodies import GROUND, Bodies, PlacedShape, bodies_of, depth_between
 from .closest_points.equations import Pose
 from .convex import Flat
 
 SHARES = np.arange(1, 8) / 8.0  # of the way between two vertices at which curved ground is looked at
+SHOWN = 4  # names that a warning lists
 MANY = 32  # vertices of a hull between which all ways are looked at
 
 
@@ -73,6 +78,34 @@ class Overlaps:
             one, two = self._bodies.shapes[i], None if j is None else self._bodies.shapes[j]
             names = (one.name, GROUND) if two is None else (one.name, two.name)
             yield Overlap(*names, (one.joint, 0 if two is None else two.joint), depth)
+
+
+def warn_of_humps(robot: RobotModel, terrain: Terrain) -> None:
+    """Warn of boxes and hulls on ground that bends: they touch it by their corners, and no hump between these.
+
+    Over a length L a hump of curvature k rises by k L^2 / 8. Bodies with more contact points than corners are left out.
+    """
+    if terrain.constant_normal() is not None:
+        return
+    bodies = bodies_of(robot)
+    flat = [shape for k in bodies.above_ground if isinstance((shape := bodies.shapes[k]).body, Flat)]
+    points = Counter(point.frame for point in robot.contacts)
+    for shape in flat:
+        points[shape.frame] -= len(shape.body.vertices)  # type: ignore[attr-defined]
+    flat = [shape for shape in flat if points[shape.frame] <= 0]
+    growth = terrain.growth(0.0, 0.0, np.zeros(1))
+    bend = np.inf if growth is None else float(growth.curvature[0])
+    deepest = max((min(0.5 * bend * shape.body.reach, 1.0) * shape.body.reach for shape in flat), default=0.0)
+    if deepest <= LEAST_HUMP:
+        return
+    shown = ", ".join(f"'{shape.name}'" for shape in flat[:SHOWN]) + (", ..." if len(flat) > SHOWN else "")
+    warnings.warn(
+        f"the ground is curved, and of {shown} only the corners touch it: edges and faces may sink into humps between"
+        f" them, by up to {deepest:.2g} m where it bends most, as the check of a run measures; give them contact points"
+        " between their corners by robot.with_contacts, or take ellipsoids or capsules, which touch with their whole"
+        " surface",
+        stacklevel=4,
+    )
 
 
 def _in_ground(shape: PlacedShape, pose: Pose, middle: Array, terrain: Terrain, t: float) -> float:

@@ -116,3 +116,26 @@ def test_pairs_that_an_mjcf_file_keeps_apart_are_told(tmp_path) -> None:  # type
     assert told["a", "e"] == "excluded by the file (<exclude>)"
     assert told["a", "d"] == told["d", "ground"] == "contype and conaffinity of the file keep them apart"
     assert ("b", "e") not in told and ("c", "e") not in told
+
+
+def test_boxes_on_curved_ground_are_told_once_with_the_height_of_humps() -> None:
+    box, bend = cs.Robot.box(1.0, (0.4, 0.2, 0.1)), 0.5
+    hump = cs.terrain.Function(lambda t, x, y: -0.5 * bend * x * x, curvature=bend)
+    with pytest.warns(UserWarning, match="only the corners touch it") as told:
+        system = cs.ContactSystem(box, terrain=hump)
+    assert len(told) == 1 and "'box'" in str(told[0].message)
+    most = float(str(told[0].message).partition("up to ")[2].split()[0])
+    depth = 0.5 * bend * 0.2**2  # on its four corners, over the hump
+    assert depth < most < 4.0 * depth
+    with pytest.raises(cs.InputError, match=f"'box' starts {depth:.3g} m inside the ground by its shape"):
+        cs.simulate(system, cs.State(pose(0.0, 0.0, 0.05 - depth), np.zeros(6)), (0.0, 0.01))
+
+
+@pytest.mark.filterwarnings("error")
+def test_other_grounds_and_shapes_are_not_warned_of() -> None:
+    waves, box = cs.terrain.Sinusoid(0.02, 2.0, 2.0), cs.Robot.box(1.0, (0.2, 0.1, 0.1))
+    middle = cs.ContactPoint(box.contacts[0].frame, offset=(0.0, 0.0, -0.05), name="middle")
+    cs.ContactSystem(box, terrain=cs.terrain.Slope(0.1))
+    cs.ContactSystem(box, terrain=cs.terrain.Sinusoid(0.0, 2.0, 2.0))
+    cs.ContactSystem(box.with_contacts([*box.contacts, middle]), terrain=waves)
+    cs.ContactSystem(cs.Robot.sphere(1.0, 0.1), terrain=waves)
