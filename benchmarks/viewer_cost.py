@@ -26,7 +26,7 @@ import contactsim as cs
 from contactsim.io import scene
 from contactsim.viewing.session import Moment, Session
 
-END, ROUNDS = 1.0, 10  # s of the run, and how often
+END, ROUNDS = 2.0, 8  # s of the run, and how often
 PICTURE = b"\x01\0\0\0"  # how the message of a picture begins
 
 
