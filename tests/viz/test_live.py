@@ -18,6 +18,7 @@ from contactsim_viz.server import Server
 from viz_browser import PAINTED, Browser, Tab
 from viz_fakes import needs_browser
 from viz_sessions import model, on_a_page, standing, until, walking
+from viz_toggles import NARROW, WIDE, resized, toggled
 
 from contactsim.viewing.session import Session
 
@@ -292,6 +293,22 @@ def test_the_camera_follows_or_stays(shown: tuple[Session, Tab]) -> None:
 
 
 # --- pages come and go ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["1280", "390"])
+def test_each_toggle_shows_and_hides_what_it_says(
+    browser: Browser, seen: tuple[Session, Live, Tab], size: dict[str, Any]
+) -> None:
+    session, live, _ = seen
+    tab, robot = browser.open(live.address), session.system.robot
+    tab.until(READY)
+    settle(session, tab)
+    resized(tab, size)
+    tab.ask("view.quality.settle = () => {}, 1")  # pictures are compared
+    centre = pin.centerOfMass(robot.model, robot.model.createData(), session.trajectory(session.moment.time).q)
+    toggled(tab, centre, len(robot.collision_model.geometryObjects))
+    assert not tab.errors
+    tab.close()
 
 
 def test_a_second_page_sees_the_same(browser: Browser, seen: tuple[Session, Live, Tab]) -> None:

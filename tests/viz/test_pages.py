@@ -15,6 +15,7 @@ import pytest
 from viz_browser import Browser, Tab
 from viz_fakes import needs_browser
 from viz_sessions import on_a_page, walking
+from viz_toggles import NARROW, WIDE, resized, toggled
 
 import contactsim as cs
 from contactsim.viewing.ghosts import neighbour
@@ -23,8 +24,6 @@ pytestmark = needs_browser
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 READY = "document.body.classList.contains('ready')"
-WIDE = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-NARROW = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
 # Clicks each line of the list of events and tells what is seen behind it: the words, and the pad of each contact.
 WALK = """[...document.querySelectorAll("#log li")].map((line) => {
   line.click();
@@ -148,8 +147,7 @@ def test_what_lasts_a_millisecond_is_seen_in_the_strip_of_modes(tab: Tab) -> Non
 
 def test_nothing_lies_over_the_picture(tab: Tab) -> None:
     for size in (WIDE, NARROW):
-        tab.call("Emulation.setDeviceMetricsOverride", **size)
-        tab.until("Math.abs(viewer.renderer.domElement.clientWidth - document.getElementById('pane').clientWidth) < 2")
+        resized(tab, size)
         covered = tab.ask(
             """(() => {
               const {left, top, width, height} = document.getElementById("pane").getBoundingClientRect();
@@ -164,7 +162,7 @@ def test_nothing_lies_over_the_picture(tab: Tab) -> None:
         assert covered[0] == 0 and covered[1] > 200 and covered[2] == "none"
     tab.click("#sheets [data-sheet=side]")  # at 390 pixels the list of events is a touch away
     assert tab.ask("getComputedStyle(document.getElementById('side')).display") == "flex"
-    tab.call("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
+    resized(tab, WIDE)
     tab.until("document.getElementById('pane').clientWidth > 600")
 
 
@@ -190,30 +188,11 @@ def test_views_names_axes_and_help(tab: Tab) -> None:
 def test_each_toggle_shows_and_hides_what_it_says(browser: Browser, tmp_path: Path, size: dict[str, Any]) -> None:
     run, time = cs.load_scene("hexapod").simulate(0.05), 0.03
     tab, robot = opened(browser, run, tmp_path, speed=0.1), run.system.robot
-    centre = pin.centerOfMass(robot.model, robot.model.createData(), run(time).q)
-    tab.call("Emulation.setDeviceMetricsOverride", **size)
-    tab.until(f"window.innerWidth === {size['width']}")
+    resized(tab, size)
     tab.ask("view.quality.settle = () => {}, 1")  # pictures are compared
     tab.ask(f"go_to({time}), viewer.render()")
-    seen = {
-        "labels": "document.querySelectorAll('#labels span').length === 6",
-        "frames": "viewer.scene.getObjectByName('axes of the joint')?.visible === true",
-        "mass": "viewer.scene.getObjectByName('centre of mass')?.visible === true",
-        "shapes": "run.about.collisions.every((path) => view.node(path).visible)",
-    }
-    assert len(tab.ask("run.about.collisions")) == len(robot.collision_model.geometryObjects) > 0
-    for name, shown in seen.items():
-        assert not tab.ask(shown), name
-        plain = tab.ask("view.picture()")
-        tab.click(f"[data-toggle={name}]")
-        tab.until(shown)
-        if name == "mass":
-            place = tab.ask("viewer.scene.getObjectByName('centre of mass').position.toArray()")
-            assert place == pytest.approx(centre, abs=1e-4)
-        assert name == "labels" or tab.ask("view.picture()") != plain, name
-        tab.click(f"[data-toggle={name}]")
-        tab.until(f"!({shown})")
-        assert name == "labels" or tab.ask("view.picture()") == plain, name
+    centre = pin.centerOfMass(robot.model, robot.model.createData(), run(time).q)
+    toggled(tab, centre, len(robot.collision_model.geometryObjects))
     assert not tab.errors
     tab.close()
 
