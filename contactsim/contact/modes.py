@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,16 @@ class SystemMode:
     redundant: bool = False
     latched: Latched = ()
     waiting: tuple[int, ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.contacts, self.redundant, self.latched, self.waiting))
+
+    def __getstate__(self) -> dict[str, Any]:  # strings have another hash in each process
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     @cached_property
     def closed(self) -> tuple[int, ...]:

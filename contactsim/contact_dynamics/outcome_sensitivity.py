@@ -14,7 +14,7 @@ from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import Terms
-from .contact_rows import Impact, by_time, closed_terms, resting_rows
+from .contact_rows import Impact, by_time, closed_terms, laid_out, resting_rows
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import with_friction
 from .world import World
@@ -55,18 +55,20 @@ class OutcomeSensitivity:
         if impact is not None:
             by_impact = self.by_impact(t, x, impact)
             jacobian[nv : 2 * nv, : 2 * nv], jacobian[nv : 2 * nv, -1] = by_impact[:, :-1], by_impact[:, -1]
-        terms, where = closed_terms(self._world, t, x_post, after.closed)
+        where = laid_out([(i, world.mechanism.dims[i]) for i in after.closed])
+        rows, held = resting_rows(world, after, where), self._held_rows(mode, impact, where)
+        stopping = np.array([row not in held for row in rows], dtype=bool)
         pressing = world.pressing(after.closed)
         closing = np.array([not mode.contacts[i].closed for i in pressing], dtype=bool)
+        if not closing.any() and not stopping.any():
+            return jacobian
+        terms = closed_terms(world, t, x_post, after.closed).terms
         if closing.any() and not self._lands_alone(t, x, impact, [i for i in pressing if not mode.contacts[i].closed]):
             heads = [where[i].start for i in pressing]
             normals = terms.rows[heads]
             gaps_x = normals @ jacobian[:nv]
             gaps_x[:, -1] += by_time(world, t, world.q(x_post), world.v(x_post), after.closed).gaps[heads]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ gaps_x[closing]
-        rows = resting_rows(self._world, after, where)
-        held = self._held_rows(mode, impact, where)
-        stopping = np.array([row not in held for row in rows], dtype=bool)
         if stopping.any():
             v_post = world.v(x_post)
             constraint = np.zeros((len(rows), world.tangent_size))

@@ -71,6 +71,7 @@ class RigidFlow(ContactFlow):
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
         self._compiled_watch: tuple[CompiledWatch | None] | None = None
+        self._watches: dict[tuple[float, float], CompiledWatch | None] = {}  # by sense and window, of all rebased ones
         self._directed: tuple[References, Array] | None = None
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
@@ -116,12 +117,17 @@ class RigidFlow(ContactFlow):
     def _watch(self) -> CompiledWatch | None:
         """The compiled arc with its guards, made once it is known how well these are known; None: there is none."""
         if self._compiled_watch is None and self.guard_rounding is not None:
-            made, arc = None, self.arc
-            if arc.compiled is not None:
-                plain = plain_guards(arc, self.table, self._sense, self._jam_window)
-                made = None if plain is None else arc.compiled.watched(plain)
-            self._compiled_watch = (made,)
+            key = self._sense, self._jam_window
+            if key not in self._watches:
+                self._watches[key] = self._made_watch()
+            self._compiled_watch = (self._watches[key],)
         return self._compiled_watch[0] if self._compiled_watch else None
+
+    def _made_watch(self) -> CompiledWatch | None:
+        if self.arc.compiled is None:
+            return None
+        plain = plain_guards(self.arc, self.table, self._sense, self._jam_window)
+        return None if plain is None else self.arc.compiled.watched(plain)
 
     def motion(self, t: float, x: Array) -> Accelerations:
         """Accelerations and forces at (t, x)."""

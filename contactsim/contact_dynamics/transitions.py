@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -40,6 +41,7 @@ from .rigid_guards import SIDE
 from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
 
+FLOWS = 32  # of a system that are kept: modes come back, at samples of a controller at once
 INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only the engine sees a change
 
 
@@ -50,6 +52,7 @@ class RigidContacts:
         self._world = world
         self._resolution, self._sensitivity = Resolution(world), OutcomeSensitivity(world)
         self._latched: dict[int, RigidContacts] = {}
+        self._flows: dict[SystemMode, RigidFlow] = {}
 
     def under(self, latched: Latched) -> RigidContacts:
         """The same while some latches are closed."""
@@ -62,8 +65,13 @@ class RigidContacts:
         return known
 
     def flow(self, mode: SystemMode) -> Flow:
-        """Field and guards of a mode."""
-        return RigidFlow(prepare(self._world.latched_as(mode.latched), mode))
+        """Field and guards of a mode; those of the last modes are kept."""
+        known = self._flows.get(mode)
+        if known is None:
+            if len(self._flows) >= FLOWS:
+                self._flows.clear()
+            known = self._flows[mode] = RigidFlow(prepare(self._world.latched_as(mode.latched), mode))
+        return copy.copy(known)  # one may be rebased in place
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""

@@ -157,6 +157,8 @@ class EventData(Brief):
         after = self.after
         if after is None or end is after:
             return True
+        if end.system is after.system and end.mode == after.mode and np.array_equal(end.x, after.x):
+            return True
         if distance(end.x, after.x) > APART * max(1.0, float(np.abs(after.x).max(initial=0.0))):
             return False
         return distance(end.field, after.field) <= FIELDS_APART * max(1.0, float(np.abs(after.field).max(initial=0.0)))

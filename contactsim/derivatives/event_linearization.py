@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,6 +90,18 @@ class Passage(Brief):
         return dx + np.outer(dx @ self.gradient, self.jump)
 
 
+class Recorded(NamedTuple):
+    """What a run made of an event.
+
+    Attributes:
+        transition: its record.
+        last: whether the run went on from there: no guard jumped.
+    """
+
+    transition: Transition
+    last: bool
+
+
 class Node:
     """A state in a mode at the time of an event, with the guards that are at zero there.
 
@@ -121,16 +134,28 @@ class Node:
         self.system, self.t, self.x, self.mode = system, t, x, mode
         self.tolerances, self.parameters = tolerances, parameters
         self._behind, self._fired = behind or system, fired
+        self._recorded: Recorded | None = None
         self.clock, self._reaches = clock, reaches or {}
         self._gradients: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
 
     def met(
-        self, fired: frozenset[Hashable], behind: HybridSystem, clock: bool, reaches: Mapping[Hashable, float]
+        self,
+        fired: frozenset[Hashable],
+        behind: HybridSystem,
+        clock: bool,
+        reaches: Mapping[Hashable, float],
+        recorded: Recorded | None,
     ) -> Node:
-        """The node of an event that the run met here, with what is known of the guards; as the arguments of a node."""
+        """The node of an event that the run met here, with what is known of the guards; as the arguments of a node.
+
+        Args:
+            fired, behind, clock, reaches: as those of a node.
+            recorded: what the run made of it, where that can be taken as it is; None: it is worked out again.
+        """
         node = copy.copy(self)
         node._fired, node._behind, node.clock, node._reaches = fired, behind, clock, reaches
+        node._recorded = recorded
         return node
 
     @cached_property
@@ -247,7 +272,7 @@ class Node:
         """
         node, reset, reset_t = self._reset(fired)
         for _ in range(JUMPS):
-            jumped = node.watch.fired_at_start()
+            jumped = frozenset() if self._went_on(fired) else node.watch.fired_at_start()
             if not jumped:
                 break
             node, after, after_t = node._reset(jumped)
@@ -255,6 +280,10 @@ class Node:
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
         name = CLOCK if not fired or self._jumped(fired) else min(fired, key=str)
+        plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
+        if name == CLOCK:  # every neighbour meets it at this time
+            nothing = np.zeros(self.dim)
+            return Passage(node, reset, nothing if plain else None, nothing)
         self._demand_transversal(name)
         still = np.zeros(len(self.parameters.names))
         F_pre, F_post, DtR = (np.append(part, still) for part in (self.field, node.field, reset_t))
@@ -263,9 +292,16 @@ class Node:
         except TransversalityError as error:
             label = self.system.guard_label(name)
             raise TransversalityError(f"at t = {self.t:.9g} s, {label}: {error}", **error.problem) from None
-        plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
         jump = (F_post - F_pre - DtR) / self.rate(name) if plain else None
         return Passage(node, matrix, jump, self.gradient(name))
+
+    def _is_itself(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> bool:
+        """Whether an event is the one of the run, and not a varied one."""
+        return fired == self._fired and x is self.x and t == self.t and system is self.system
+
+    def _went_on(self, fired: frozenset[Hashable]) -> bool:
+        """Whether the run is known to have gone on behind these guards, without any that jumped."""
+        return self._recorded is not None and self._recorded.last and fired == self._fired
 
     def _jumped(self, fired: frozenset[Hashable]) -> bool:
         """True for guards below zero already: they fire where the state is, not where a neighbour meets them."""
@@ -324,6 +360,8 @@ class Node:
 
     def _pass(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> Transition:
         """The event as the run itself met it, or as a neighbouring one does that meets only some of the guards here."""
+        if self._recorded is not None and self._is_itself(system, t, x, fired):
+            return self._recorded.transition
         follow = system.transition if fired == self._fired else system.crossing
         return follow(t, x, self.mode, fired)
 

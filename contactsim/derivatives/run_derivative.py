@@ -25,7 +25,7 @@ from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event, Trajectory
 from .contract import EventDerivative, Word
 from .crossing_orders import EventData
-from .event_linearization import LATER, Node, Parameters
+from .event_linearization import LATER, Node, Parameters, Recorded
 from .panel import Panel, applied, matrices
 from .variational import ArcVariation
 from .zero import SAME
@@ -268,14 +268,14 @@ class RunDerivative:
                 events = events[1:]
             if events:
                 behind = arcs[last + 1].system if last + 1 < len(arcs) else events[-1].system
-                pieces.append(self._event(events, behind))
+                pieces.append(self._event(events, behind, goes_on=last + 1 < len(arcs)))
             k = last + 1
         return pieces
 
-    def _event(self, events: tuple[Event, ...], behind: Any) -> EventLinearization:
+    def _event(self, events: tuple[Event, ...], behind: Any, goes_on: bool) -> EventLinearization:
         first = events[0]
         tolerances = first.system.tolerances or self.tolerances
-        data = _event_data(events, behind, tolerances, self._parameters)
+        data = _event_data(events, behind, goes_on, tolerances, self._parameters)
         self._panel.ask(data, lambda plugin: plugin)  # one of them accepts it
         return EventLinearization(data, self._panel, events)
 
@@ -489,9 +489,11 @@ class RunDerivative:
 
 
 def _event_data(
-    events: tuple[Event, ...], behind: HybridSystem, tolerances: Tolerances, parameters: Parameters
+    events: tuple[Event, ...], behind: HybridSystem, goes_on: bool, tolerances: Tolerances, parameters: Parameters
 ) -> EventData:
     """An event of a run, from the records that were made at its instant; `behind` is the system after them.
+
+    `goes_on` says that an arc follows it: then no guard jumped behind the last of the records.
 
     Guards that reach zero at the same instant without having fired belong to it where their contact took part in what
     happened; the others that are close to zero are met later by the run, in an event of their own.
@@ -508,7 +510,10 @@ def _event_data(
             reaches[name] = 2.0 * abs(value)
         else:
             reaches[name] = LATER
-    root = at_start.met(clock | met, behind, bool(clock), reaches)
+    recorded = None
+    if first.fired == clock | met and behind is system and first.transition.derivative is not None:
+        recorded = Recorded(first.transition, goes_on and last is first)
+    root = at_start.met(clock | met, behind, bool(clock), reaches, recorded)
     groups = system.separable(t, x, mode, frozenset(met)) if met else ()
     after = Node(behind, t, last.x_post, last.mode_post, tolerances, parameters)
     return EventData(root, groups + ((clock,) if clock or not groups else ()), after)
