@@ -23,7 +23,7 @@ from ..hybrid.flow import Stages
 from ..multibody.controllers import Holding, PlainGains
 from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 2  # of what follows; an engine says for which it was made
+INTERFACE = 3  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 

@@ -29,8 +29,8 @@ class Course:
         path_rtol, path_atol: of the run.
         automatic, held_steps, loose_steps, patience, began: as `StiffArcs` counts steps at the edge of stability.
         most: steps at once.
-        values, highest, floor, rounding: of the guards (ng,): where the step begins; largest since the arc began;
-            level at which one fires that has not risen; and their rounding.
+        values, highest, floor, rounding, band: of the guards (ng,): where the step begins; largest since the arc began;
+            level at which one fires that has not risen; their rounding, and how closely they are met.
     """
 
     t: float
@@ -60,6 +60,7 @@ class Course:
     highest: Array
     floor: Array
     rounding: Array
+    band: Array
 
     def move(self, x: Array, space: Manifold) -> None:
         """Go on from a state that was put back onto its constraints: the chart moves with it."""
@@ -67,13 +68,29 @@ class Course:
         self.base = self.x.copy() if self.fresh else space.integrate(x, -self.y)
 
 
+class Landing(NamedTuple):
+    """The guards that fire where a step ends.
+
+    Attributes:
+        fired: their places; empty: none does.
+        leader: the one that the step was ended for; -1: it was not.
+        at_once: whether that had not risen since the flow began.
+    """
+
+    fired: tuple[int, ...]
+    leader: int
+    at_once: bool
+
+
 class Passed(NamedTuple):
     """Steps of a compiled engine.
 
     Attributes:
-        record: of each step (k, .): t0, t1, the part of its tolerance that it misses, base, state at its start and at
-            its end, chart coordinates at its start, the functions of its dense output (7 dim), guards at its end.
+        record: of each step (k, .): t0, t1, the part of its tolerance that it misses, end of its dense output, base,
+            state at its start and at its end, chart coordinates at its start, the functions of its dense output
+            (7 dim), guards at its end.
         pending: whether an event may lie in the last of them, or the bound at its end: all others are clear of events.
+        landing: what fires where a pending step ends; None: it is not known yet.
         suspected: whether stability seems to hold the method.
         hemmed: whether the bound may have made one of them shorter.
         evaluations: of the field.
@@ -82,6 +99,7 @@ class Passed(NamedTuple):
 
     record: Array
     pending: bool
+    landing: Landing | None
     suspected: bool
     hemmed: bool
     evaluations: int

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from ..common.arrays import Array
 from ..errors import StepSizeError
-from .course import Course
+from .course import Course, Landing
 from .flow import Flow, GuardBounds, Look
 from .guard_minima import Bottom, Bounds, Fall, first_fall
 from .guard_samples import NODES, Samples, dip_between, dipping, quiet, straight, unresolved
@@ -123,11 +123,17 @@ class Watch:
     def embark(self, course: Course) -> None:
         """Tell a compiled engine where the guards are."""
         course.values, course.highest = np.array(self.values), np.array(self._highest)
-        course.floor, course.rounding = self._floor, self.rounding
+        course.floor, course.rounding, course.band = self._floor, self.rounding, self.band
 
     def disembark(self, course: Course) -> None:
         """Go on from where it left them: at the end of its last step in which nothing fired."""
         self.values, self._highest = course.values, course.highest
+
+    def landed(self, landing: Landing) -> frozenset[Hashable]:
+        """The guards that fire where a compiled engine ended its last step for them."""
+        self.at_once = landing.at_once
+        self.from_zero = bool(self._first_values[landing.leader] <= self.band[landing.leader])
+        return self._names(np.array(landing.fired, dtype=int))
 
     def _sample(self, segment: Segment) -> Samples:
         """What is seen of the guards in a step; that of the last step is kept."""

@@ -52,12 +52,12 @@ class Segment:
 def segments_of(record: Array, space: Manifold) -> list[Segment]:
     """The steps of a record (k, .) of a compiled engine, see `Passed`; their arrays are views of it."""
     size, dim = space.size, space.dim
-    ends = np.cumsum([3, size, size, size, dim, PARTS * dim]).tolist()
+    ends = np.cumsum([4, size, size, size, dim, PARTS * dim]).tolist()
     bases, starts, finals, origins, parts = (slice(*pair) for pair in pairwise(ends))
     found = []
     for row in record:
-        t0, t1, miss = row[:3].tolist()
-        chart = Interpolant853(t0, t1, row[origins], row[parts].reshape(PARTS, dim))
+        t0, t1, miss, until = row[:4].tolist()
+        chart = Interpolant853(t0, until, row[origins], row[parts].reshape(PARTS, dim))
         found.append(Segment(t0, t1, row[bases], chart, space, row[finals], row[ends[-1] :], row[starts], miss))
     return found
 

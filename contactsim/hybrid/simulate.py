@@ -16,6 +16,7 @@ from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, either, func
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .course import AT_ONCE as STEPS_AT_ONCE
+from .course import Landing
 from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, method
@@ -395,11 +396,11 @@ class Simulation:
             return
         clock = self._flow.next_time(self.t)
         bound = min(t_end, clock, self._push_end())
-        step = self._next_step(bound)
+        step, landing = self._next_step(bound)
         self._stop_in_reach |= bound == t_end and self._stepper.hemmed
         if step is None:
             return
-        passed, fired = self._watch.pass_step(self._stepper, step, bound)
+        passed, fired = self._passed(step, landing, bound)
         if passed is None:
             return
         self._stop_in_reach |= passed.t1 >= t_end
@@ -416,12 +417,23 @@ class Simulation:
             self._x = self._stepper.x
         self._is_valid()
 
-    def _next_step(self, bound: float) -> Segment | None:
-        """A step towards `bound`, in which an event may lie; None after steps of a compiled engine that hold none."""
+    def _passed(
+        self, step: Segment, landing: Landing | None, bound: float
+    ) -> tuple[Segment | None, frozenset[Hashable]]:
+        """The step up to the first guard that fires in it, and what fires there: see `Watch.pass_step`."""
+        if landing is None:
+            return self._watch.pass_step(self._stepper, step, bound)
+        return step, self._watch.landed(landing) if landing.fired else frozenset()
+
+    def _next_step(self, bound: float) -> tuple[Segment | None, Landing | None]:
+        """A step towards `bound`, in which an event may lie, and what fires at its end, where that is known.
+
+        No step after those of a compiled engine that hold no event.
+        """
         stepper = self._stepper
         passed = stepper.cruise(bound, self._watch, self._at_once)
         if passed is None:
-            return stepper.step(bound)
+            return stepper.step(bound), None
         steps = segments_of(passed.record, stepper.space)
         pending = steps.pop() if passed.pending else None
         self._segments += steps
@@ -430,7 +442,7 @@ class Simulation:
             self._x = stepper.x if pending is None or pending.start is None else pending.start
         if passed.error is not None:
             raise passed.error
-        return pending
+        return pending, passed.landing
 
     def _note_jump(self, event: Event, depths: Mapping[Hashable, float]) -> None:
         """Note the boundaries beyond which a mode was entered, each once in a run; not what only the engine sees."""

@@ -18,7 +18,7 @@ from .integrators import FIRM, IMPLICIT, method
 from .integrators.dop853 import Dop853, Interpolant853
 from .integrators.radau9 import Radau9
 from .manifold import Manifold
-from .segments import Chain, Segment
+from .segments import Chain, Segment, segments_of
 from .stiff_arcs import StiffArcs
 from .tolerances import Tolerances
 from .zero import ROUNDED
@@ -66,7 +66,7 @@ class Stepper:
         first_step: float | None,
     ) -> None:
         self.flow, self.space, self.tolerances = flow, space, tolerances
-        self.stiffness = StiffArcs(name)
+        self.stiffness = StiffArcs(name, flow.cruise is not None)
         self._suspected_step, self._unknown = 0.0, self.stiffness.automatic
         self._left: SimulationError | None = None  # of a trial that left where the field is defined
         self._use(self.stiffness.name)
@@ -174,7 +174,8 @@ class Stepper:
     def cruise(self, bound: float, watch: Watching, most: int) -> Passed | None:
         """The same by a compiled engine, step by step, as long as nothing happens; None where there is none.
 
-        The watch goes along. Where the last step is `pending`, the stepper is at its end, and the watch at its start.
+        The watch goes along. Where the last step is `pending` and it is not known what fires at its end, the stepper is
+        there, and the watch at its start.
         """
         cruise = self.flow.cruise if self._method is Dop853 and self.step_size else None
         if cruise is None:
@@ -204,9 +205,10 @@ class Stepper:
         if passed.suspected:
             self._suspected_step = float(passed.record[-1, 1] - passed.record[-1, 0])
         watch.disembark(course)
-        if passed.pending:
-            last = passed.record[-1]
-            self.flow = self.flow.rebased(float(last[0]), last[3 + self.space.size : 3 + 2 * self.space.size])
+        if passed.pending and not (passed.landing and passed.landing.fired):
+            last = segments_of(passed.record[-1:], self.space)[0]
+            assert last.start is not None
+            self.flow = self.flow.rebased(last.t0, last.start)
         return passed
 
     def _new_course(self, bound: float) -> Course:
@@ -238,6 +240,7 @@ class Stepper:
             highest=nothing,
             floor=nothing,
             rounding=nothing,
+            band=nothing,
         )
 
     def _until_next(self, longest: float) -> float:

@@ -18,6 +18,7 @@ STIFF_FROM = "the motion is stiff from"  # begins the note of a run
 HELD = 15  # steps at the edge of stability after which an arc counts as stiff
 HELD_FAST, GROWN = 6, 1.5  # the same where the last of them is not this many times as long as the first
 LOOSE = 6  # steps in a row off that edge after which they are counted anew
+CHEAP = 8  # times as many steps at that edge are worth it where a compiled engine takes them
 GROWING = 8  # steps of the stiff method before it is looked at whether it may be left
 
 
@@ -33,6 +34,7 @@ class StiffArcs:
 
     Args:
         name: integrator of the run; any but "automatic" stays.
+        compiled: whether a compiled engine takes the explicit steps: then stiffness is to last for longer.
 
     Attributes:
         automatic: whether the method may change.
@@ -40,12 +42,12 @@ class StiffArcs:
         rate: the decay rate by which the arc was found stiff last [1/s]; zero: it was not.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, compiled: bool = False) -> None:
         self.automatic = name == AUTOMATIC
         self.name = EXPLICIT if self.automatic else name
         self.rate = self._began = 0.0
         self._held = self._loose = self._tried = 0
-        self._patience = 1
+        self._least = self._patience = CHEAP if compiled else 1
         self._jacobian: Array | None = None
         self._fastest = np.inf
 
@@ -83,7 +85,7 @@ class StiffArcs:
 
     def starts_stiff(self, jacobian: Array, time: float) -> float | None:
         """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""
-        return EASY / self.rate if self._turn(jacobian, LASTING / time) else None
+        return EASY / self.rate if self._turn(jacobian, self._least * LASTING / time) else None
 
     def turn_stiff(self, jacobian: Array, step: float) -> bool:
         """Go over to the stiff method, if the motion decays within less than a share of the last `step` [s].
@@ -117,7 +119,7 @@ class StiffArcs:
             self._fastest = float(np.abs(np.linalg.eigvals(solver.J)).max()) if np.isfinite(solver.J).all() else np.inf
         if self._fastest * solver.h_abs > EASY:
             return False
-        self.name, self._held, self._loose, self._patience = EXPLICIT, 0, 0, 1
+        self.name, self._held, self._loose, self._patience = EXPLICIT, 0, 0, self._least
         return True
 
 

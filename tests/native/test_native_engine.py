@@ -310,3 +310,24 @@ def test_what_a_users_function_raises_between_steps_ends_the_run_where_it_was() 
         simulation.advance(0.2)
     assert 0.02 < simulation.t <= 0.05
     assert len(simulation.trajectory.arcs[-1].segments) > 1
+
+
+def test_events_are_located_as_in_python() -> None:
+    """Without Python's watch, but where a step shows a guard too little: the same events at the same times."""
+    from contactsim.hybrid.event_location import Watch
+
+    system, start = thrown()
+    tight, looks = cs.Tolerances(1e-10, 1e-12), []
+    original = Watch.pass_step
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Watch, "pass_step", lambda self, *given: looks.append(0) or original(self, *given))
+        one = cs.simulate(system, start, (0.0, 0.3), tolerances=tight, integrator="DOP853", engine="native")
+    two = cs.simulate(system, start, (0.0, 0.3), tolerances=tight, integrator="DOP853", engine="python")
+    events = [[arc.event for arc in run.arcs if arc.event is not None] for run in (one, two)]
+    assert [event.fired for event in events[0]] == [event.fired for event in events[1]]
+    assert len(looks) <= len(events[0]) // 4
+    assert max(abs(a.time - b.time) for a, b in zip(*events, strict=True)) < TIME
+    for arc in one.arcs[:-1]:  # the last step ends where the event is, on its own dense output
+        last = arc.segments[-1]
+        assert last.t1 == arc.event.time
+        assert np.abs(last(last.t1) - last.space.integrate(last.base, last.chart(last.t1))).max() < 1e-13

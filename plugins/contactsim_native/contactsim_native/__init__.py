@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS
+from contactsim.contact.zero import ACROSS, TURNED
 from contactsim.contact_dynamics.engines import (
     INTERFACE,
     CompiledArc,
@@ -25,6 +27,7 @@ from .variations import propagated
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
 STATES = ("smooth", "stick", "slip", "directed", "begins")
 Array = np.ndarray
+TURNING = _native.Turning(steps=NEWTON_STEPS, across=ACROSS, turned=TURNED, farthest=FARTHEST_TURN)
 
 
 @lru_cache(maxsize=64)
@@ -60,7 +63,8 @@ class NativeArc(CompiledArc):
     def __init__(self, arc: PlainArc) -> None:
         robot = arc.robot
         self._robot, self._nothing, self._plain = native_robot(robot), np.zeros(robot.nv), robot
-        self._mode = _native.ContactMode(np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist())
+        plane = np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist()
+        self._mode = _native.ContactMode(*plane, TURNING)
         for closed in arc.closed:
             contact = closed.contact
             if contact.joint < 0:

@@ -9,9 +9,9 @@ import numpy as np
 from contactsim.contact.solvers import slip_directions
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
-from contactsim.hybrid import guard_samples, stepper, stiff_arcs
+from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
 from contactsim.hybrid import zero as hybrid_zero
-from contactsim.hybrid.course import Course, Passed
+from contactsim.hybrid.course import Course, Landing, Passed
 from contactsim.hybrid.integrators import dop853
 from contactsim.hybrid.step_bounds import LARGEST853
 from contactsim.multibody.configuration_space import CHART_RADIUS
@@ -80,6 +80,16 @@ def thresholds() -> _native.Thresholds:
         "turning": contacts_zero.TURNING,
         "no_force": contacts_zero.NO_FORCE,
         "leap": slip_directions.LEAP,
+        "slope": event_location.SLOPE,
+        "soon": event_location.SOON,
+        "far": event_location.FAR,
+        "landed": hybrid_zero.LANDED,
+        "guess": hybrid_zero.GUESS,
+        "lowest": hybrid_zero.LOWEST,
+        "corrections": event_location.CORRECTIONS,
+        "looking": _native.Looking(
+            looks=guard_minima.LOOKS, least=guard_minima.LEAST, most=guard_minima.MOST, seen=guard_minima.SEEN
+        ),
     }
     for name, value in values.items():
         setattr(found, name, value)
@@ -157,8 +167,9 @@ class NativeWatch(CompiledWatch):
         for name in (*GIVEN, *GOES_ON):
             setattr(own, name, getattr(course, name))
         arrays = course.x, course.base, course.y, course.rate, course.values, course.highest
-        given = *arrays, course.floor, course.rounding, directions
+        given = *arrays, course.floor, course.rounding, course.band, directions
         record, error = _native.cruise(self._arc, method(), thresholds(), own, *given)
         for name in GOES_ON:
             setattr(course, name, getattr(own, name))
-        return Passed(record, own.pending, own.suspected, own.hemmed, own.evaluations, error)
+        landing = Landing(tuple(own.fired), own.leader, own.at_once) if own.located else None
+        return Passed(record, own.pending, landing, own.suspected, own.hemmed, own.evaluations, error)

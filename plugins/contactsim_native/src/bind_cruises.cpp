@@ -79,7 +79,19 @@ void bind_cruises(nb::module_& m) {
         .def_rw("no_speed", &Thresholds::no_speed)
         .def_rw("turning", &Thresholds::turning)
         .def_rw("no_force", &Thresholds::no_force)
-        .def_rw("leap", &Thresholds::leap);
+        .def_rw("leap", &Thresholds::leap)
+        .def_rw("slope", &Thresholds::slope)
+        .def_rw("soon", &Thresholds::soon)
+        .def_rw("far", &Thresholds::far)
+        .def_rw("landed", &Thresholds::landed)
+        .def_rw("guess", &Thresholds::guess)
+        .def_rw("lowest", &Thresholds::lowest)
+        .def_rw("corrections", &Thresholds::corrections)
+        .def_rw("looking", &Thresholds::looking);
+
+    nb::class_<Looking>(m, "Looking")
+        .def(nb::init<int, double, double, double>(), nb::arg("looks"), nb::arg("least"), nb::arg("most"),
+             nb::arg("seen"));
 
     nb::class_<Reach>(m, "Reach")
         .def("__init__",
@@ -156,6 +168,10 @@ void bind_cruises(nb::module_& m) {
         .def_rw("most", &Course::most)
         .def_ro("steps", &Course::steps)
         .def_ro("pending", &Course::pending)
+        .def_ro("located", &Course::located)
+        .def_ro("fired", &Course::fired)
+        .def_ro("leader", &Course::leader)
+        .def_ro("at_once", &Course::at_once)
         .def_ro("suspected", &Course::suspected)
         .def_ro("hemmed", &Course::hemmed)
         .def_ro("evaluations", &Course::evaluations);
@@ -163,17 +179,17 @@ void bind_cruises(nb::module_& m) {
     m.def(
         "cruise",
         [](const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, Out x, Out base, Out y,
-           Out f, Out values, Out highest, Row floor, Row rounding, Out directions) {
+           Out f, Out values, Out highest, Row floor, Row rounding, Row band, Out directions) {
             const std::size_t n = 2 * arc.robot.nv + arc.drive.memory, guards = arc.guards.all.size();
             const std::size_t size = arc.robot.nq + arc.robot.nv + arc.drive.memory;
             demand(x.size() == size && base.size() == size && y.size() == n && f.size() == n, "states and rates");
             demand(values.size() == guards && highest.size() == guards && floor.shape(0) == guards &&
-                       rounding.shape(0) == guards,
+                       rounding.shape(0) == guards && band.shape(0) == guards,
                    "values of each guard");
             demand(directions.size() == 2 * arc.mode.closed.size(), "a direction (2,) of each contact");
             course.x = x.data(), course.base = base.data(), course.y = y.data(), course.f = f.data();
             course.values = values.data(), course.highest = highest.data(), course.floor = floor.data(),
-            course.rounding = rounding.data();
+            course.rounding = rounding.data(), course.band = band.data();
             course.directions = directions.data();
             {
                 nb::gil_scoped_release released;

@@ -196,8 +196,7 @@ bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const s
 // Slip directions of contacts that begin to slip, each turned by Newton's method to that of its own acceleration; false
 // where that does not converge, or leaps, as at the pole of a jam. See contactsim's contact/solvers/slip_directions.py.
 bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, Scratch& s, double* acceleration) {
-    constexpr int STEPS = 40;
-    constexpr double ACROSS = 1e-14, TURNED = 1e-15, FARTHEST = 0.7;
+    const Turning& rules = mode.turning;
     const std::vector<std::array<double, 2>> start = s.slip;
     const std::vector<Beginning> beginning = beginnings(mode);
     if (beginning.empty()) return true;
@@ -218,13 +217,13 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
             turn[j] = -(slip[0] * y - slip[1] * x);
             off = std::max(off, std::abs(turn[j]));
         }
-        if (off <= ACROSS * speed || farthest < TURNED) {
+        if (off <= rules.across * speed || farthest < rules.turned) {
             return std::none_of(beginning.begin(), beginning.end(), [&](const Beginning& one) {
                 const std::array<double, 2>&a = start[one.contact], &b = s.slip[one.contact];
                 return std::abs(std::atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])) > leap;
             });
         }
-        if (step == STEPS || !accelerations_by_turns(robot, mode, beginning, s, added)) return false;
+        if (step == rules.steps || !accelerations_by_turns(robot, mode, beginning, s, added)) return false;
         for (int i = 0; i < count; ++i) {
             const int row = beginning[i].row;
             const std::array<double, 2>& slip = s.slip[beginning[i].contact];
@@ -238,7 +237,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
         farthest = 0.0;
         for (const double angle : turn) farthest = std::max(farthest, std::abs(angle));
         if (!std::isfinite(farthest)) return false;
-        const double share = farthest > FARTHEST ? FARTHEST / farthest : 1.0;
+        const double share = farthest > rules.farthest ? rules.farthest / farthest : 1.0;
         for (int j = 0; j < count; ++j) {
             const Beginning& one = beginning[j];
             std::array<double, 2>& slip = s.slip[one.contact];

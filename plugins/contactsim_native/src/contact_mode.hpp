@@ -41,8 +41,15 @@ struct Plane {
     Vec3 point;
 };
 
+// How the directions of slips that begin are looked for: see contactsim's contact/solvers/slip_directions.py.
+struct Turning {
+    int steps;                        // of Newton's method
+    double across, turned, farthest;  // share of a motion, and turns [rad], that are rounding; longest turn [rad]
+};
+
 struct ContactMode {
     Plane plane;
+    Turning turning;
     std::vector<Closed> closed;
     int rows = 0;            // of all closed contacts
     std::vector<int> first;  // row of each of them

@@ -27,7 +27,7 @@ struct Course {
     double t, bound;
     double *x, *base, *y, *f;  // state, origin of the chart, place in it, rate there
     double *values, *highest;  // of guards
-    const double *floor, *rounding;
+    const double *floor, *rounding, *band;
     double* directions;              // of slips (closed, 2)
     bool fresh;                      // whether the rate is still to be computed, in a new chart
     double step, proposed, natural;  // next step, as the method and the motion propose it; natural < 0: unknown
@@ -43,11 +43,16 @@ struct Course {
     // What was found.
     int steps = 0;
     bool pending = false;    // whether the last step may hold an event, or ends at the bound
+    bool located = false;    // whether it is known which guards fire where it ends
+    std::vector<int> fired;  // these
+    int leader = -1;         // the one that it was ended for
+    bool at_once = false;    // whether that had not risen since the arc began
     bool suspected = false;  // whether stability seems to hold the steps
     bool hemmed = false;
     long evaluations = 0;
-    std::vector<double> record;  // t0, t1, miss, base, start, end, y, dense output, guards at the end
-    std::exception_ptr error;    // of a function of the user's, behind these steps
+    std::vector<double>
+        record;  // t0, t1, miss, end of its polynomial, base, start, end, y, dense output, guards at the end
+    std::exception_ptr error;  // of a function of the user's, behind these steps
 };
 
 // Steps until one may hold an event, the bound is reached, no step succeeds, or `most` were made.

@@ -1,6 +1,7 @@
 // Guards of a contact mode, computed together: gaps, limits, margins of forces, and slips.
 #pragma once
 
+#include "minima.hpp"
 #include "reach.hpp"
 #include "stages.hpp"
 
@@ -38,9 +39,12 @@ struct Thresholds {
     double exact, spent;                                          // of dense outputs
     double at_once, flat, unresolved, bent, quiet, dip, shallow;  // of guards between the ends of a step
     double approach, close_to_stop, leave, no_speed;              // of slips
+    double slope, soon, far, landed, guess, lowest;               // of the times of events
+    int corrections;                                              // of these
     double fastest, jolt;                                         // of gaps that are seen coming
     double jammed, near_jam;                                      // of determinants
     double turning, no_force, leap;                               // of slips that begin
+    Looking looking;                                              // at guards between the ends of a step
 };
 
 // What one arc fixes.

@@ -9,10 +9,6 @@ namespace native {
 
 namespace {
 
-constexpr int LOOKS = 100;  // at a guard that stays low; then twice the largest second derivative seen is its bound
-constexpr double LEAST = 0.05, MOST = 0.95;  // share of a piece within which it is cut
-constexpr double SEEN = 2.0;                 // second derivatives between looks may be this many times as large
-
 struct Lowest {
     double value, t;
 };
@@ -54,14 +50,15 @@ double bend_between(const Look& a, const Look& b) {
 
 }  // namespace
 
-bool stays_above(const std::function<Look(double)>& look, const Look& start, const Look& end, Bounds bounds) {
+Fall first_fall(const std::function<Look(double)>& look, const Look& start, const Look& end, Bounds bounds,
+                const Looking& rules) {
     Look before = start;
     std::vector<Look> behind{end};
     int looks = 0;
     double seen = 0.0;
     while (!behind.empty()) {
         const Look after = behind.back();
-        if (after.value <= 0.0) return false;
+        if (after.value <= 0.0) return {after.value <= -bounds.error(after.t), true, before.t, after.t};
         if (is_clear(before, after, bounds)) {
             before = after;
             behind.pop_back();
@@ -72,10 +69,10 @@ bool stays_above(const std::function<Look(double)>& look, const Look& start, con
         const bool has_bottom = bottom_of(before, after, bottom);
         if (has_bottom) {
             const double error = bounds.error(bottom.t);
-            if (std::abs(bottom.value) <= error && 0.125 * bounds.bend * h * h <= error) return false;
+            if (std::abs(bottom.value) <= error && 0.125 * bounds.bend * h * h <= error) return {false};
         }
         const double place = has_bottom ? bottom.t : lowest(before, after, bounds).t;
-        const double middle = before.t + std::min(std::max(place - before.t, LEAST * h), MOST * h);
+        const double middle = before.t + std::min(std::max(place - before.t, rules.least * h), rules.most * h);
         if (!(before.t < middle && middle < after.t)) {
             before = after;
             behind.pop_back();
@@ -84,9 +81,9 @@ bool stays_above(const std::function<Look(double)>& look, const Look& start, con
         behind.push_back(look(middle));
         ++looks;
         seen = std::max({seen, bend_between(before, behind.back()), bend_between(behind.back(), after)});
-        if (looks >= LOOKS) bounds.bend = std::min(bounds.bend, SEEN * seen);
+        if (looks >= rules.looks) bounds.bend = std::min(bounds.bend, rules.seen * seen);
     }
-    return true;
+    return {};
 }
 
 double time_to_fall(double value, double rate, double bend) {

@@ -10,6 +10,13 @@ struct Look {
     double t, value, rate;
 };
 
+// How a guard is looked at: contactsim's thresholds of the same names.
+struct Looking {
+    int looks;           // at a guard that stays low; then twice the largest second derivative seen is its bound
+    double least, most;  // share of a piece within which it is cut
+    double seen;         // second derivatives between looks may be this many times as large
+};
+
 // Bounds of |g'| and |g''| along a step; (time) -> by what an interpolated value may be off; a dip that is none.
 struct Bounds {
     double speed, bend;
@@ -17,9 +24,16 @@ struct Bounds {
     double least;
 };
 
-// Whether a guard stays above zero between two looks, of which the first finds it there; false where it falls, or
-// where its interpolant does not decide it. The method of contactsim's hybrid/guard_minima.py, step by step.
-bool stays_above(const std::function<Look(double)>& look, const Look& start, const Look& end, Bounds bounds);
+// Where a guard falls through zero; not decided where its interpolant is too close to zero to tell.
+struct Fall {
+    bool decided = true, falls = false;
+    double before = 0.0, after = 0.0;
+};
+
+// The first fall of a guard between two looks, of which the first finds it above zero. The method of contactsim's
+// hybrid/guard_minima.py, step by step.
+Fall first_fall(const std::function<Look(double)>& look, const Look& start, const Look& end, Bounds bounds,
+                const Looking& rules);
 
 // The first time > 0 at which value + rate t + bend t^2 / 2 falls through zero; infinity if it does not.
 double time_to_fall(double value, double rate, double bend);

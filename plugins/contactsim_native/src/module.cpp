@@ -55,10 +55,16 @@ NB_MODULE(_native, m) {
             robot.springs.push_back({q, v, stiffness, rest});
         });
 
+    nb::class_<Turning>(m, "Turning")
+        .def(nb::init<int, double, double, double>(), nb::arg("steps"), nb::arg("across"), nb::arg("turned"),
+             nb::arg("farthest"));
+
     nb::class_<ContactMode>(m, "ContactMode")
         .def("__init__",
-             [](ContactMode* self, Table basis, const std::vector<double>& belt, const std::vector<double>& point) {
+             [](ContactMode* self, Table basis, const std::vector<double>& belt, const std::vector<double>& point,
+                const Turning& turning) {
                  new (self) ContactMode();
+                 self->turning = turning;
                  demand(basis.shape(1) == 3 && basis.shape(0) >= 1 && basis.shape(0) <= 3, "the basis is (1 to 3, 3)");
                  for (std::size_t d = 0; d < basis.shape(0); ++d) {
                      self->plane.basis.push_back({basis(d, 0), basis(d, 1), basis(d, 2)});

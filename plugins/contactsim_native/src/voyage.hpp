@@ -1,0 +1,227 @@
+// One call of `cruise`: steps, the guards within them, and where the first of these fires.
+#pragma once
+
+#include <limits>
+
+#include "cruise.hpp"
+
+namespace native {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+
+inline double spacing(double t) {
+    return std::abs(std::nextafter(t, INFINITE) - t);
+}
+
+// A step that the method took: x(t) = base (+) y(t) from t0 to t1.
+struct Step {
+    double t0, t1, miss;
+    double until;                    // end of its polynomial; t1 is earlier where a guard cut it
+    std::vector<double> start, end;  // states
+    std::vector<double> y, parts;    // chart coordinates at its start, and its dense output (7, n)
+    std::vector<double> guards;      // at its end
+};
+
+// A guard that fires within a step: the bracket of its zero, and the level it falls to.
+struct Crossing {
+    int guard;
+    double before, after, level;
+};
+
+// What a step shows of its guards: none fires, some fall, or contactsim's Watch has to look.
+enum class Shown { clear, falls, unknown };
+
+class Voyage {
+  public:
+    Voyage(const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course)
+        : arc_(arc),
+          robot_(arc.robot),
+          method_(method),
+          rules_(thresholds),
+          course_(course),
+          n_(2 * arc.robot.nv + arc.drive.memory),
+          size_(arc.robot.nq + arc.robot.nv + arc.drive.memory),
+          ng_(static_cast<int>(arc.guards.all.size())),
+          k_(Dop853::ALL * n_),
+          points_(Dop853::ALL * n_),
+          base_(size_) {
+        std::copy(course.base, course.base + size_, base_.begin());
+        step_.start.resize(size_), step_.end.resize(size_), step_.y.resize(n_), step_.guards.resize(ng_);
+        step_.parts.resize(Dop853::PARTS * n_);
+        for (const Closed& closed : arc.mode.closed) {
+            free_ = free_ || slips_freely(closed);
+            begins_ = begins_ || closed.state == State::slip_begins;
+        }
+        for (const Guard& guard : arc.guards.all) follows_ = follows_ || guard.kind == GuardKind::slow;
+    }
+
+    void run();
+
+  private:
+    const Arc& arc_;
+    const Robot& robot_;
+    const Dop853& method_;
+    const Thresholds& rules_;
+    Course& course_;
+    const int n_, size_, ng_;
+    std::vector<double> k_, points_, base_;
+    Step step_;
+    GuardRoom room_;
+    std::vector<double> point_, samples_, times_;
+    std::vector<char> certain_;                 // which guards cannot dip unseen
+    std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
+    std::vector<double> one_;
+    std::vector<Crossing> falls_;
+    bool free_ = false, begins_ = false, follows_ = false;
+
+    References references() const { return {course_.directions, course_.straight, rules_.leap}; }
+
+    // One step, its guards, and the state put back onto its constraints; false where the caller has to look at it.
+    bool go_on();
+
+    // A step from the present state, as long as accuracy and what is ahead allow; false where none succeeds.
+    bool step();
+
+    // Slip directions where the step starts, and the longest step towards a stop: none is followed past it.
+    bool turn_references(double& approach);
+
+    // Time in which no joint turns by more than about a radian.
+    double without_turning() const;
+
+    // Length of a step that ends a little behind the next guard, where that is expected soon; else infinity.
+    double led_to_next(double longest);
+
+    // Time in which a gap or a held slip is expected to fall to zero, by their rates and accelerations.
+    double soonest(double horizon);
+
+    // --- the method ------------------------------------------------------------------------------------------
+
+    void stages(double h, int first, int last);
+
+    // The rate where a new chart begins.
+    void begin_chart();
+
+    // A step within the tolerance, with its dense output and its guards; false where there is none.
+    bool advance(double proposed, double longest);
+
+    double error_norm(const double* y_new, double h) const;
+
+    // By how much longer a step may be than one of an error.
+    double growth(double error) const;
+
+    // Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6, and dop853.f there.
+    void dense_output(const double* y_new, double h);
+
+    // Whether stability seems to hold the steps, by the two rates at their ends: see contactsim's StiffArcs.
+    bool at_the_edge();
+
+    // --- charts ----------------------------------------------------------------------------------------------
+
+    void chart_point(const double* dx, double* x) const;
+
+    bool within_chart() const;
+
+    void restart();
+
+    // Back onto the constraints; the chart is moved with the state, so that the method goes on.
+    bool put_back();
+
+    void keep();
+
+    // --- guards ----------------------------------------------------------------------------------------------
+
+    bool values_at(double t, const double* x, double* values);
+
+    // State within the step, by its dense output.
+    const double* state_at(double t);
+
+    // A row of `samples_` at a share of the step.
+    bool sample(int row, double share);
+
+    // Guards at some times of the step, and bounds of those that have some; false where they show nothing.
+    bool see();
+
+    // The guards that fall in the step as it was seen, up to a time, into `falls_`.
+    Shown judge(double until);
+
+    // Samples at both ends where all guards are certain; in the middle, too; at all nodes where these show too little.
+    bool look();
+
+    // Whether three samples show a guard well enough: it stays far from zero, or changes straight.
+    bool is_shown(int g) const;
+
+    double largest_sample(int g) const;
+
+    double least_sample(int g) const;
+
+    // Sum over the samples of a guard with the weights of one row of a table.
+    double weighted(const std::vector<double>& table, int row, int g) const;
+
+    // Whether six samples show a smooth guard: it does not swing through zero between them.
+    bool resolved(int g) const;
+
+    // Whether the polynomial through six samples is least, and close to zero, at a place of the grid, or anywhere.
+    bool dips_at(int g, int k) const;
+    bool dips(int g) const;
+
+    // The first time between a node and the one before at which a guard is least and not positive.
+    bool dip_between(int g, int node, double& time);
+
+    // Bounds of |g'|, |g''| and of the error of the interpolant, of each gap.
+    void bounds_of_gaps();
+
+    bool is_bounded(int g) const;  // whether it is known how fast a guard can change
+
+    // Whether a guard could have been at zero in the step.
+    bool is_suspect(int g) const;
+
+    // Where a guard fires in the step, by its samples until it is armed, and for certain after that.
+    Shown first(int g, double until, Crossing& hit);
+
+    // Where a gap falls below zero in the step after `start`, if it does.
+    Shown search(int g, double start, double until, Crossing& hit);
+
+    // The value at which a guard fires that has risen to `highest`.
+    double level(int g, double highest) const;
+
+    // Go on from the end of a step in which nothing fired.
+    void accept();
+
+    // --- where a guard fires ---------------------------------------------------------------------------------
+
+    // Ends the step where the first of `falls_` fires, on true steps; false where contactsim's Watch has to do that.
+    bool locate();
+    bool follow_falls();
+
+    // The crossing that comes first, its bracket and level, and a guess of its time; false where there is no zero.
+    bool earliest(Crossing& hit, double& time);
+
+    // Those of the crossings whose guards have fallen by a time.
+    std::vector<Crossing> fallen(const std::vector<Crossing>& found, double time);
+
+    // A guard within the step.
+    double guard_at(double t, int g);
+
+    // The time at which a guard is at its level; false where its bracket has none.
+    bool zero(const Crossing& hit, double& time);
+
+    // Rates of all guards at a time of the step, by differences.
+    bool slopes(double time, std::vector<double>& found);
+
+    // Steps to where a guard fires, and tells what fires together there.
+    bool arrive(const Crossing& leader, double time);
+
+    // Steps to where the leading guard is at its level, the time corrected on true steps.
+    bool correct(const Crossing& leader, double time, double slope);
+
+    // Whether the interpolant is as exact at a time as the end of a step.
+    bool is_exact(double t) const;
+
+    bool cut(double t);   // the step, up to a time
+    bool land(double t);  // a step of its own from where the step began to exactly that time
+
+    // Whether a guard may be at zero where the step ends, within the accuracy of the time of an event.
+    bool may_be_imminent() const;
+};
+
+}  // namespace native

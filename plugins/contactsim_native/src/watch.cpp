@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <iterator>
+
+#include "voyage.hpp"
+
+namespace native {
+
+bool Voyage::values_at(double t, const double* x, double* values) {
+    return guard_values(arc_, rules_, references(), t, x, room_, values);
+}
+
+const double* Voyage::state_at(double t) {
+    const double s = (t - step_.t0) / (step_.until - step_.t0), r = 1.0 - s;
+    const double b = s * r, c = b * s, d = b * b, e = d * s, f = d * b;
+    const double powers[Dop853::PARTS] = {s, b, c, d, e, f, f * s};
+    std::vector<double> dx(step_.y);
+    for (int p = 0; p < Dop853::PARTS; ++p) {
+        for (int i = 0; i < n_; ++i) dx[i] += powers[p] * step_.parts[p * n_ + i];
+    }
+    point_.resize(size_);
+    chart_point(dx.data(), point_.data());
+    return point_.data();
+}
+
+bool Voyage::sample(int row, double share) {
+    const double t = step_.t0 + (step_.t1 - step_.t0) * share;
+    times_[row] = t;
+    return values_at(t, state_at(t), &samples_[row * ng_]);
+}
+
+bool Voyage::see() {
+    times_.assign(2, 0.0);
+    if (!ng_) return true;
+    if (follows_ && !values_at(step_.t0, step_.start.data(), course_.values)) return false;
+    certain_.assign(ng_, 0);
+    for (int g = 0; g < ng_; ++g) {
+        const bool risen = course_.highest[g] - course_.floor[g] > rules_.at_once * course_.rounding[g];
+        certain_[g] = is_bounded(g) && risen;
+    }
+    if (!look()) return false;
+    const int rows = static_cast<int>(times_.size());
+    for (int g = 0; g < ng_; ++g) {
+        if (!certain_[g] && rows == Dop853::NODES && !resolved(g)) return false;
+    }
+    if (arc_.reach) bounds_of_gaps();
+    return true;
+}
+
+Shown Voyage::judge(double until) {
+    falls_.clear();
+    for (int g = 0; g < ng_; ++g) {
+        if (!is_suspect(g)) continue;
+        Crossing hit;
+        const Shown shown = first(g, until, hit);
+        if (shown == Shown::unknown) return shown;
+        if (shown == Shown::falls) falls_.push_back(hit);
+    }
+    return falls_.empty() ? Shown::clear : Shown::falls;
+}
+
+bool Voyage::look() {
+    const bool all = std::all_of(certain_.begin(), certain_.end(), [](char one) { return one; });
+    const auto begin = [&](int rows) {
+        times_.resize(rows), samples_.resize(rows * ng_);
+        std::copy(course_.values, course_.values + ng_, samples_.begin());
+        std::copy(step_.guards.begin(), step_.guards.end(), samples_.end() - ng_);
+        times_[0] = step_.t0, times_[rows - 1] = step_.t1;
+    };
+    begin(all ? 2 : 3);
+    if (all) return true;
+    if (!sample(1, 0.5)) return false;
+    times_[1] = 0.5 * (step_.t0 + step_.t1);
+    bool shown = true;
+    for (int g = 0; g < ng_; ++g) shown = shown && (certain_[g] || is_shown(g));
+    if (shown) return true;
+    begin(Dop853::NODES);
+    for (int k = 1; k + 1 < Dop853::NODES; ++k) {
+        if (!sample(k, method_.nodes[k])) return false;
+    }
+    return true;
+}
+
+bool Voyage::is_shown(int g) const {
+    const double a = samples_[g], b = samples_[ng_ + g], c = samples_[2 * ng_ + g];
+    const double low = std::min({a, b, c}), high = std::max({a, b, c});
+    if (low > rules_.quiet * (high - low)) return true;
+    const bool straight = std::abs(a - 2.0 * b + c) <= rules_.bent * std::abs(c - a);
+    return step_.miss <= rules_.exact && straight;
+}
+
+double Voyage::largest_sample(int g) const {
+    double high = samples_[g];
+    for (std::size_t k = 1; k < times_.size(); ++k) high = std::max(high, samples_[k * ng_ + g]);
+    return high;
+}
+
+double Voyage::least_sample(int g) const {
+    double low = samples_[g];
+    for (std::size_t k = 1; k < times_.size(); ++k) low = std::min(low, samples_[k * ng_ + g]);
+    return low;
+}
+
+double Voyage::weighted(const std::vector<double>& table, int row, int g) const {
+    double sum = 0.0;
+    for (int k = 0; k < Dop853::NODES; ++k) sum += table[row * Dop853::NODES + k] * samples_[k * ng_ + g];
+    return sum;
+}
+
+bool Voyage::resolved(int g) const {
+    double swing = 0.0, rough = 0.0;
+    for (int k = 1; k < Dop853::NODES; ++k) {
+        const double part = std::abs(weighted(method_.to_series, k, g));
+        swing += part, rough += k >= 4 ? part : 0.0;
+    }
+    return !(rough > rules_.unresolved * swing && least_sample(g) <= 2.0 * swing && swing > rules_.flat);
+}
+
+bool Voyage::dips_at(int g, int k) const {
+    const std::vector<double>& grid = method_.grid;
+    const int places = static_cast<int>(grid.size());
+    const double slope = weighted(method_.to_slopes, k, g);
+    if (!(slope < 0.0)) return false;
+    const bool turns = k + 2 == places || weighted(method_.to_slopes, k + 1, g) > 0.0;
+    const double slack = rules_.dip * (largest_sample(g) - least_sample(g));
+    return turns && weighted(method_.to_grid, k, g) + slope * (grid[k + 1] - grid[k]) <= slack;
+}
+
+bool Voyage::dips(int g) const {
+    for (std::size_t k = 0; k + 1 < method_.grid.size(); ++k) {
+        if (dips_at(g, static_cast<int>(k))) return true;
+    }
+    return false;
+}
+
+void Voyage::bounds_of_gaps() {
+    const int nv = robot_.nv;
+    const double duration = step_.t1 - step_.t0;
+    std::vector<double> moved(n_, 0.0), rates(n_, 0.0), missed(nv), still(nv, 0.0);
+    for (int p = 0; p < Dop853::PARTS; ++p) {
+        for (int i = 0; i < n_; ++i) {
+            const double part = std::abs(step_.parts[p * n_ + i]);
+            moved[i] += method_.largest[p] * part;
+            rates[i] += method_.largest[Dop853::PARTS + p] * part / (step_.until - step_.t0);
+        }
+    }
+    for (int k = 0; k < nv; ++k) {
+        missed[k] = step_.miss * (course_.path_atol + course_.path_rtol * (std::abs(step_.y[k]) + moved[k]));
+        moved[nv + k] += std::abs(step_.start[robot_.nq + k]);
+    }
+    Sway sway, errors;
+    sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
+    errors.along(*arc_.reach, step_.start.data(), missed.data(), still.data(), 0.0);
+    speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
+    for (int g = 0; g < ng_; ++g) {
+        const Guard& guard = arc_.guards.all[g];
+        if (guard.kind != GuardKind::gap) continue;
+        if (guard.contact.joint < 0) {
+            const int v = guard.contact.velocity;
+            speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
+        } else {
+            const int j = arc_.hosts[g];
+            speed_[g] = sway.speed[j] + sway.spin[j] * arc_.arms[g];
+            bend_[g] = sway.push[j] + (sway.twist[j] + sway.spin[j] * sway.spin[j]) * arc_.arms[g];
+            error_[g] = errors.speed[j] + errors.spin[j] * arc_.arms[g];
+        }
+    }
+}
+
+bool Voyage::is_bounded(int g) const {
+    return arc_.reach && arc_.guards.all[g].kind == GuardKind::gap;
+}
+
+bool Voyage::is_suspect(int g) const {
+    const std::size_t last = times_.size() - 1;
+    if (is_bounded(g) && !(samples_[g] + samples_[last * ng_ + g] > speed_[g] * (step_.t1 - step_.t0))) return true;
+    if (certain_[g]) return false;
+    for (std::size_t k = 1; k <= last; ++k) {
+        if (!(samples_[k * ng_ + g] > 0.0)) return true;
+    }
+    return times_.size() == Dop853::NODES && dips(g);
+}
+
+double Voyage::level(int g, double highest) const {
+    const double floor = course_.floor[g], rounding = course_.rounding[g];
+    if (highest > rounding) return 0.0;
+    return highest > floor + rounding ? floor : floor - rounding;
+}
+
+Shown Voyage::first(int g, double until, Crossing& hit) {
+    double highest = course_.highest[g];
+    for (std::size_t k = 1; k < times_.size(); ++k) {
+        const double value = samples_[k * ng_ + g], before = times_[k - 1];
+        const bool armed = highest > course_.rounding[g];
+        if (armed && is_bounded(g)) return search(g, before, until, hit);
+        if (std::isnan(value)) return Shown::unknown;
+        hit = {g, before, times_[k], level(g, highest)};
+        if (value <= hit.level) return Shown::falls;
+        double dip;
+        if (armed && times_.size() == Dop853::NODES && dip_between(g, static_cast<int>(k), dip)) {
+            const auto behind = std::lower_bound(times_.begin(), times_.end(), dip);
+            hit.before = *std::prev(behind), hit.after = dip;
+            return Shown::falls;
+        }
+        highest = std::max(highest, value);
+    }
+    return Shown::clear;
+}
+
+Shown Voyage::search(int g, double start, double until, Crossing& hit) {
+    const double end = std::min(until, step_.t1);
+    if (start >= end) return Shown::clear;
+    const Contact& contact = arc_.guards.all[g].contact;
+    const auto missed = [&](double t) {
+        const double share = (t - step_.t0) / (step_.t1 - step_.t0), arch = 4.0 * share * (1.0 - share);
+        return error_[g] * arch * arch;
+    };
+    const auto look = [&](double t) {
+        const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
+        Sweep& sweep = room_.scratch.sweep;
+        sweep.motions(robot_, x, x + robot_.nq);
+        return Look{t, gap_of(arc_.mode, contact, sweep, x), gap_rate(arc_.mode, contact, sweep, x + robot_.nq)};
+    };
+    const double least = std::max(rules_.shallow * arc_.gap, course_.rounding[g]);
+    const Bounds bounds{speed_[g], bend_[g], missed, least};
+    const Fall fall = first_fall(look, look(start), look(end), bounds, rules_.looking);
+    if (!fall.decided) return Shown::unknown;
+    hit = {g, fall.before, fall.after, 0.0};
+    return fall.falls ? Shown::falls : Shown::clear;
+}
+
+void Voyage::accept() {
+    if (!ng_) return;
+    for (int g = 0; g < ng_; ++g) {
+        course_.highest[g] = std::max(course_.highest[g], largest_sample(g));
+        course_.values[g] = samples_[samples_.size() - ng_ + g];
+    }
+}
+
+}  // namespace native
