@@ -19,6 +19,7 @@ from . import merge as merging
 from . import primitives
 from .contact_point import ContactPoint
 from .geometry.bodies import LeftOut, bodies_of
+from .geometry.meetings import paired
 from .geometry.mesh_hulls import CORNERS
 from .geometry.pairing import expanded
 from .geometry.pairs import ContactPair
@@ -137,16 +138,16 @@ class Robot(RobotModel):
         found.warn(stacklevel=2)
         start, visual = found.nominal if nominal is None else nominal, replace(load, visual=True)
         robot = cls(found.model, found.contacts, nominal=start, visual=visual, collision=load, loops=found.loops)
-        return robot._with(
+        robot = robot._with(
             own_springs=found.springs,
             gravity=found.gravity,
             terrain=found.terrain,
             actuators=found.actuators,
-            pairs=found.pairs,
             kept_apart=found.kept_apart,
             _actuated=found.actuated,
             _solids=found.solids,
         )
+        return robot._with(pairs=paired(robot, found.meetings)) if found.meetings else robot
 
     @classmethod
     @door(name=NAME)

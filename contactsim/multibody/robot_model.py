@@ -21,7 +21,7 @@ from .actuators import Actuator
 from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
 from .controllers import Controller, as_controller
-from .geometry.collision_solids import solids_of
+from .geometry.collision_solids import items_of, solids_of
 from .geometry.pairs import ContactPair, of_edges
 from .geometry.solids import Solid
 from .loops import Loop, checked, followed
@@ -150,7 +150,7 @@ class RobotModel:
     def solids(self) -> tuple[Solid, ...]:
         """Shapes against which contact points of other bodies press, read off the collision geometry."""
         if self._solids is None:
-            self._solids = solids_of(self.model, self.collision_model)
+            self._solids = solids_of(self.model, items_of(self.collision_model))
         return self._solids
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ def items_of(geometry: Any) -> list[Any]:
     return [] if geometry is None else list(geometry.geometryObjects)
 
 
-def solids_of(model: Any, geometry: Any) -> tuple[Solid, ...]:
-    """The spheres, boxes, capsules, cylinders, ellipsoids and half-spaces among the collision geometry of a model."""
+def solids_of(model: Any, items: Iterable[Any]) -> tuple[Solid, ...]:
+    """The spheres, boxes, capsules, cylinders, ellipsoids and half-spaces among the objects of a geometry model."""
     found: list[Solid] = []
-    for item in items_of(geometry):
+    for item in items:
         kind = GEOMETRY.get(type(item.geometry).__name__)
         if kind is not None:
             found.append(_solid(model, item, kind))

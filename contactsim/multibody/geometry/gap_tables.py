@@ -17,6 +17,7 @@ from .edges import EdgeOnEdge, EdgeTable
 from .features import FeaturePair, Place, PointOnSolid
 from .hulls import Hull
 from .shapes import Ball, Block, HalfSpace
+from .smooth import SmoothOnSolid
 
 
 class GapTable(ABC):
@@ -52,6 +53,25 @@ class OneByOne(GapTable):
         """Asked one by one."""
         places = map(Place, R[self._a], o[self._a], R[self._b], o[self._b])
         return np.array([pair.open_gap(place) for pair, place in zip(self._pairs, places, strict=True)])
+
+
+class Smooths(GapTable):
+    """Ellipsoids and balls against solids. Of bodies that are far apart, the distance of balls around both stands."""
+
+    def __init__(self, pairs: Sequence[SmoothOnSolid], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._own = np.array([pair.extent_a for pair in pairs])
+        self._endless = np.array([pair.reach is None for pair in pairs])
+        self._other = np.array([pair.reach or 0.0 for pair in pairs])
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """One by one only where they are near; of half-spaces, the distance of the centre less the largest radius."""
+        way = o[self._a] - o[self._b]
+        apart = np.where(self._endless, (way * R[self._b][..., 2]).sum(axis=1), np.linalg.norm(way, axis=1))
+        found = apart - self._own - self._other
+        for k in np.flatnonzero(found <= FAR_BODIES * (self._own + self._other)).tolist():
+            found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
+        return found
 
 
 class Edges(GapTable):
@@ -198,7 +218,7 @@ class OnHulls(Points):
         for solid, own in self._groups:
             planes = (p[own] @ solid.normals.T - solid.offsets).max(axis=1)
             found[own] = planes - self._radius[own]
-            for k in own[planes <= FAR_BODIES * solid.reach]:
+            for k in own[found[own] <= FAR_BODIES * solid.reach]:
                 found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
         return found
 
@@ -219,6 +239,8 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
         kind: Callable[..., GapTable] = OneByOne
         if isinstance(pair, EdgeOnEdge):
             kind = Edges
+        elif isinstance(pair, SmoothOnSolid):
+            kind = Smooths
         elif isinstance(pair, PointOnSolid):
             segment = isinstance(pair.shape, Hull) and not pair.shape.solid.loops
             kind = OnSegments if segment else POINTS.get(type(pair.shape), OneByOne)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,38 +25,47 @@ class MeshHull(NamedTuple):
         solid: it.
         added: share of the volume of the mesh by which that of the hull is larger; NaN where the mesh is not closed.
         missed: how far the mesh lies outside of it [m].
+        item: name of the mesh in its geometry model.
     """
 
     solid: Solid
     added: float
     missed: float
+    item: str
 
 
 def mesh_hulls(robot: Any, corners: int = CORNERS) -> list[MeshHull]:
-    """Hulls of the collision meshes of a robot, but of flat ones, and of links that touch with round points.
+    """Hulls of the collision meshes of a robot, but of flat ones, and of links that touch with round points or hulls.
 
     Args:
         robot: a RobotModel.
         corners: the most that a hull may have.
     """
-    model, found = robot.model, list[tuple[str, Any, Points, float, float]]()
-    round_feet = {point.frame for point in robot.contacts if type(point) is ContactPoint and point.radius > 0.0}
-    for item in items_of(robot.collision_model):
-        frame = model.frames[item.parentFrame]
-        if not is_mesh(item) or frame.name in round_feet:
+    done = {point.frame for point in robot.contacts if type(point) is ContactPoint and point.radius > 0.0}
+    done |= {solid.frame for solid in robot.solids if solid.kind == "hull"}
+    frames, items = robot.model.frames, items_of(robot.collision_model)
+    return hulls_of(robot.model, [item for item in items if frames[item.parentFrame].name not in done], corners)
+
+
+def hulls_of(model: Any, items: Sequence[Any], corners: int = CORNERS) -> list[MeshHull]:
+    """Hulls of the meshes with a volume among the objects of a geometry model, see `mesh_hulls`."""
+    found = list[tuple[str, Any, Points, float, float, str]]()
+    for item in items:
+        if not is_mesh(item):
             continue
+        frame = model.frames[item.parentFrame]
         vertices = np.asarray(item.geometry.vertices(), dtype=float)
         points, missed, volume = _reduced(vertices.tobytes(), corners)
         if points:
             own = abs(float(item.geometry.computeVolume()))
             added = volume / own - 1.0 if own else np.nan
-            found.append((frame.name, frame.placement.actInv(item.placement), points, added, missed))
+            found.append((frame.name, frame.placement.actInv(item.placement), points, added, missed, item.name))
     names, hulls = [name for name, *_ in found], []
-    for k, (name, place, points, added, missed) in enumerate(found):
+    for k, (name, place, points, added, missed, item) in enumerate(found):
         x, y, z, *turn = (float(number) for number in pin.SE3ToXYZQUAT(place))
         label = f"{name}/mesh" if names.count(name) == 1 else f"{name}/mesh{names[:k].count(name)}"
         solid = Solid(name, "hull", (), (x, y, z), (turn[0], turn[1], turn[2], turn[3]), label, vertices=points)
-        hulls.append(MeshHull(solid, added, missed))
+        hulls.append(MeshHull(solid, added, missed, item))
     return hulls
 
 

@@ -73,10 +73,13 @@ class Frame:
         self._across = np.cross(motions[0], motions[1]) if self.rows == 2 else None
         self._motions = motions
 
+    def holds(self, n: Array) -> bool:
+        """Whether a normal lies in the plane (or line) of the motions."""
+        return self.rows == 3 or float(np.linalg.norm(n - self._motions.T @ (self._motions @ n))) <= ASIDE
+
     def demand(self, n: Array, name: str) -> None:
         """Raise InputError where a normal does not lie in the plane (or line) of the motions."""
-        off = n - self._motions.T @ (self._motions @ n)
-        if self.rows < 3 and np.linalg.norm(off) > ASIDE:
+        if not self.holds(n):
             where = "line" if self.rows == 1 else "plane"
             raise InputError(
                 f"contact '{name}': the normal {np.round(n, 6)} is not in the {where} in which its bodies move; give"

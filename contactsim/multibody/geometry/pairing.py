@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import sqrt
@@ -29,8 +29,10 @@ from .closest_points.features import Feature, Point
 from .collision_solids import items_of, placement_of
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
+from .hulls import Hull
 from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
+from .shapes import Shape
 from .smooth import SmoothOnSolid
 from .solids import CORNERS, Solid
 
@@ -124,18 +126,29 @@ def _apart(robot: RobotModel, one: str, two: str) -> bool:
 
 def tips(robot: RobotModel) -> tuple[Tip, ...]:
     """All points that can touch a solid of another body."""
-    frames = {point.frame for point in robot.contacts}
     points = [
         Tip(p.name, p.frame, np.asarray(p.offset, float), p.radius, p.enabled)
         for p in robot.contacts
         if type(p) is ContactPoint
     ]
-    spheres = [s for s in robot.solids if s.kind == "sphere" and s.frame not in frames]
-    balls = [Tip(s.name, s.frame, np.array(s.position), s.size[0], None) for s in spheres]
+    taken = {point.name for point in robot.contacts}
+    bare = [point for point in points if _surface(robot, point) is None]
+    balls = [
+        Tip(_free(s.name, taken), s.frame, np.array(s.position), s.size[0], None, s.name)
+        for s in robot.solids
+        if s.kind == "sphere" and not _holds(bare, s) and not any(is_tip_of(point, s) for point in points)
+    ]
     rounds = [
-        Tip(s.name, s.frame, np.array(s.position), 0.0, None, s.name, s) for s in robot.solids if s.kind == "ellipsoid"
+        Tip(_free(s.name, taken), s.frame, np.array(s.position), 0.0, None, s.name, s)
+        for s in robot.solids
+        if s.kind == "ellipsoid"
     ]
     return (*points, *balls, *rounds, *(corner for solid in robot.solids for corner in _corners(points, solid)))
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """The name of a solid for its own surface, where no contact point has it."""
+    return f"{name}/surface" if name in taken else name
 
 
 def _corners(points: Sequence[Tip], solid: Solid) -> list[Tip]:
@@ -250,18 +263,20 @@ def _joint(robot: RobotModel, frame: str) -> int:
 
 def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
     """The solid of its own body whose corner a contact point is, or the whole of it."""
-    if tip.whole is not None:
-        return tip.whole
-    for solid in robot.solids:
-        if solid.frame != tip.frame:
-            continue
-        own = placement_of(solid).actInv(tip.offset)
-        if solid.kind == "sphere" and np.linalg.norm(own) < ON_SOLID and abs(tip.radius - solid.size[0]) < ON_SOLID:
-            return solid
-        at_corner = solid.kind in CORNERS and np.abs(solid.polyhedron.vertices - own).max(axis=1).min() < ON_SOLID
-        if at_corner and abs(tip.radius - solid.rounding) < ON_SOLID:
-            return solid
-    return None
+    return next((solid for solid in robot.solids if is_tip_of(tip, solid)), None)
+
+
+def is_tip_of(tip: Tip, solid: Solid) -> bool:
+    """Whether a solid touches others by a tip: its corner, or the whole of it."""
+    if solid.frame != tip.frame or solid.kind == "half_space":
+        return False
+    if tip.whole is not None or solid.kind == "ellipsoid":
+        return tip.whole is solid
+    own = placement_of(solid).actInv(tip.offset)
+    if solid.kind == "sphere":
+        return bool(np.linalg.norm(own) < ON_SOLID and abs(tip.radius - solid.size[0]) < ON_SOLID)
+    at_corner = np.abs(solid.polyhedron.vertices - own).max(axis=1).min() < ON_SOLID
+    return bool(at_corner and abs(tip.radius - solid.rounding) < ON_SOLID)
 
 
 def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
@@ -366,9 +381,17 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
         smooth = SmoothOnSolid(own, *solid.surface)
         return PairShape(pair.name, joint, place_a, int(two.parentJoint), place_b, smooth)
     inner = robot.model.inertias[joint].lever - centre
-    features = PointOnSolid(solid.shape, float(point.radius), inner, **_as_corner(robot, point, solid))
+    features = PointOnSolid(_met_by(robot, point, solid), float(point.radius), inner, **_as_corner(robot, point, solid))
     placement = pin.SE3(np.eye(3), centre)
     return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, features)
+
+
+def _met_by(robot: RobotModel, point: Tip, solid: Solid) -> Shape:
+    """The distance function of a solid: of a cylinder as its edges are, for a corner from which edges take over."""
+    owner = _surface(robot, point)
+    if solid.kind == "cylinder" and owner is not None and owner.kind in CORNERS:
+        return Hull(solid.polyhedron, solid.rounding)
+    return solid.shape
 
 
 def _as_corner(robot: RobotModel, point: Tip, solid: Solid) -> dict[str, Any]:

@@ -1,15 +1,17 @@
-"""Which geoms of a compiled MJCF file contacts keep apart here, and why the others are left out."""
+"""Which geoms of a compiled MJCF file meet each other here, and why the others are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import combinations
 
 from ..geometry.bodies import GROUND, MEANT
+from ..geometry.meetings import couples_of_edges
+from ..geometry.pairing import MOST_EDGES
 from ..geometry.solids import Solid
 from .compiled import Compiled
-from .shapes import MESH, ground_of
-from .touching import CONTACT_OFF, can_touch, excluded, float_apart, named_pair, related
+from .rules import CONTACT_OFF, can_touch, excluded, named_pair, on_one_tree, related
+from .shapes import PLANE, ground_of
 
 SWITCHED_OFF = "the file switches contacts off"
 EXCLUDED = "excluded by the file (<exclude>)"
@@ -17,43 +19,32 @@ RELATED = "parent and child in the file"
 BITS = "contype and conaffinity of the file keep them apart"
 ONE_TREE = "bodies of one tree of the file"
 NO_POINTS = "no contact points were asked for"
-EXTREMES = "meshes touch by extreme points alone"
+TOO_MANY = "their edges make too many couples"
+MANY_EDGES = ("cylinder", "hull")
+
+Reasons = dict[tuple[int, int], str]
 
 
-def kept_apart(
-    source: Compiled, geoms: Sequence[int], solids: Mapping[int, Solid], touching: Collection[int]
-) -> dict[frozenset[str], str]:
-    """{names of two shapes, or of one and the ground: the reason why they are left out, or MEANT}.
+def reasons_of(source: Compiled, geoms: Collection[int], grounded: Collection[int]) -> Reasons:
+    """{two geoms of which one moves: the reason why they are left out, or MEANT}.
 
     Args:
         source: the file.
-        geoms: those that collide.
-        solids: the solids that some of them are.
-        touching: those that have contact points.
+        geoms: those that collide and have a shape.
+        grounded: those that have contact points.
     """
-    names = {k: solids[k].name if k in solids else source.geoms[k] for k in geoms}
     moving = {k for k in geoms if source.moves(source.m.geom_bodyid[k])}
-    found = {
-        frozenset((names[one], names[two])): _between(source, one, two, moving, touching)
-        for one, two in combinations(geoms, 2)
-        if one in moving or two in moving
-    }
-    ground = ground_of(source)
-    if ground is not None:
-        apart = [k for k in moving if not can_touch(source, k, ground)]
-        found |= {frozenset((names[k], GROUND)): _by_file(source, k, ground) for k in apart}
-    return found
+    couples = (couple for couple in combinations(geoms, 2) if moving & set(couple))
+    return {couple: _between(source, *couple, moving, grounded) for couple in couples}
 
 
-def _between(source: Compiled, one: int, two: int, moving: set[int], touching: Collection[int]) -> str:
+def _between(source: Compiled, one: int, two: int, moving: set[int], grounded: Collection[int]) -> str:
     if not can_touch(source, one, two):
         return _by_file(source, one, two)
-    free = not {one, two} <= moving or float_apart(source, one, two)
-    if not free and named_pair(source, one, two) is None:
+    if {one, two} <= moving and named_pair(source, one, two) is None and on_one_tree(source, one, two):
         return ONE_TREE
-    if not {one, two} & set(touching):
-        return NO_POINTS
-    return EXTREMES if MESH in (source.m.geom_type[one], source.m.geom_type[two]) else MEANT
+    wall = PLANE in (source.m.geom_type[one], source.m.geom_type[two])
+    return NO_POINTS if wall and not {one, two} & set(grounded) else MEANT
 
 
 def _by_file(source: Compiled, one: int, two: int) -> str:
@@ -64,3 +55,26 @@ def _by_file(source: Compiled, one: int, two: int) -> str:
     if excluded(source.m, *bodies):
         return EXCLUDED
     return RELATED if related(source.m, *bodies) else BITS
+
+
+def affordable(reasons: Reasons, solids: Mapping[int, Solid]) -> Reasons:
+    """The same without cylinders and hulls of meshes, where all edges make more couples than MOST_EDGES."""
+    meant = [couple for couple, reason in reasons.items() if not reason and all(k in solids for k in couple)]
+    if couples_of_edges((solids[one], solids[two]) for one, two in meant) <= MOST_EDGES:
+        return reasons
+    costly = [couple for couple in meant if any(solids[k].kind in MANY_EDGES for k in couple)]
+    return reasons | dict.fromkeys(costly, TOO_MANY)
+
+
+def kept_apart(
+    source: Compiled, reasons: Reasons, geoms: Collection[int], solids: Mapping[int, Solid]
+) -> dict[frozenset[str], str]:
+    """{names of two shapes, or of one and the ground: the reason why they are left out, or MEANT}."""
+    names = {k: solids[k].name if k in solids else source.geoms[k] for k in geoms}
+    found = {frozenset((names[one], names[two])): reason for (one, two), reason in reasons.items()}
+    ground = ground_of(source)
+    if ground is None:
+        return found
+    moving = (k for k in geoms if source.moves(source.m.geom_bodyid[k]))
+    apart = [k for k in moving if not can_touch(source, k, ground)]
+    return found | {frozenset((names[k], GROUND)): _by_file(source, k, ground) for k in apart}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 from xml.parsers import expat
 
@@ -11,8 +12,8 @@ import numpy as np
 from ..robot_files.geometry_files import listed
 from .compiled import FREE, HINGE, SLIDE, Compiled, known_line
 from .drives import home_key, tendon_row
-from .shapes import BOX, PLANE, SHAPES, SPHERE, colliding
-from .touching import can_touch, float_apart, named_pair
+from .rules import can_touch, named_pair, on_one_tree
+from .shapes import HFIELD, SDF, SHAPES, colliding
 
 SOLVER = ("timestep", "integrator", "solver", "iterations", "tolerance", "cone", "jacobian", "impratio", "o_solref")
 MORE = ("noslip_iterations", "noslip_tolerance", "ls_iterations", "ls_tolerance", "o_solimp", "o_margin", "o_friction")
@@ -96,11 +97,12 @@ def _of_tendons(source: Compiled) -> Iterator[str]:
 
 def _of_geoms(source: Compiled) -> Iterator[str]:
     m, geoms = source.m, colliding(source)
-    fixed = [k for k in geoms if not source.moves(m.geom_bodyid[k]) and m.geom_type[k] not in (SPHERE, BOX, PLANE)]
+    fixed = [k for k in geoms if not source.moves(m.geom_bodyid[k]) and m.geom_type[k] in (HFIELD, SDF)]
     if fixed:
         kinds = ", ".join(sorted({SHAPES[m.geom_type[k]] for k in fixed}))
         yield f"contacts with geom of the world ({kinds}) {listed(_where(source, 'geoms', fixed, source.geoms))}"
-    yield from _between_bodies(source, [k for k in geoms if source.moves(m.geom_bodyid[k])])
+    if _on_one_tree(source, [k for k in geoms if source.moves(m.geom_bodyid[k])]):
+        yield "contacts between moving bodies of one tree (<geom>), but those of <pair>"
     if m.nflex:
         yield f"{m.nflex} flexible bodies (flex)"
     if m.nplugin:
@@ -109,19 +111,10 @@ def _of_geoms(source: Compiled) -> Iterator[str]:
         yield "surface velocities and adhesion of geoms"
 
 
-def _between_bodies(source: Compiled, moving: Sequence[int]) -> Iterator[str]:
-    """Whether geoms of moving bodies collide with each other, other than by pairs that the file names."""
-    inside = across = False
-    for k, one in enumerate(moving):
-        for two in moving[k + 1 :]:
-            if (inside and across) or not can_touch(source, one, two) or named_pair(source, one, two) is not None:
-                continue
-            apart, kinds = float_apart(source, one, two), {int(source.m.geom_type[j]) for j in (one, two)}
-            inside, across = inside or not apart, across or (apart and not kinds <= {SPHERE, BOX})
-    if inside:
-        yield "contacts between moving bodies (<geom>), but those of <pair> and with what floats freely"
-    if across:
-        yield "contacts with what floats freely (<geom>), but of points with balls and boxes"
+def _on_one_tree(source: Compiled, moving: Sequence[int]) -> bool:
+    """Whether geoms of one tree of bodies collide with each other, other than by pairs that the file names."""
+    couples = ((one, two) for one, two in combinations(moving, 2) if on_one_tree(source, one, two))
+    return any(can_touch(source, *couple) and named_pair(source, *couple) is None for couple in couples)
 
 
 # --- options ----------------------------------------------------------------------------------------------------

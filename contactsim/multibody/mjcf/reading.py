@@ -14,7 +14,7 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ..actuators import Actuator
 from ..contact_point import ContactPoint
-from ..geometry.pairs import ContactPair
+from ..geometry.meetings import Meeting
 from ..geometry.solids import Solid
 from ..loops import Loop
 from ..robot_files.geometry_files import listed
@@ -23,10 +23,9 @@ from ..terrain import Terrain
 from .compiled import compiled
 from .drives import actuators_of, home_key
 from .equalities import loops_of
-from .kept_apart import kept_apart
 from .left_out import left_out
-from .shapes import SHAPES, colliding, geometry
-from .touching import Touching, terrain_of, touching
+from .shapes import SHAPES, geometry
+from .touching import Touching, not_exact, terrain_of, touching
 from .tree import springs_of, tree_of
 
 
@@ -38,7 +37,8 @@ class FileRobot:
         model: pinocchio's model.
         nominal: configuration (nq,) of the keyframe "home", else that in which the file has it.
         contacts: contact points that were asked for.
-        solids, pairs: what they press against, besides the ground.
+        solids: the shapes of its bodies and of the world.
+        meetings: which of them touch each other.
         kept_apart: {names of two shapes: why they are left out, or MEANT}.
         loops: the equalities.
         springs: of the joints.
@@ -53,7 +53,7 @@ class FileRobot:
     nominal: Array
     contacts: str | Sequence[ContactPoint]
     solids: tuple[Solid, ...]
-    pairs: tuple[ContactPair, ...]
+    meetings: tuple[Meeting, ...]
     kept_apart: Mapping[frozenset[str], str]
     loops: tuple[Loop, ...]
     springs: Springs | None
@@ -77,23 +77,27 @@ def read(path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Seque
     """
     source = compiled(path, package_dirs)
     tree = tree_of(source)
-    touch, apart = Touching((), (), (), (), {}), dict[frozenset[str], str]()
+    touch = Touching()
     if isinstance(contacts, str):
         touch = touching(source, tree.model, geometry(source, tree.model, visual=False), contacts)
-        contacts, geoms = touch.points, colliding(source)
-        apart = kept_apart(source, geoms, touch.of_geoms, set(geoms) - set(touch.left_out))
+        contacts = touch.points
     actuators, slack = actuators_of(source)
     loops, open_loops = loops_of(source)
     home = home_key(source)
     gone = [f"geom '{source.geoms[k]}' ({SHAPES[source.m.geom_type[k]]})" for k in touch.left_out]
-    further = [*slack, *open_loops, *([f"contacts of {listed(gone)}"] if gone else [])]
+    further = [
+        *slack,
+        *open_loops,
+        *([f"contacts with the ground of {listed(gone)}"] if gone else []),
+        *not_exact(touch),
+    ]
     return FileRobot(
         tree.model,
         source.configuration(source.m.qpos0 if home is None else source.m.key_qpos[home]),
         contacts,
-        touch.solids,
-        touch.pairs,
-        apart,
+        tuple(touch.solids.values()),
+        touch.meetings,
+        touch.kept_apart,
         loops,
         springs_of(source, tree),
         np.array(pin.Motion(tree.model.gravity).linear),
