@@ -12,6 +12,8 @@ from test_mjcf import plane, robot_of, world
 from tolerances import CLOSEST_POINT
 
 import contactsim as cs
+from contactsim.multibody.geometry.pair_kinematics import PairKinematics
+from contactsim.multibody.geometry.pairing import resolved
 
 Array = np.ndarray
 pytest.importorskip("mujoco")
@@ -56,6 +58,19 @@ def test_they_meet_as_bodies_of_their_own_do(tmp_path: Path, one: str, two: str)
         found, expected = between(read, q), between(merged, q)
         assert len(found) == len(expected) > 0
         np.testing.assert_allclose(found, expected, rtol=0, atol=CLOSEST_POINT)
+
+
+def test_far_from_touching_a_gap_may_be_less_but_is_never_zero(tmp_path: Path) -> None:
+    """Gaps that are computed together are those of one contact alone, or positive lower bounds of them."""
+    disc = 'type="cylinder" size="0.1 0.004"'
+    robot = robot_of(tmp_path, world(body("disc", disc, "0 0 0") + body("other", GEOMS["capsule"], "0 0 0.1")))
+    found, rng = PairKinematics(robot.model, [one.kinematics for one in resolved(robot)]), np.random.default_rng(7)
+    for _ in range(200):
+        q = robot.space.integrate(robot.nominal, np.concatenate([np.zeros(6), rng.uniform(-0.2, 0.2, 6)]))
+        together = found.gaps(q, {})
+        alone = np.array([found.gap(q, k) for k in range(len(together))])
+        assert (together <= alone + CLOSEST_POINT).all()
+        assert (np.abs(together - alone) <= CLOSEST_POINT)[together <= 0.0].all()
 
 
 # --- which geoms ------------------------------------------------------------------------------------------------
