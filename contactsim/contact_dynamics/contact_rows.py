@@ -6,16 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution
 from ..contact.modes import Mode, Phase, SystemMode, unit
-from ..hybrid.differences import derivative
 from ..multibody.mechanism import Terms
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, prepare
 from .world import World
-from .zero import OF_TIME
 
 
 @dataclass(frozen=True)
@@ -80,32 +76,6 @@ def closed_terms(
     mechanism = world.mechanism if mode is None or not mode.regions else world.mechanism.within(mode.regions)
     terms = mechanism.terms(t, world.q(x), world.v(x), contacts)
     return ContactTerms(terms, laid_out([(i, mechanism.dims[i]) for i in contacts]))
-
-
-class TimeDerivatives(NamedTuple):
-    """What moving ground changes at a state that stands still: D_t of gaps (m,), rows (m, nv) and rates (m,).
-
-    Each contact has its gap where its normal row is; the other entries of `gaps` mean nothing.
-    """
-
-    gaps: Array
-    rows: Array
-    rates: Array
-
-
-def by_time(world: World, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> TimeDerivatives:
-    """The derivatives by time of the rows of `contacts` at (q, v): smooth, whatever modes and slips are."""
-    terms = world.mechanism.terms(t, q, v, contacts)
-    rows, rates = np.zeros_like(terms.rows), np.zeros_like(terms.rates)
-    if not world.mechanism.autonomous:
-
-        def moved(h: float) -> Array:
-            there = world.mechanism.terms(t + h, q, v, contacts)
-            return np.column_stack([there.rows, there.rates])
-
-        found = derivative(moved, OF_TIME)
-        rows, rates = found[:, :-1], found[:, -1]
-    return TimeDerivatives(terms.rates - terms.rows @ v, rows, rates)
 
 
 def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[RigidArc, Accelerations]:

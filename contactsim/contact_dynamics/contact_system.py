@@ -29,18 +29,19 @@ from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
 from .energy_audit import audit
-from .field_parameters import by_parameter, knows
+from .field_parameters import field_by_parameters, guard_by_parameters, knows
 from .restarts import as_mode, demand_mode, projected
 from .rigid_flow import RigidFlow
 from .states import State, StateSpace
 from .transitions import RigidContacts
+from .variables import Beside
 from .variants import Variants, as_law, as_vector
 from .world import World, bind
 from .zeno import bounces_on
-from .zero import PARAMETER_STEP
 
 __all__ = ["ContactSystem", "State"]
 
+IMPACTS_ALONE = ".restitution"  # ends the names of parameters that leave all forces as they are
 DOWN = (0.0, 0.0, -9.81)  # gravity of a robot whose file says nothing [m/s^2]
 
 
@@ -382,7 +383,7 @@ class ContactSystem(Facade):
             return contacts(t, x, mode, fired)
         transition = contacts(t, self.world.sampled(t, x), mode, fired)
         derivative = partial(self._sampled_derivative, t, x, transition)
-        return replace(transition, derivative=derivative, by_time=None, still=False, unmoved=False)
+        return replace(transition, derivative=derivative, by_time=None, by_parameters=None, still=False, unmoved=False)
 
     def _sampled_derivative(self, t: float, x: Array, then: Transition) -> Array:
         world = self.world
@@ -393,18 +394,28 @@ class ContactSystem(Facade):
         )
         return sample if then.derivative is None else then.derivative() @ sample
 
-    def field_by_parameter(self, flow: Any, t: float, x: Array, name: str) -> Array | None:
-        """D_p f (dim,) of a rigid mode by coefficients, masses, gravity, and what its controller declares."""
-        if name.endswith(".restitution"):  # it acts at impacts alone
-            return np.zeros(self.world.tangent_size)
-        if not isinstance(flow, RigidFlow) or not knows(flow.arc, name):
-            return None
-        value, step = self.parameter(name), PARAMETER_STEP * self.parameter_scale(name)
-        try:
-            worlds = {k: self.with_parameter(name, value + k * step).world for k in (-2, -1, 1, 2)}
-        except InputError:  # at the end of its range
-            return None
-        return by_parameter(flow, t, x, name, lambda h: worlds[round(h / step)], step)
+    def field_by_parameters(self, flow: Any, t: float, x: Array, names: tuple[str, ...]) -> Mapping[str, Array]:
+        """{name: D_p f (dim,)} of a rigid mode by coefficients, masses, gravity, ground and its controller."""
+        of_impacts = {name: np.zeros(self.tangent_size) for name in names if name.endswith(IMPACTS_ALONE)}
+        if not isinstance(flow, RigidFlow) or not knows(flow.arc):
+            return of_impacts
+        return of_impacts | field_by_parameters(flow, t, x, self._besides(names))
+
+    def guard_by_parameters(
+        self, flow: Any, t: float, x: Array, guard: Any, names: tuple[str, ...]
+    ) -> Mapping[str, float]:
+        """{name: D_p g} of a guard of a rigid mode by the same parameters."""
+        of_impacts = {name: 0.0 for name in names if name.endswith(IMPACTS_ALONE)}
+        if not isinstance(flow, RigidFlow) or not knows(flow.arc):
+            return of_impacts
+        besides = self._besides(names)
+        found = guard_by_parameters(flow, t, x, guard, besides)
+        return of_impacts if found is None else of_impacts | dict(zip(besides, found.tolist(), strict=True))
+
+    def _besides(self, names: tuple[str, ...]) -> dict[str, Beside]:
+        """The worlds beside this one by those parameters whose part in forces is known."""
+        acting = (name for name in names if not name.endswith(IMPACTS_ALONE))
+        return {name: beside for name in acting if (beside := self._contacts.neighbourhood.by(name)) is not None}
 
     # --- what users and trajectories ask for ------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Derivative of an impact by the state before it and by time: stage after stage, each with its modes held."""
+"""Derivative of an impact by the state before it and other variables: stage after stage, each with its modes held."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Mode
 from ..errors import NonDifferentiableError
 from ..multibody.mechanism import Terms
-from .contact_rows import TimeDerivatives, by_time
 from .mode_sensitivity import ModeEquations, Turn, across, loose_forces
+from .variables import TermChanges, Variable
 from .world import World
 from .zero import SMALLEST
 
 
 class _Moved(NamedTuple):
-    """Where a stage leaves the velocity v (nv,); derivatives (., 2 nv + 1) of v, its impulses and its work."""
+    """Where a stage leaves the velocity v (nv,); derivatives (., 2 nv + k) of v, its impulses and its work."""
 
     v: Array
     v_x: Array
@@ -32,16 +32,18 @@ class _Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class ImpactSensitivity:
-    """An impact at (t, q), to be differentiated by (q, v(-), t).
+    """An impact at (t, q), to be differentiated by (q, v(-)) and by k variables such as time.
 
     In each stage M (v - v(before)) = J^T lam, with w_n = -r w_n(before) where a contact is held, or the normal impulse
-    s lam_n(before) where it parts under that, and w_t = 0 or lam_t = -mu lam_n w_t / |w_t|.
+    s lam_n(before) where it parts under that, and w_t = 0 or lam_t = -mu lam_n w_t / |w_t|. Rebounds r and shares s
+    are in proportion to the restitution of their contact.
 
     Attributes:
         world: what it happens to.
         t, q: where.
         contacts: those that take part.
         terms, where: equations of motion with their rows before the impact, and the rows of each contact.
+        variables: by which else to differentiate.
     """
 
     world: World
@@ -50,14 +52,16 @@ class ImpactSensitivity:
     contacts: tuple[int, ...]
     terms: Terms
     where: Mapping[int, slice]
+    variables: tuple[Variable, ...] = ()
 
     @cached_property
-    def _by_time(self) -> TimeDerivatives:
-        """What moving ground changes, the bodies at rest."""
-        return by_time(self.world, self.t, self.q, np.zeros(len(self.terms.force)), self.contacts)
+    def _changes(self) -> list[TermChanges]:
+        """What the variables change of the terms, the bodies at rest."""
+        still = np.zeros(len(self.terms.force))
+        return [variable.changes(self.q, still, self.contacts) for variable in self.variables]
 
-    def by_state_and_time(self, v: Array, solution: ImpactSolution) -> Array:
-        """D v(+) (nv, 2 nv + 1) for the velocity `v` (nv,) before the impact, by q, v(-) and t.
+    def derivative(self, v: Array, solution: ImpactSolution) -> Array:
+        """D v(+) (nv, 2 nv + k) for the velocity `v` (nv,) before the impact, by q, v(-) and the variables.
 
         Raises:
             NonDifferentiableError: neighbouring states take other stages.
@@ -65,7 +69,7 @@ class ImpactSensitivity:
         if solution.kink:
             raise NonDifferentiableError(f"the impact at t = {self.t:.9g} s has no derivative: {solution.kink}")
         nv = len(v)
-        width = 2 * nv + 1
+        width = 2 * nv + len(self.variables)
         here = _Moved(v, np.eye(nv, width, nv), np.zeros((len(self.terms.rates), width)), np.zeros(width))
         start = v
         for k, stage in enumerate(solution.stages):
@@ -84,11 +88,15 @@ class ImpactSensitivity:
         width = given_x.shape[1]
         force = rows.T @ given_x
         force[:, :nv] -= self._mechanism.impulse_derivatives(self.t, self.q, change, self.contacts, impulses)
-        force[:, 2 * nv] += self._by_time.rows.T @ impulses
+        for column, by in enumerate(self._changes, 2 * nv):
+            force[:, column] += by.rows.T @ impulses - by.mass @ change
         rates_x, held_x = self._rates_x(here, here.v, width), self._rates_x(here, here.v + change, width)
         motion = held_x.copy()
         for k, i in enumerate(self.world.pressing(self.contacts)):
-            motion[self.where[i].start] += stage.rebound[k] * rates_x[self.where[i].start]
+            n = self.where[i].start
+            motion[n] += stage.rebound[k] * rates_x[n]
+            if stage.rebound[k]:
+                motion[n, self._columns] += stage.rebound[k] * self._relative(i) * rates[n]
         equations = self._equations(stage, impulses, rates_after)
         loose = None
         if equations.redundant:
@@ -119,22 +127,44 @@ class ImpactSensitivity:
         size = here.v_x.shape[1]
         rates_x[:, :size] = self.terms.rows @ here.v_x
         rates_x[:, : len(v)] += self._mechanism.rate_derivatives(self.t, self.q, v, self.contacts)
-        rates_x[:, 2 * len(v)] += self._by_time.rates + self._by_time.rows @ v
+        for column, by in enumerate(self._changes, 2 * len(v)):
+            rates_x[:, column] += by.rates + by.rows @ v
         return rates_x
 
+    @property
+    def _columns(self) -> slice:
+        """Those of the variables."""
+        first = 2 * len(self.terms.force)
+        return slice(first, first + len(self.variables))
+
+    def _relative(self, i: int) -> Array:
+        """Derivatives (k,) of the logarithm of the restitution of a contact; zero where it has none."""
+        by, e = np.array([variable.restitution[i] for variable in self.variables]), self.world.restitution[i]
+        return by / e if e else np.zeros(len(by))
+
+    def _friction(self, i: int) -> Array:
+        """Derivatives (k,) of the coefficient of friction of a contact."""
+        return np.array([variable.friction[i] for variable in self.variables])
+
     def _given(self, stage: ImpactStage, before_x: Array, impulses: Array) -> Array:
-        """Derivative (m, 2 nv + 1) of given impulses, with their friction; one more column by a common factor."""
+        """Derivative (m, 2 nv + k) of impulses that are given, and of the friction of given and other normal ones.
+
+        There is one more column by a common factor, where that balances the work.
+        """
         given_x = np.zeros((len(impulses), before_x.shape[1] + stage.balanced))
         for k, i in enumerate(self.contacts):
-            host = stage.solution.problem.host(k)
-            if host not in stage.solution.lifted:
-                continue
-            n, slip = self.where[self.world.host(i)].start, stage.solution.directions[k]
-            normal_x = np.append(stage.share[host] * before_x[n], [impulses[n]] * stage.balanced)
-            given_x[n] = normal_x
-            if slip is not None:
-                part = self.world.tangents(i, self.where[i])
-                given_x[part] = -stage.solution.problem.friction[k] * np.outer(slip, normal_x)
+            host, pressed = stage.solution.problem.host(k), self.world.host(i)
+            n, slip = self.where[pressed].start, stage.solution.directions[k]
+            part, sliding = self.world.tangents(i, self.where[i]), stage.solution.modes[k] is Mode.SLIP
+            if host in stage.solution.lifted:
+                normal_x = np.append(stage.share[host] * before_x[n], [impulses[n]] * stage.balanced)
+                if stage.share[host]:
+                    normal_x[self._columns] += impulses[n] * self._relative(pressed)
+                given_x[n] = normal_x
+                if slip is not None:
+                    given_x[part] = -stage.solution.problem.friction[k] * np.outer(slip, normal_x)
+            if sliding and slip is not None:
+                given_x[part, self._columns] -= impulses[n] * np.outer(slip, self._friction(i))
         return given_x
 
     def _equations(self, stage: ImpactStage, impulses: Array, rates: Array) -> ModeEquations:
@@ -177,10 +207,12 @@ class ImpactSensitivity:
         by_q, by_turns, y = loose_forces(self._mechanism, self.t, self.q, self.contacts, equations, unknowns, inverse)
         by_state = np.zeros((len(by_q), width))
         by_state[:, : len(y)] = by_q
-        rows, along = self._by_time.rows, np.zeros(len(impulses))
+        along = np.zeros(len(impulses))
         along[equations.constrained] = inverse @ unknowns
-        turned = rows @ y + self.terms.rows @ solve_mass(self.terms.mass, rows.T @ along)
-        by_state[:, 2 * len(y)] = equations.combine @ turned
+        for column, by in enumerate(self._changes, 2 * len(y)):
+            inner = by.rows.T @ along - by.mass @ y
+            turned = by.rows @ y + self.terms.rows @ solve_mass(self.terms.mass, inner)
+            by_state[:, column] = equations.combine @ turned
         return by_state, by_turns
 
     def _demand_smallest(self, equations: ModeEquations, impulses: Array, recalled: bool) -> None:

@@ -1,8 +1,8 @@
-"""Derivative of an event of a rigid law by the state before it and by time: of its impact, and of what then rests."""
+"""Derivative of an event of a rigid law by state, time and parameters: of its impact, and of what then rests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,47 +14,82 @@ from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import Terms
-from .contact_rows import Impact, by_time, closed_terms, laid_out, resting_rows
+from .contact_rows import Impact, closed_terms, laid_out, resting_rows
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import with_friction
+from .variables import Beside, Neighbourhood, Parameter, TermChanges, Time, Variable
 from .world import World
 from .zero import OF_FRICTION
 
 
 @dataclass(frozen=True)
 class OutcomeSensitivity:
-    """The derivatives of the events of one world."""
+    """The derivatives of the events of one world, with the worlds beside it by its parameters."""
 
     _world: World
+    _neighbourhood: Neighbourhood
 
     def by_state(
         self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
     ) -> Array:
-        """D_x R (dim, dim) of `by_state_and_time`."""
-        return self.by_state_and_time(t, x, impact, x_post, mode, after)[:, :-1]
+        """D_x R (dim, dim) of `derivative`."""
+        return self.derivative(t, x, impact, x_post, mode, after)
 
     def by_time(
         self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
     ) -> Array:
-        """D_t R (dim,) of `by_state_and_time`."""
-        return self.by_state_and_time(t, x, impact, x_post, mode, after)[:, -1]
+        """D_t R (dim,) of `derivative`."""
+        return self.derivative(t, x, impact, x_post, mode, after, (Time(self._world, t),))[:, -1]
 
-    def by_state_and_time(
-        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
+    def by_parameters(
+        self,
+        t: float,
+        x: Array,
+        impact: Impact | None,
+        x_post: Array,
+        mode: SystemMode,
+        after: SystemMode,
+        names: Sequence[str],
+    ) -> dict[str, Array]:
+        """{name: D_p R (dim,)} of `derivative` for those of some parameters of which it is known."""
+        found = {name: worlds for name in names if (worlds := self._beside(name, impact)) is not None}
+        acting = [name for name, worlds in found.items() if worlds.moves or impact is not None]
+        variables = tuple(Parameter(found[name], t) for name in acting)
+        known = {name: np.zeros(self._world.tangent_size) for name in found}
+        if acting:
+            columns = self.derivative(t, x, impact, x_post, mode, after, variables)[:, self._world.tangent_size :]
+            known |= dict(zip(acting, columns.T, strict=True))
+        return known
+
+    def _beside(self, name: str, impact: Impact | None) -> Beside | None:
+        """The worlds beside this one by a parameter whose part in events is known, else None."""
+        curved = impact is not None and any(i in self._world.curves for i in impact.contacts)
+        return None if curved or self._world.latched or self._world.loops else self._neighbourhood.by(name)
+
+    def derivative(
+        self,
+        t: float,
+        x: Array,
+        impact: Impact | None,
+        x_post: Array,
+        mode: SystemMode,
+        after: SystemMode,
+        variables: tuple[Variable, ...] = (),
     ) -> Array:
-        """D R (dim, dim + 1) of an impact with its outcome held, and of the projection that settles what comes to rest.
+        """D R (dim, dim + k) by the state and some variables, of an impact with its outcome held, and of what rests.
 
         Gaps that close with others, without an impact of their own, end with no variation; the gap of one contact that
-        lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with
-        both tangential variations zero: what is left of the one across the slip when the held direction takes over is
+        lands alone has none behind the saltation matrix, also on moving ground. A capture in space ends with both
+        tangential variations zero: what is left of the one across the slip when the held direction takes over is
         removed by the impulse of friction that would have removed it. What was held before is left as it is: where
         nothing comes to rest, the derivative is the identity.
         """
-        world, nv = self._world, self._world.nv
-        jacobian = np.eye(world.tangent_size, world.tangent_size + 1)
+        world, nv, size = self._world, self._world.nv, self._world.tangent_size
+        jacobian = np.eye(size, size + len(variables))
         if impact is not None:
-            by_impact = self.by_impact(t, x, impact)
-            jacobian[nv : 2 * nv, : 2 * nv], jacobian[nv : 2 * nv, -1] = by_impact[:, :-1], by_impact[:, -1]
+            by_impact = self.by_impact(t, x, impact, variables)
+            jacobian[nv : 2 * nv, : 2 * nv] = by_impact[:, : 2 * nv]
+            jacobian[nv : 2 * nv, size:] = by_impact[:, 2 * nv :]
         where = laid_out([(i, world.mechanism.dims[i]) for i in after.closed])
         rows, held = resting_rows(world, after, where), self._held_rows(mode, impact, where)
         stopping = np.array([row not in held for row in rows], dtype=bool)
@@ -67,7 +102,8 @@ class OutcomeSensitivity:
             heads = [where[i].start for i in pressing]
             normals = terms.rows[heads]
             gaps_x = normals @ jacobian[:nv]
-            gaps_x[:, -1] += by_time(world, t, world.q(x_post), world.v(x_post), after.closed).gaps[heads]
+            for column, changes in enumerate(self._changes(variables, x_post, after), size):
+                gaps_x[:, column] += changes.gaps[heads]
             jacobian[:nv] -= projector(terms.mass, normals)[:, closing] @ gaps_x[closing]
         if stopping.any():
             v_post = world.v(x_post)
@@ -78,9 +114,14 @@ class OutcomeSensitivity:
             solved = solve_mass(terms.mass, forces.T)
             settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
             rates_x = constraint @ jacobian
-            rates_x[:, -1] += by_time(world, t, world.q(x_post), v_post, after.closed).rates[rows]
+            for column, changes in enumerate(self._changes(variables, x_post, after), size):
+                rates_x[:, column] += changes.rates[rows]
             jacobian[nv : 2 * nv] -= settle @ rates_x[stopping]
         return jacobian
+
+    def _changes(self, variables: tuple[Variable, ...], x: Array, mode: SystemMode) -> list[TermChanges]:
+        """What variables change of the terms of the closed contacts."""
+        return [variable.changes(self._world.q(x), self._world.v(x), mode.closed) for variable in variables]
 
     def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
         """Whether one contact closes, by an impact of its own."""
@@ -121,18 +162,18 @@ class OutcomeSensitivity:
                 )
         return rows
 
-    def by_impact(self, t: float, x: Array, impact: Impact) -> Array:
-        """D v_post (nv, 2 nv + 1) of the stages of an impact by q, v and t, with their modes held."""
+    def by_impact(self, t: float, x: Array, impact: Impact, variables: tuple[Variable, ...] = ()) -> Array:
+        """D v_post (nv, 2 nv + k) of the stages of an impact by q, v and variables, with their modes held."""
         terms, where = closed_terms(self._world, t, x, impact.contacts)
         world = self._world
-        sensitivity = ImpactSensitivity(world, t, world.q(x), impact.contacts, terms, where)
-        held = sensitivity.by_state_and_time(world.v(x), impact.solution)
+        sensitivity = ImpactSensitivity(world, t, world.q(x), impact.contacts, terms, where, variables)
+        held = sensitivity.derivative(world.v(x), impact.solution)
         if not any(i in world.curves for i in impact.contacts):
             return held
-        return held + self._by_friction(t, x, impact, held)
+        return held + self._by_friction(t, x, impact, held, variables)
 
-    def _by_friction(self, t: float, x: Array, impact: Impact, held: Array) -> Array:
-        """What friction that depends on the slip behind the impact adds to its derivative (nv, 2 nv + 1).
+    def _by_friction(self, t: float, x: Array, impact: Impact, held: Array, variables: tuple[Variable, ...]) -> Array:
+        """What friction that depends on the slip behind the impact adds to its derivative (nv, 2 nv + k).
 
         With v(+) = R(x, mu) and mu = m(w_t), w = J v(+): dmu = (1 - m' J R_mu)^-1 m' (J R_x + J_q v(+)) dx.
         """
@@ -160,6 +201,7 @@ class OutcomeSensitivity:
         moved = after.rows @ held
         v_post = world.v(x) + change
         moved[:, : world.nv] += world.mechanism.rate_derivatives(t, world.q(x), v_post, contacts)
-        moved[:, -1] += by_time(world, t, world.q(x), v_post, contacts).rates
+        for column, variable in enumerate(variables, 2 * world.nv):
+            moved[:, column] += variable.changes(world.q(x), v_post, contacts).rates
         own = np.eye(len(curved)) - slopes @ after.rows @ by_mu
         return by_mu @ np.linalg.solve(own, slopes @ moved)

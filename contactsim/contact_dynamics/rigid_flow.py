@@ -22,11 +22,12 @@ from ..hybrid.zero import TINY, UNITS_A_SECOND
 from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
-from .contact_rows import by_time, laid_out
+from .contact_rows import laid_out
 from .engines import CompiledWatch
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_guards import OF_FORCES, SIDE, guards_of, plain_guards
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
+from .variables import Time
 from .zero import (
     APPROACH,
     AT_JAM,
@@ -570,7 +571,7 @@ class RigidFlow(ContactFlow):
 def _smooth_for(arc: RigidArc, t: float, x: Array) -> float:
     """Time [s] in which moving ground turns a slow slip, and with it the friction."""
     q, v = arc.world.q(x), arc.world.v(x)
-    rates, change = arc.terms(t, q, v).rates, by_time(arc.world, t, q, v, arc.closed).rates
+    rates, change = arc.terms(t, q, v).rates, Time(arc.world, t).changes(q, v, arc.closed).rates
     slips = [(_size(rates[part]), _size(change[part])) for part in (arc.tangent[i] for i, _ in arc.slips)]
     slow = 0.5 * arc.world.tolerances.slip_speed
     return min([speed / by for speed, by in slips if speed > slow and by > 0.0], default=math.inf)

@@ -56,7 +56,7 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
     change, rates = (np.zeros((arc.size, world.tangent_size)) for _ in range(2))
     change[:, :nv], change[:, nv : 2 * nv] = of_terms.motion_q, of_terms.motion_v
     rates[:, :nv], rates[:, nv : 2 * nv] = of_terms.rates_q, terms.rows
-    turns, friction = _turning(arc, terms, rates, references), frictions(arc, terms.rates)
+    turns, friction = turning(arc, terms, rates, references), frictions(arc, terms.rates)
     direct = np.zeros_like(rates)  # friction turns with the slip velocity, whatever the normal forces do
     for i, turn in turns.items():
         direct[arc.tangent[i]] = -friction[i] * forces[arc.normal[i]] * turn
@@ -131,7 +131,7 @@ def _loose_forces(
     return by_state, by_turns
 
 
-def _turning(arc: RigidArc, terms: Terms, rates: Array, references: References) -> dict[int, Array]:
+def turning(arc: RigidArc, terms: Terms, rates: Array, references: References) -> dict[int, Array]:
     """{contact: derivative (2, dim) of its slip direction} where that turns with the slip velocity."""
     z, found = terms.rates.tolist(), {}
     for i, _ in arc.slips:

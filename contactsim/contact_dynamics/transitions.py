@@ -38,6 +38,7 @@ from .restarts import as_mode, demand_near, projected
 from .rigid_arc import prepare
 from .rigid_flow import RigidFlow
 from .rigid_guards import SIDE
+from .variables import Neighbourhood, Time
 from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
 
@@ -46,11 +47,15 @@ INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only 
 
 
 class RigidContacts:
-    """The discrete side of a ContactSystem with a rigid law."""
+    """The discrete side of a ContactSystem with a rigid law.
+
+    Attributes:
+        neighbourhood: the worlds beside its own by parameters.
+    """
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._resolution, self._sensitivity = Resolution(world), OutcomeSensitivity(world)
+        self._world, self.neighbourhood = world, Neighbourhood(world)
+        self._resolution, self._sensitivity = Resolution(world), OutcomeSensitivity(world, self.neighbourhood)
         self._latched: dict[int, RigidContacts] = {}
         self._flows: dict[SystemMode, RigidFlow] = {}
 
@@ -192,11 +197,12 @@ class RigidContacts:
         told = first._record(struck, event, then)
 
         def by_state_and_time() -> Array:
-            jacobian = first._sensitivity.by_state_and_time(t, struck, then.impact, then.x, now, then.mode)
+            times = [(Time(contacts._world, t),) for contacts in (first, last)]
+            jacobian = first._sensitivity.derivative(t, struck, then.impact, then.x, now, then.mode, times[0])
             if latching.closing:
                 jacobian[:, :-1] = jacobian[:, :-1] @ held_derivative(self._world, first._world, t, x)
             if latching.opening:
-                behind = last._sensitivity.by_state_and_time(t, then.x, after.impact, after.x, then.mode, after.mode)
+                behind = last._sensitivity.derivative(t, then.x, after.impact, after.x, then.mode, after.mode, times[1])
                 jacobian = behind[:, :-1] @ jacobian
                 jacobian[:, -1] += behind[:, -1]
             return jacobian
@@ -215,6 +221,7 @@ class RigidContacts:
             notes=told.notes + tuple(note for note in after.notes if note not in told.notes),
             derivative=lambda: by_state_and_time()[:, :-1],
             by_time=lambda: by_state_and_time()[:, -1],
+            by_parameters=None,
             unmoved=False,
         )
 
@@ -353,6 +360,7 @@ class RigidContacts:
             then.notes,
             partial(self._sensitivity.by_state, *happened),
             partial(self._sensitivity.by_time, *happened),
+            None if then.jammed else partial(self._sensitivity.by_parameters, *happened),
             still=self._world.mechanism.autonomous,
             unmoved=impact is None,
             jammed=tuple(self._world.mechanism.all_names[i] for i in then.jammed),

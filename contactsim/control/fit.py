@@ -29,7 +29,8 @@ BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the l
 PART = 0.05  # entries of a direction that is told are at least this large
 HORIZONS = (0.3, 0.6)  # shares of the measurements that are fitted first, roughly
 ROUGH = 1e-3  # relative decrease of the sum of squares at which that ends
-OF_VARIATIONS = Tolerances(rtol=1e-5, atol=1e-8)  # of the Jacobian, by which steps are directed
+OF_ROUGH_RUNS = Tolerances(rtol=1e-5, atol=1e-7)  # where the user gives none: derivatives do without exact runs
+OF_VARIATIONS = Tolerances(rtol=1e-3, atol=1e-6)  # of the Jacobian, by which steps are directed
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,6 +148,7 @@ class _Search:
         self._weights = 1.0 / np.asarray(ANY_NUMBERS.check("sigma", sigma), dtype=float)
         self.runs = self.derivatives = 0
         self._known: tuple[Array, Trajectory | None] | None = None
+        self._own: Tolerances | None = None
 
     def _first_values(self, start: Any) -> Array:
         if start is not None:
@@ -184,7 +186,7 @@ class _Search:
         state = self._state(system) if callable(self._state) else self._state
         self.runs += 1
         end = max(float(self._times[-1]), np.nextafter(self._t0, np.inf))
-        run = simulate(system, state, (self._t0, end), tolerances=self._tolerances)
+        run = simulate(system, state, (self._t0, end), tolerances=self._tolerances or self._own)
         if run.status is not Status.FINISHED:
             raise InputError(f"the run with {self._told(values)} stops: {run.message}")
         self._known = values.copy(), run
@@ -235,7 +237,7 @@ class _Search:
         """D_p of the residuals (N, k)."""
         run = self.run(values)
         self.derivatives += 1
-        variations = RunDerivative(run, (), OF_VARIATIONS).parameters(self._names, self._times)
+        variations = RunDerivative(run, self._names, OF_VARIATIONS).parameters(self._names, self._times)
         J = self._kept(np.array([self._row(run, t, dx) for t, dx in zip(self._times, variations, strict=True)]))
         relative = np.linalg.norm(J, axis=0) * np.maximum(np.abs(values), np.abs(self._first))
         J[:, relative <= UNTOLD * relative.max(initial=0.0)] = 0.0  # rounding, which scaling would make a direction
@@ -273,8 +275,9 @@ class _Search:
             count = int(share * len(whole[0]))
             if count > len(self._names):
                 self._times, self._measured, self._known = whole[0][:count], whole[1][:count], None
+                self._own = OF_ROUGH_RUNS
                 values = self._searched(values, ROUGH, most).x
-        self._times, self._measured, self._known = *whole, None
+        self._times, self._measured, self._known, self._own = *whole, None, None
         found = self._searched(values, accuracy, most)
         values, J = found.x, found.jac
         covariance, blind = _spread(J, found.fun)

@@ -201,13 +201,17 @@ class Node:
         return tangent_derivative(lambda x: np.asarray(self.flow.guards(self.t, x))[k : k + 1], self.space, self.x)[0]
 
     def _by_parameters(self, name: Hashable) -> Array:
-        if not self.parameters.names:
+        names = self.parameters.names
+        if not names:
             return np.empty(0)
         k = self.flow.guard_names.index(name)
-        return self.parameters.derivative(
-            self.system,
-            lambda system: np.asarray(_flow(system, self.mode, self.t, self.x).guards(self.t, self.x))[k : k + 1],
-        )[0]
+        known = self.system.guard_by_parameters(self.flow, self.t, self.x, name, names)
+
+        def guard(system: HybridSystem) -> Array:
+            return np.asarray(_flow(system, self.mode, self.t, self.x).guards(self.t, self.x))[k : k + 1]
+
+        columns = [known[p] if p in known else Parameters((p,)).derivative(self.system, guard)[0, 0] for p in names]
+        return np.array(columns)
 
     def by_time(self, name: Hashable) -> float:
         """D_t g of a guard [1/s times its unit]; -1 for the clock."""
@@ -348,13 +352,8 @@ class Node:
         size, extra = self.space.dim, len(self.parameters.names)
         matrix = np.zeros((node.space.dim + extra, size + extra))
         matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
-        if extra and not transition.unmoved:
-            matrix[: node.space.dim, size:] = self.parameters.derivative(
-                self._behind,
-                lambda system: node.space.difference(
-                    node.x, self._outcome(self._pass(system, self.t, self.x, fired), node)
-                ),
-            )
+        if extra:
+            matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
         matrix[node.space.dim :, size:] = np.eye(extra)
         return node, matrix, self._reset_by_time(transition, fired, node)
 
@@ -373,6 +372,21 @@ class Node:
             return self._outcome(self._pass(self._behind, self.t, x, fired), node)
 
         return map_derivative(reset, self.space, self.x, node.space)
+
+    def _reset_by_parameters(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
+        """D_p R (dim_post, p); there is at least one parameter."""
+        names, columns = self.parameters.names, np.zeros((node.space.dim, len(self.parameters.names)))
+        known = {} if transition.by_parameters is None else transition.by_parameters(names)
+
+        def reset(system: HybridSystem) -> Array:
+            return node.space.difference(node.x, self._outcome(self._pass(system, self.t, self.x, fired), node))
+
+        for k, name in enumerate(names):
+            if name in known:
+                columns[:, k] = known[name]
+            elif not transition.unmoved:
+                columns[:, k] = Parameters((name,)).derivative(self._behind, reset)[:, 0]
+        return columns
 
     def _reset_by_time(self, transition: Transition, fired: frozenset[Hashable], node: Node) -> Array:
         if transition.still or not fired or fired == {CLOCK}:

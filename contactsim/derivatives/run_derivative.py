@@ -449,8 +449,9 @@ class RunDerivative:
     def parameters(self, names: Sequence[str], times: Any = None) -> Array:
         """D x(t) / D p (T, n, p) of parameters by name, all in one pass along the run.
 
-        Each as `parameter` says. Fields of rigid modes are differentiated analytically by coefficients, masses, gravity
-        and parameters of the controller, all else by differences.
+        Each as `parameter` says. Rigid modes, their guards and resets are differentiated analytically by coefficients,
+        masses, gravity, ground and parameters of the controller, all else (closed loops, parameters of a law) by
+        differences.
 
         Args:
             names: of the parameters (p,).
@@ -483,6 +484,8 @@ class RunDerivative:
 
     def _by_parameters(self, names: tuple[str, ...]) -> RunDerivative:
         """The same run with parameters carried along."""
+        if names == self._parameters.names:
+            return self
         for name in names:
             self.trajectory.system.parameter(name)
         return RunDerivative(self.trajectory, names, self.tolerances, self.integrator, self._panel)

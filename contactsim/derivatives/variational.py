@@ -96,15 +96,15 @@ class ArcVariation:
         return matrix, self._by_parameters(t, x)
 
     def _by_parameters(self, t: float, x: Array) -> Array:
-        if not self._parameters.names:
+        names = self._parameters.names
+        if not names:
             return np.zeros((self.space.dim, 0))
-        return np.column_stack([self._by_parameter(t, x, name) for name in self._parameters.names])
+        known = self._arc.system.field_by_parameters(self._flow, t, x, names)
+        columns = [known[name] if name in known else self._by_parameter(t, x, name) for name in names]
+        return np.column_stack(columns)
 
     def _by_parameter(self, t: float, x: Array, name: str) -> Array:
-        """D_p f (n,) by one parameter."""
-        known = self._arc.system.field_by_parameter(self._flow, t, x, name)
-        if known is not None:
-            return known
+        """D_p f (n,) by one parameter, differenced."""
         start = self._arc.segments[self._segment]
         if self._others[0] != self._segment:
             self._others = self._segment, {}

@@ -186,9 +186,19 @@ class Parameters:
         """Change of a parameter that counts as large, relative to which derivatives by it take their steps."""
         return max(1.0, abs(self.parameter(name)))
 
-    def field_by_parameter(self, flow: Any, t: float, x: Array, name: str) -> Array | None:
-        """D_p f (dim,) of the field of one of its flows at (t, x) by a parameter; None: to be differenced."""
-        return None
+
+class Sensitivities:
+    """What parameters change of its flows, where the system knows it: what it leaves out is differenced."""
+
+    def field_by_parameters(self, flow: Any, t: float, x: Array, names: tuple[str, ...]) -> Mapping[str, Array]:
+        """{name: D_p f (dim,)} of the field of one of its flows at (t, x)."""
+        return {}
+
+    def guard_by_parameters(
+        self, flow: Any, t: float, x: Array, guard: Hashable, names: tuple[str, ...]
+    ) -> Mapping[str, float]:
+        """{name: D_p g} of a guard of one of its flows at (t, x)."""
+        return {}
 
 
 class Forces:
@@ -308,6 +318,7 @@ ABILITIES = (
     Neighbours,
     Words,
     Parameters,
+    Sensitivities,
     Forces,
     Frames,
     Audit,

@@ -29,6 +29,8 @@ class Transition(Brief):
         derivative: () -> D_x R (dim_post, dim_pre) of the reset x_post = R(t, x_pre) with its outcome held; None: to be
             differenced.
         by_time: () -> D_t R (dim_post,) of the same reset; None: to be differenced.
+        by_parameters: names -> {name: D_p R (dim_post,)} of those that are known; None, or a name that is left out: to
+            be differenced.
         still: whether the reset does not depend on time, D_t R = 0.
         unmoved: whether the reset leaves the state alone, whatever the parameters are, D_p R = 0.
         accumulated: names of what came to rest here after infinitely many events (Zeno).
@@ -43,6 +45,7 @@ class Transition(Brief):
     notes: tuple[str, ...] = ()
     derivative: Callable[[], Array] | None = None
     by_time: Callable[[], Array] | None = None
+    by_parameters: Callable[[tuple[str, ...]], Mapping[str, Array]] | None = None
     still: bool = False
     unmoved: bool = False
     accumulated: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from contactsim.contact.impact import ImpactSolution
 from contactsim.contact.modes import ContactState, Mode, SystemMode
 from contactsim.contact.problem import ContactProblem
 from contactsim.contact_dynamics.contact_rows import ContactEvent, closed_terms
-from contactsim.contact_dynamics.outcome_sensitivity import OutcomeSensitivity
+from contactsim.contact_dynamics.variables import Parameter
 
 Array = np.ndarray
 LAWS = {"coulomb": Coulomb, "poisson": Poisson, "energetic": Energetic, "sequential": Sequential}
@@ -319,7 +319,7 @@ def test_derivative_of_collisions_in_sequence() -> None:
     event = ContactEvent(0.0, mode, (0, 1, 2), {})
     impact, _ = contacts._resolution._impact(event, closed_terms(system.world, 0.0, landing, event.touching))
     assert len(impact.solution.stages) >= 6
-    matrix = OutcomeSensitivity(system.world).by_impact(0.0, landing, impact)[:, :-1]
+    matrix = contacts._sensitivity.by_impact(0.0, landing, impact)
     product = np.eye(4)
     for stage in impact.solution.stages[::2]:  # compression and expansion of one pair: a collision with e
         (k,) = [k for k, closing in enumerate(stage.solution.modes) if closing is not Mode.OPEN]
@@ -345,7 +345,16 @@ def test_derivative_of_a_weakened_expansion(seed: int) -> None:
     event = ContactEvent(0.0, SystemMode((ContactState(),) * 2), (0, 1), {})
     impact, _ = contacts._resolution._impact(event, closed_terms(system.world, 0.0, x, event.touching))
     assert impact.solution.stages[1].balanced
-    matrix = OutcomeSensitivity(system.world).by_impact(0.0, x, impact)[:, :-1]
+    friction = f"contact.{system.mechanism.names[1]}.friction"
+    variable = Parameter(contacts.neighbourhood.by(friction), 0.0)
+    matrix = contacts._sensitivity.by_impact(0.0, x, impact, (variable,))
+    mu, columns = system.parameter(friction), []
+    for s in (-2, -1, 1, 2):
+        other = system.with_parameter(friction, mu + s * 1e-4)
+        touch = closed_terms(other.world, 0.0, x, event.touching)
+        columns.append(other._contacts._resolution._impact(event, touch)[1])
+    column = (8 * (columns[2] - columns[1]) - (columns[3] - columns[0])) / 12e-4
+    np.testing.assert_allclose(matrix[:, -1], column, rtol=0, atol=1e-6 * np.abs(matrix).max())
     for k, way in enumerate(np.eye(2 * nq)):
         values = [after(x + s * 1e-4 * way) for s in (-2, -1, 1, 2)]
         column = (8 * (values[2] - values[1]) - (values[3] - values[0])) / 12e-4

@@ -46,18 +46,26 @@ def test_the_field_by_a_parameter(name: str) -> None:
         def field(other: cs.ContactSystem, t=t, x=x, mode=arc.mode) -> np.ndarray:
             return other.flow(mode).rebased(t, x).field(t, x)
 
-        known = system.field_by_parameter(flow, t, x, name)
+        known = system.field_by_parameters(flow, t, x, (name,))[name]
         expected = Parameters((name,)).derivative(system, field)[:, 0]
-        assert known is not None
         assert np.abs(known - expected).max() <= SAME * max(1.0, np.abs(expected).max())
 
 
-def test_what_moves_the_ground_is_differenced() -> None:
+def test_ground_acts_where_something_touches_it() -> None:
     robot = cs.load_robot("biped")
     system = cs.ContactSystem(robot, terrain=cs.terrain.Slope(angle=0.1))
-    flow = system.flow(system.start(0.0, system.pack(cs.State(robot.nominal + 0.5, np.zeros(robot.nv)))).mode)
     x = system.pack(cs.State(robot.nominal + 0.5, np.zeros(robot.nv)))
-    assert system.field_by_parameter(flow, 0.0, x, "terrain.angle") is None
+    flow = system.flow(system.start(0.0, x).mode).rebased(0.0, x)
+    names = ("terrain.angle", "contact.left.restitution")
+    known = system.field_by_parameters(flow, 0.0, x, names)
+    assert set(known) == set(names) and not any(column.any() for column in known.values())
+    gap = ("gap", system.mechanism.names.index("left"))
+    found = system.guard_by_parameters(flow, 0.0, x, gap, names)
+    ends = [
+        system.with_parameter("terrain.angle", 0.1 + h).mechanism.gaps(0.0, system.q(x))[gap[1]] for h in (1e-5, -1e-5)
+    ]
+    assert abs(found["terrain.angle"] - (ends[0] - ends[1]) / 2e-5) < 1e-9
+    assert found["contact.left.restitution"] == 0.0
 
 
 def test_all_parameters_in_one_pass() -> None:

@@ -19,9 +19,9 @@ from ...errors import StepSizeError
 from ..zero import SMALLEST_STEP, TINY
 from .dop853 import MAX_FACTOR, MIN_FACTOR, SAFETY
 
-DEGREES = (4, 8, 16)  # of the series of a matrix: their points contain each other
+DEGREES = (2, 4, 8, 16)  # of the series of a matrix: their points contain each other
 TERMS = 2  # the last ones, which tell how much is left out: the entries of a matrix may be even
-DECAY = 0.1  # of the last terms from one degree to the next, the first one from 1, above which it is not smooth
+DECAY = 0.1  # of the last terms from one degree to the next, from 1 to the second one, above which it is not smooth
 ORDER = 8
 STAGES = len(dop853_coefficients.B)
 WEIGHTS, ERRORS = dop853_coefficients.B, np.vstack([dop853_coefficients.E5, dop853_coefficients.E3])
@@ -107,7 +107,9 @@ class Interpolated:
             before, left = left, self._left_out(terms, t1 - t0)
             if left <= self._accuracy:
                 return [Smooth(t0, t1, Series(t0, t1, terms))]
-            if left > DECAY * min(before, 1.0):
+            if degree == DEGREES[0]:  # all but its mean would be left out
+                left = 1.0
+            elif left > DECAY * min(before, 1.0):
                 return [Smooth(t0, t1, None)]
         if last - first == 1:
             return [Smooth(t0, t1, None)]
