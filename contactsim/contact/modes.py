@@ -92,7 +92,8 @@ class SystemMode:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.contacts, self.redundant, self.latched, self.waiting))
+        states = tuple(self.contacts[i] for i in self.closed)  # there may be very many open ones
+        return hash((self.closed, states, self.redundant, self.latched, self.waiting))
 
     def __getstate__(self) -> dict[str, Any]:  # strings have another hash in each process
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}

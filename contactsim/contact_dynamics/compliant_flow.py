@@ -17,7 +17,7 @@ from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..errors import PluginError, SingularError
 from ..hybrid.differences import derivative, tangent_derivative
-from ..hybrid.flow import Flow, Look
+from ..hybrid.flow import Flow, Looks
 from ..hybrid.system import Transition
 from ..multibody.mechanism import Terms
 from ..multibody.zero import ULPS
@@ -109,11 +109,14 @@ class CompliantFlow(ContactFlow):
         }
         return np.array([float(value[kind](i)) for kind, i in self._guards])
 
-    def guard_motion(self, t: float, x: Array, guard: int) -> Look:
-        """A gap, or how deep a contact is inside, and its rate."""
-        kind, i = self._guards[guard]
-        look = self._mechanism.gap_motion(t, self._world.q(x), self._world.v(x), i)
-        return look if kind == "gap" else Look(-look.value, -look.rate, look.piece)
+    def guard_motions(self, t: float, x: Array, guards: Array) -> Looks:
+        """Gaps, or how deep contacts are inside, and their rates."""
+        chosen = [self._guards[guard] for guard in guards.tolist()]
+        contacts = np.array([i for _, i in chosen], dtype=int)
+        found = self._mechanism.gap_motions(t, self._world.q(x), self._world.v(x), contacts)
+        gap = np.array([kind == "gap" for kind, _ in chosen], dtype=bool)
+        sense = np.where(gap, 1.0, -1.0)
+        return Looks(sense * found.values, sense * found.rates, found.pieces, gap & found.apart)
 
     def margins(self, t: float, x: Array) -> dict[int, float]:
         """{contact: margin} of touching and released contacts: positive where they push."""

@@ -24,6 +24,8 @@ from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF
 
+OPEN, IDLE = ContactState(), ContactState(enabled=False)
+
 
 class Choice(NamedTuple):
     """The mode that was chosen, {law: violation}, and notes."""
@@ -60,7 +62,7 @@ class ModeChoice:
             jumped: whether there is an impact.
         """
         t, mode, kinds, world = event.t, event.mode, event.kinds, self._world
-        states = [ContactState(enabled=state.enabled) for state in mode.contacts]
+        states = [OPEN if state.enabled else IDLE for state in mode.contacts]
         if not staying:
             return Choice(SystemMode(tuple(states), False, world.latched, mode.waiting), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)

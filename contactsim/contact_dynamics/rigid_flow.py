@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..contact.modes import Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
-from ..hybrid.flow import Cruise, Finding, Look, Stages
+from ..hybrid.flow import Cruise, Finding, Look, Looks, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY, UNITS_A_SECOND
 from ..multibody.kinematics.closed_loops import ClosedMechanism
@@ -48,6 +48,8 @@ from .zero import (
     STRAIGHT,
     TURNING,
 )
+
+TOGETHER = 32  # open contacts whose motion is looked at together
 
 
 class RigidFlow(ContactFlow):
@@ -226,12 +228,13 @@ class RigidFlow(ContactFlow):
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
         return left
 
-    def guard_motion(self, t: float, x: Array, guard: int) -> Look:
-        """A gap and its rate."""
+    def guard_motions(self, t: float, x: Array, guards: Array) -> Looks:
+        """Gaps and their rates."""
         if (watch := self._watch) is not None:
-            return Look(*watch.gap(x, guard), ())
+            return Looks.of(Look(*watch.gap(x, guard), ()) for guard in guards.tolist())
         world = self.arc.world
-        return self.arc.mechanism.gap_motion(t, world.q(x), world.v(x), self.table.names[guard][1])
+        contacts = np.array([self.table.names[guard][1] for guard in guards.tolist()], dtype=int)
+        return self.arc.mechanism.gap_motions(t, world.q(x), world.v(x), contacts)
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
         """Notes that the contact forces of the mode are not unique, and the motion perhaps neither."""
@@ -290,18 +293,43 @@ class RigidFlow(ContactFlow):
         return longest
 
     def soonest(self, t: float, x: Array, horizon: float) -> float:
-        """By the rates and accelerations of the gaps and of the slips whose direction is held."""
-        arc, world, mechanism = self.arc, self.arc.world, self.arc.mechanism
+        """By the rates and accelerations of the gaps and of the slips whose direction is held.
+
+        Gaps are asked in the order in which they could be closed at the soonest, as the bodies move.
+        """
+        world, mechanism = self.arc.world, self.arc.mechanism
         q, v = world.q(x), world.v(x)
-        asked_for = self.table.gap_contacts if self.table.limits is None else np.zeros(0, dtype=int)
-        known = zip(asked_for.tolist(), mechanism.gaps_of(t, q, asked_for).tolist(), strict=True)
-        gaps = {i: gap for i, gap in known if gap <= horizon * FASTEST and i not in mechanism.passing}
-        open_ = list(gaps)
-        sizes = [(i, mechanism.dims[i]) for i in open_]
-        where, speeds = laid_out(sizes), mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)
+        asked = self.table.gap_contacts if self.table.limits is None else np.zeros(0, dtype=int)
+        gaps = mechanism.gaps_of(t, q, asked)
+        close = (gaps <= horizon * FASTEST) & ~np.isin(asked, self._passing)
+        asked, gaps = asked[close], gaps[close]
+        times = np.zeros(len(asked))
+        if len(asked) > TOGETHER:
+            pace, haste = mechanism.paces(q, v, self.motion(t, x).acceleration, asked)
+            known, above = np.isfinite(pace), np.maximum(gaps, 0.0)
+            pace, haste, above = pace[known], haste[known], above[known]
+            times[known] = 2.0 * above / np.maximum(pace + np.sqrt(pace * pace + 2.0 * haste * above), TINY)
+        order = np.argsort(times, kind="stable")
+        found = math.inf
+        for first in range(0, max(len(order), 1), TOGETHER):
+            part = order[first : first + TOGETHER]
+            if first and times[part[0]] > min(found, horizon):
+                break
+            near = dict(sorted(zip(asked[part].tolist(), gaps[part].tolist(), strict=True)))
+            found = min(found, self._first_of(t, x, near, horizon, {} if first else self.arc.held))
+        return found
+
+    def _first_of(
+        self, t: float, x: Array, gaps: Mapping[int, float], horizon: float, held: Mapping[int, tuple[float, ...]]
+    ) -> float:
+        """Time [s] in which the first of some gaps is closed, or of the slips of held direction stops; or infinity."""
+        world, mechanism, open_ = self.arc.world, self.arc.mechanism, list(gaps)
+        q, v = world.q(x), world.v(x)
+        where = laid_out([(i, mechanism.dims[i]) for i in open_])
+        speeds = mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)
         reach = [horizon * (2.0 * abs(float(speeds[where[i].start])) + horizon * JOLT) for i in open_]
         near = [i for i, within in zip(open_, reach, strict=True) if gaps[i] <= within]
-        asked = tuple(sorted({*near, *arc.held}))
+        asked = tuple(sorted({*near, *held}))
         if not asked:
             return math.inf
         terms, where = mechanism.terms(t, q, v, asked), laid_out([(i, mechanism.dims[i]) for i in asked])
@@ -310,10 +338,14 @@ class RigidFlow(ContactFlow):
         motions = list(
             zip([gaps[i] for i in near], terms.rates[normals].tolist(), change[normals].tolist(), strict=True)
         )
-        for i, direction in arc.held.items():
+        for i, direction in held.items():
             s, part = np.array(direction), world.tangents(i, where[i])
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
+
+    @cached_property
+    def _passing(self) -> Array:
+        return np.array(sorted(self.arc.mechanism.passing), dtype=int)
 
     def stiff_for(self, t: float, x: Array) -> float:
         """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'.

@@ -46,13 +46,15 @@ class Guards:
 def guards_of(arc: RigidArc) -> Guards:
     """The guards of an arc, laid out so that those of one kind are computed together."""
     names, normal = _names(arc), arc.normal
-
-    def of(wanted: str) -> tuple[Array, list[int]]:
-        """Places and contacts of the guards of a kind."""
-        found = [(k, i) for k, (kind, i) in enumerate(names) if kind == wanted]
-        return np.array([k for k, _ in found], dtype=int), [i for _, i in found]
-
-    (gaps, open_), (forces, closed), (places, cones) = of("gap"), of("force"), of("cone")
+    found: dict[str, list[int]] = {"gap": [], "force": [], "cone": []}
+    others = []
+    for k, (kind, i) in enumerate(names):
+        if kind in found:
+            found[kind].append(k)
+        else:
+            others.append((k, kind, i))
+    gaps, forces, places = (np.array(found[kind], dtype=int) for kind in ("gap", "force", "cone"))
+    open_, closed, cones = ([names[k][1] for k in found[kind]] for kind in ("gap", "force", "cone"))
     gap_contacts = np.array(open_, dtype=int)
     limits = gap_contacts - len(arc.mechanism.names)
     starts, spatial = {i: arc.tangent[i].start for i in cones}, {i for i in cones if arc.world.widths[i] == 2}
@@ -67,8 +69,8 @@ def guards_of(arc: RigidArc) -> Guards:
         places,
         np.array(rows, dtype=int).reshape(-1, 3),
         arc.world.static_friction[cones],
-        tuple((k, kind, i) for k, (kind, i) in enumerate(names) if kind not in ("gap", "force", "cone")),
-        any(kind in OF_FORCES for kind, _ in names),
+        tuple(others),
+        bool(len(forces) or len(cones)) or any(kind in OF_FORCES for _, kind, _ in others),
     )
 
 

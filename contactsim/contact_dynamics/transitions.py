@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -396,12 +396,20 @@ class RigidContacts:
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
     ) -> dict[str, tuple[Mode, Mode]]:
-        names = self._world.mechanism.all_names
-        return {
-            names[i]: (old.shown, new.shown)
-            for i, (old, new) in enumerate(zip(before.contacts, after.contacts, strict=True))
-            if old.shown is not new.shown or kinds.get(i) == "gap" or names[i] in impulses
+        numbers, found = self._numbers, {}
+        hit = {numbers[name] for name in impulses if name in numbers} | {
+            i for i, kind in kinds.items() if kind == "gap"
         }
+        for i in sorted({*before.closed, *after.closed, *hit}):
+            old, new = before.contacts[i].shown, after.contacts[i].shown
+            if old is not new or i in hit:
+                found[self._world.mechanism.all_names[i]] = old, new
+        return found
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """{name: number} of all contacts."""
+        return {name: i for i, name in enumerate(self._world.mechanism.all_names)}
 
 
 def _with_enabled(mode: SystemMode, enabled: Mapping[int, bool]) -> SystemMode:

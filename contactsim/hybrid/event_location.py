@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from ..common.arrays import Array
 from ..errors import StepSizeError
 from .course import Course, Landing
-from .flow import Flow, GuardBounds, Look
-from .guard_minima import Bottom, Bounds, Fall, first_fall
+from .flow import Flow, GuardBounds, Look, Looks
+from .guard_minima import MANY, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
 from .guard_samples import NODES, Samples, dip_between, dipping, quiet, straight, unresolved
 from .segments import Segment
 from .step_bounds import path
@@ -47,6 +47,12 @@ class Crossing:
     before: float
     after: float
     level: float
+
+
+def _bow(segment: Segment, t: float) -> float:
+    """Share of its error by which an interpolant may be off: at both ends it has the values and rates of its step."""
+    share = (t - segment.t0) / (segment.t1 - segment.t0)
+    return (4.0 * share * (1.0 - share)) ** 2
 
 
 class Watch:
@@ -106,6 +112,7 @@ class Watch:
                         raise LandingError(segment)
                     shown |= dipping(seen.values).any(axis=0)
             suspects = np.union1d(suspects, np.flatnonzero(shown & ~seen.certain))
+        suspects = suspects[~self._clear(segment, seen, suspects, until)]
         hits = [hit for guard in suspects if (hit := self._first(segment, seen, int(guard), until)) is not None]
         falls = [hit for hit in hits if isinstance(hit, Crossing)]
         bottom = min((hit.t for hit in hits if isinstance(hit, Bottom)), default=None)
@@ -224,6 +231,27 @@ class Watch:
             return 0.0
         return floor if highest > floor + rounding else floor - rounding
 
+    def _clear(self, segment: Segment, seen: Samples, suspects: Array, until: float) -> Array:
+        """Mask (k,) of suspects that do not fall in a step before `until`, where many are looked at together."""
+        found, end = np.zeros(len(suspects), dtype=bool), min(until, segment.t1)
+        if seen.bounds is None or len(suspects) < MANY or segment.t0 >= end:
+            return found
+        armed = self._highest[suspects] > self.rounding[suspects]
+        own = np.flatnonzero(armed & np.isin(suspects, seen.bounds.guards))
+        if len(own) < MANY:
+            return found
+        guards = suspects[own]
+        numbers = np.searchsorted(seen.bounds.guards, guards)
+        bend, error = seen.bounds.closer(numbers)
+        least = np.maximum(SHALLOW * self._tolerances.gap, self.rounding[guards])
+        bounds = ManyBounds(seen.bounds.speed[numbers], bend, error, lambda t: _bow(segment, t), least)
+
+        def look(t: float, places: Array) -> Looks:
+            return self._flow.guard_motions(t, segment(t), guards[places])
+
+        found[own] = clear_together(look, segment.t0, end, bounds)
+        return found
+
     def _search(
         self, segment: Segment, seen: Samples, guard: int, start: float, until: float
     ) -> Crossing | Bottom | None:
@@ -231,16 +259,14 @@ class Watch:
         end = min(until, segment.t1)
         if seen.bounds is None or start >= end:
             return None
-        duration, k = segment.t1 - segment.t0, int(np.searchsorted(seen.bounds.guards, guard))
-        bend, error = seen.bounds.closer(k)
+        k = int(np.searchsorted(seen.bounds.guards, guard))
+        bend, error = (float(part[0]) for part in seen.bounds.closer(np.array([k])))
 
         def missed(t: float) -> float:
-            """An interpolant has the values and rates of its step at both ends."""
-            share = (t - segment.t0) / duration
-            return error * (4.0 * share * (1.0 - share)) ** 2
+            return error * _bow(segment, t)
 
         def look(t: float) -> Look:
-            return self._flow.guard_motion(t, segment(t), guard)
+            return self._flow.guard_motions(t, segment(t), np.array([guard])).one(0)
 
         least = max(SHALLOW * self._tolerances.gap, float(self.rounding[guard]))
         bounds = Bounds(float(seen.bounds.speed[k]), bend, missed, least)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,14 +70,14 @@ class GuardBounds(NamedTuple):
         guards: which (k,), among `Flow.guard_names`.
         speed: bounds of |g'| (k,).
         at_least: values (k,) -> lower bounds of the same sign, of which `speed` holds; None: the values themselves.
-        closer: number among `guards` -> bound of |g''| between two looks that name the same piece, and by what an
-            interpolated value may miss the true one.
+        closer: numbers (n,) among `guards` -> bounds of |g''| (n,) between two looks that name the same piece, and by
+            what interpolated values may miss the true ones (n,).
     """
 
     guards: Array
     speed: Array
     at_least: Callable[[Array], Array] | None
-    closer: Callable[[int], tuple[float, float]]
+    closer: Callable[[Array], tuple[Array, Array]]
 
 
 class Look(NamedTuple):
@@ -93,6 +93,36 @@ class Look(NamedTuple):
     rate: float
     piece: Hashable | None
     apart: bool = False
+
+
+class Looks(NamedTuple):
+    """Several guards at one time, see `Look`: values and rates (k,), pieces, and which are apart (k,)."""
+
+    values: Array
+    rates: Array
+    pieces: list[Hashable | None]
+    apart: Array
+
+    @staticmethod
+    def of(looks: Iterable[Look]) -> Looks:
+        """Looks at one guard each, together."""
+        looks = list(looks)
+        values, rates = (np.array([look[part] for look in looks], dtype=float) for part in (0, 1))
+        return Looks(values, rates, [look.piece for look in looks], np.array([look.apart for look in looks], bool))
+
+    def one(self, place: int) -> Look:
+        """The look at one of them."""
+        return Look(float(self.values[place]), float(self.rates[place]), self.pieces[place], bool(self.apart[place]))
+
+    def joined(self, others: Looks) -> Looks:
+        """These, then others."""
+        values, rates = np.append(self.values, others.values), np.append(self.rates, others.rates)
+        return Looks(values, rates, self.pieces + others.pieces, np.append(self.apart, others.apart))
+
+    def some(self, places: Array) -> Looks:
+        """Those at some places."""
+        pieces = [self.pieces[k] for k in places.tolist()]
+        return Looks(self.values[places], self.rates[places], pieces, self.apart[places])
 
 
 class Flow(ABC):
@@ -132,8 +162,8 @@ class Flow(ABC):
         """Bounds of the guards along a step: those that have some cannot dip below zero unseen."""
         raise NotImplementedError
 
-    def guard_motion(self, t: float, x: Array, guard: int) -> Look:
-        """One of the guards that `guard_bounds` bounds, with its rate."""
+    def guard_motions(self, t: float, x: Array, guards: Array) -> Looks:
+        """Some of the guards (k,) that `guard_bounds` bounds, with their rates."""
         raise NotImplementedError
 
     def places(self, names: Sequence[Hashable]) -> list[int]:

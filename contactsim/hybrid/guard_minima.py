@@ -16,11 +16,16 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import NamedTuple
 
-from .flow import Look
+import numpy as np
+
+from ..common.arrays import Array
+from .flow import Look, Looks
 
 LOOKS = 100  # at a guard that stays low; from then on twice the largest second derivative seen stands for its bound
 LOOKS_APART = 16  # at a guard that could not fire at any of them
 LEAST, MOST = 0.05, 0.95  # share of a piece within which it is cut
+HALVINGS = 4  # of a step in which many guards are looked at together: LOOKS_APART parts
+MANY = 8  # guards that are looked at together
 SEEN = 2.0  # second derivatives between looks, of which the mean is known, may be this many times as large
 
 
@@ -83,6 +88,86 @@ def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds
         if looks >= LOOKS:
             bounds = bounds._replace(bend=min(bounds.bend, SEEN * seen))
     return None
+
+
+@dataclass(frozen=True)
+class ManyBounds:
+    """Bounds of several guards along a step, each (k,) as of `Bounds`.
+
+    Attributes:
+        error: of their interpolated values where they may be off most.
+        bow: (time) -> by what share of that they may be off there.
+    """
+
+    speed: Array
+    bend: Array
+    error: Array
+    bow: Callable[[float], float]
+    least: Array
+
+    def some(self, places: Array) -> ManyBounds:
+        """Those at some places."""
+        return ManyBounds(self.speed[places], self.bend[places], self.error[places], self.bow, self.least[places])
+
+
+def clear_together(look: Callable[[float, Array], Looks], start: float, end: float, bounds: ManyBounds) -> Array:
+    """Mask (k,) of guards that surely do not fall through zero between two times, as `first_fall` would find.
+
+    The time between is halved for all together, as long as that leaves many; nothing is known of the others.
+
+    Args:
+        look: (time, places (n,) of the guards) -> looks at them.
+        start, end: the two times [s].
+        bounds: of the guards.
+    """
+    left, every = np.ones(len(bounds.speed), dtype=bool), np.arange(len(bounds.speed))
+    pieces = [(start, _Seen(every, look(start, every)), end, _Seen(every, look(end, every)))]
+    for halving in range(HALVINGS + 1):
+        unclear = []
+        for t0, before, t1, after in pieces:
+            who = before.places[left[before.places] & np.isin(before.places, after.places)]
+            a, b = before.of(who), after.of(who)
+            left[who[b.values <= 0.0]] = False
+            clear = _are_clear(t0, a, t1, b, bounds.some(who))
+            clear |= (halving == HALVINGS) & a.apart & b.apart
+            rest = who[~clear & (b.values > 0.0)]
+            if len(rest):
+                unclear.append((t0, before, t1, after, rest))
+        if sum(left[rest].sum() for *_, rest in unclear) < MANY or halving == HALVINGS:
+            for *_, rest in unclear:
+                left[rest] = False
+            return left
+        pieces = []
+        for t0, before, t1, after, rest in unclear:
+            rest = rest[left[rest]]
+            middle = 0.5 * (t0 + t1)
+            here = _Seen(rest, look(middle, rest))
+            pieces += [(t0, before, middle, here), (middle, here, t1, after)]
+    return left
+
+
+class _Seen(NamedTuple):
+    """Looks at the guards of some places (n,), in rising order."""
+
+    places: Array
+    looks: Looks
+
+    def of(self, places: Array) -> Looks:
+        """Those at some of the places."""
+        return self.looks.some(np.searchsorted(self.places, places))
+
+
+def _are_clear(start: float, a: Looks, end: float, b: Looks, bounds: ManyBounds) -> Array:
+    """`_is_clear` of several guards."""
+    h, (speed, bend) = end - start, (bounds.speed, bounds.bend)
+    smooth = np.array([one is not None and one == two for one, two in zip(a.pieces, b.pieces, strict=True)], bool)
+    apart, closing = a.values - b.values + h * (b.rates + 0.5 * bend * h), bend * h + b.rates - a.rates
+    meet = np.where(closing > 0.0, np.clip(apart / np.where(closing > 0.0, closing, 1.0), 0.0, h), h)
+    low, curved = 0.5 * (a.values + b.values - speed * h), a.values + meet * (a.rates - 0.5 * bend * meet)
+    low = np.minimum.reduce([np.where(smooth, np.maximum(low, curved), low), a.values, b.values])
+    margin = bounds.error * max(bounds.bow(t) for t in (start, end, 0.5 * (start + end)))
+    sag = np.where(smooth, 0.125 * bend * h * h, 0.5 * speed * h)
+    return np.asarray((low > margin) | (sag <= bounds.least))
 
 
 def lowest(before: Placed, after: Placed, speed: float, bend: float) -> tuple[float, float]:

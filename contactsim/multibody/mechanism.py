@@ -17,7 +17,7 @@ from ..common.user_calls import UserCall, answer, margin, real
 from ..contact.modes import SystemMode
 from ..errors import InputError
 from ..hybrid.differences import derivative, tangent_derivative
-from ..hybrid.flow import GuardBounds, Look, Path
+from ..hybrid.flow import GuardBounds, Look, Looks, Path
 from ..hybrid.manifold import Euclidean, Manifold
 from .zero import SYMMETRIC
 
@@ -112,9 +112,9 @@ class GapBounds(NamedTuple):
         places = np.arange(len(guards)) if self.known is None else np.flatnonzero(self.known)
         found, count, below = cache(self.closer), len(guards), self.at_least
 
-        def closer(k: int) -> tuple[float, float]:
+        def closer(numbers: Array) -> tuple[Array, Array]:
             bend, error = found()
-            return float(bend[places[k]]), float(error[places[k]])
+            return bend[places[numbers]], error[places[numbers]]
 
         def at_least(gaps: Array) -> Array:
             assert below is not None
@@ -214,7 +214,44 @@ class Differentiated(ABC):
         return tangent_derivative(function, self.space, q, SPREAD)
 
 
-class ContactMechanism(Regions, Differentiated):
+class Gaps(ABC):
+    """How far contacts are open, and how fast that changes."""
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def gaps(self, t: float, q: Array) -> Array:
+        """Distances (nc,) of all contacts to the ground [m]."""
+
+    def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
+        """Those of some contacts (k,), given by their numbers (k,), where these can be had for less."""
+        return self.gaps(t, q)[contacts]
+
+    def constraint_gaps(self, t: float, q: Array) -> Array:
+        """Those of the further constraints alone (len(constraint_names),)."""
+        return self.gaps(t, q)[len(self.names) :]
+
+    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
+        """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
+        return None
+
+    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
+        """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
+        raise NotImplementedError
+
+    def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
+        """Those of several contacts (k,), for mechanisms that have them for less together."""
+        return Looks.of([self.gap_motion(t, q, v, contact) for contact in contacts.tolist()])
+
+    def paces(self, q: Array, v: Array, a: Array, contacts: Array) -> Array:
+        """Bounds of the rates of the gaps of some contacts here [m/s], and of their rates [m/s^2] (2, k).
+
+        Those of the material of both bodies; infinite where they cost as much as the rates themselves.
+        """
+        return np.full((2, len(contacts)), np.inf)
+
+
+class ContactMechanism(Regions, Gaps, Differentiated):
     """A mechanical system with possible contacts, on its ground.
 
     Attributes:
@@ -272,26 +309,6 @@ class ContactMechanism(Regions, Differentiated):
             return np.array([self.world_force(t + h, at, contact, unit) for unit in np.eye(self.dims[contact])])
 
         return frame(0.0), derivative(frame, ALONG / max(1.0, float(np.abs(v).max(initial=0.0))))
-
-    @abstractmethod
-    def gaps(self, t: float, q: Array) -> Array:
-        """Distances (nc,) of all contacts to the ground [m]."""
-
-    def gaps_of(self, t: float, q: Array, contacts: Array) -> Array:
-        """Those of some contacts (k,), given by their numbers (k,), where these can be had for less."""
-        return self.gaps(t, q)[contacts]
-
-    def constraint_gaps(self, t: float, q: Array) -> Array:
-        """Those of the further constraints alone (len(constraint_names),)."""
-        return self.gaps(t, q)[len(self.names) :]
-
-    def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
-        """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
-        return None
-
-    def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
-        """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
-        raise NotImplementedError
 
     def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
         """The `terms` of `contacts`, with what they fix worked out once."""

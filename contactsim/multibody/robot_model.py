@@ -44,6 +44,7 @@ from .workspace import Workspace
 R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
 
+FRAMES = "frames"
 POINTS = several(instance(ContactPoint, "a ContactPoint"), "a list of ContactPoint")
 MODEL = instance(pin.Model, "a pinocchio model, or use Robot.from_urdf for files")
 
@@ -114,9 +115,15 @@ class RobotModel:
         """
         found = {point.name: (point.torsion, point.rolling) for point in self.contacts}
         frames = {solid.name: solid.frame for solid in self.solids} if self.pairs else {}
+        on_frames: dict[str, list[str]] = {}
+        for point in self.contacts:
+            on_frames.setdefault(point.frame, []).append(point.name)
+        own_points = set(found)
         for pair in (pair for pair in self.pairs if not of_edges(pair)):
-            bodies = {frames.get(name, name) for name in (pair.first, pair.second)}
-            of = [found[p.name] for p in self.contacts if p.name in (pair.first, pair.second) or p.frame in bodies]
+            names = {pair.first, pair.second}
+            bodies = {frames.get(name, name) for name in names}
+            on = [name for body in bodies for name in on_frames.get(body, [])]
+            of = [found[name] for name in {*on, *(names & own_points)}]
             torsion, rolling = (max([one[k] for one in of], default=0.0) for k in (0, 1))
             own = torsion if pair.torsion is None else pair.torsion, rolling if pair.rolling is None else pair.rolling
             found[pair.name] = own
@@ -276,7 +283,18 @@ class RobotModel:
         Raises:
             InputError: there is no such frame; similar names are listed.
         """
-        return frame_id_of(self.model, name, f"robot '{self.name}'")
+        index = self._frame_numbers.get(name)
+        return frame_id_of(self.model, name, f"robot '{self.name}'") if index is None else index
+
+    @property
+    def _frame_numbers(self) -> dict[str, int]:
+        """{name: index} of the frames, that of the link where a joint has the same name."""
+        if FRAMES not in self.known:
+            kinds = [(frame.name, frame.type == pin.FrameType.BODY) for frame in self.model.frames]
+            behind = sorted(enumerate(kinds), key=lambda item: (not item[1][1], item[0]), reverse=True)
+            self.known[FRAMES] = {name: k for k, (name, _) in behind}
+        found: dict[str, int] = self.known[FRAMES]
+        return found
 
     @door(name=NAME)
     def joint_index(self, name: str) -> int:

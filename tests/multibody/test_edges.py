@@ -202,3 +202,32 @@ def test_cards_stand_by_friction() -> None:
     assert stands.status.complete and np.abs(stands.final.q - stands.q[0]).max() <= 1e-8
     assert falls.final.q[2] < 0.9 * falls.q[0][2]
     stands.check()
+
+
+# --- many at once ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["box", "hull", "capsule", "ellipsoid"])
+def test_many_gaps_at_once_are_those_one_by_one(kind: str) -> None:
+    """Values, rates and pieces of all open contacts of some bodies, in random places close to each other."""
+    rng = np.random.default_rng(3)
+    made = {
+        "box": lambda: cs.Robot.box(1.0, (0.2, 0.15, 0.1)),
+        "hull": lambda: cs.Robot.hull(1.0, rng.normal(size=(7, 3)) * 0.08),
+        "capsule": lambda: cs.Robot.capsule(1.0, 0.05, 0.1),
+        "ellipsoid": lambda: cs.Robot.ellipsoid(1.0, (0.1, 0.08, 0.06)),
+    }
+    bodies = [cs.Robot.box(1.0, (0.2, 0.2, 0.2)), made[kind](), made[kind]()]
+    world = cs.Robot.merge(bodies, names=["a", "b", "c"])
+    mechanism = cs.ContactSystem(world, OFF).mechanism
+    contacts = np.array([mechanism.names.index(name) for name in mechanism.pair_names])
+    for _ in range(10):
+        start = {name: (pose(*rng.uniform(-0.15, 0.15, 3), rng.normal(size=3)), rng.normal(size=6)) for name in "abc"}
+        q, v = world.pack(start)
+        together = mechanism.gap_motions(0.0, q, v, contacts)
+        for k, contact in enumerate(contacts.tolist()):
+            alone = mechanism.gap_motion(0.0, q, v, contact)
+            assert together.values[k] == pytest.approx(alone.value, abs=1e-13)
+            assert together.rates[k] == pytest.approx(alone.rate, abs=1e-12)
+            assert (together.pieces[k], bool(together.apart[k])) == (alone.piece, alone.apart)
+        pace = mechanism.paces(q, v, np.zeros(world.nv), contacts)[0]
+        smooth = np.array([piece is not None for piece in together.pieces])
+        assert (np.abs(together.rates)[smooth] <= pace[smooth] + 1e-12).all()

@@ -12,13 +12,14 @@ come down on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...hybrid.flow import Looks
 from ..zero import ARC, FAR_BODIES, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
@@ -237,7 +238,7 @@ class EdgeTable:
         self._into_a = np.array([p.one.into[p.a] for p in pairs]).reshape(-1, 2, 3)
         self._into_b = np.array([p.two.into[p.b] for p in pairs]).reshape(-1, 2, 3)
         self._lengths = np.array([[p.one.lengths[p.a], p.two.lengths[p.b]] for p in pairs]).reshape(-1, 2).T
-        self._radius = np.array([p.rounding for p in pairs])
+        self._radius, self._radius_a = np.array([(p.rounding, p.radius_a) for p in pairs]).reshape(-1, 2).T
         self._held = np.array([p.held for p in pairs])
         self._lever = np.array([min(p.extent_a, p.extent_b) for p in pairs])
         self._deepest = np.array([p.deepest for p in pairs])
@@ -248,6 +249,7 @@ class EdgeTable:
         self._around = np.array([p.rounding for p in couples])
         self._middle = np.array([(p.one.box[0], p.two.box[0]) for p in couples]).reshape(-1, 2, 3)
         self._half = np.array([(p.one.box[1], p.two.box[1]) for p in couples]).reshape(-1, 2, 3)
+        self._last: tuple[tuple[bytes, bytes], Array, Array] | None = None
 
     def _near(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Edges (n,) of bodies that are close to each other, and by how much the boxes of all are apart (k,).
@@ -269,20 +271,46 @@ class EdgeTable:
         return Lines.of(p, ends_a[:, 1] - ends_a[:, 0], q, ends_b[:, 1] - ends_b[:, 0])
 
     def _looked(self, R: Array, o: Array) -> tuple[Array, Array]:
-        """Open gaps (k,), and where edges touch as features of their bodies or are far apart (k,)."""
-        own, found = self._near(R, o)
+        """Open gaps (k,), and where edges touch as features of their bodies or are far apart (k,).
+
+        What was found last is kept: a step ends where the next one begins.
+        """
+        last, here = self._last, (R.tobytes(), o.tobytes())
+        if last is None or last[0] != here:
+            own, found = self._near(R, o)
+            known = np.ones(len(found), dtype=bool)
+            found[own], known[own] = self._closely(R, o, own)[:2]
+            self._last = last = here, found, known
+        return last[1:]
+
+    def _closely(self, R: Array, o: Array, own: Array) -> tuple[Array, Array, Lines, Arcs]:
+        """Open gaps (n,) of some pairs, where they touch as features of their bodies, and how they lie."""
         lines = self._lines(R, o, own)
         into_a = self._into_a[own] @ R[self._a[own]].transpose(0, 2, 1)
         into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)
-        arcs, known = _arcs(lines, into_a, into_b), np.ones(len(found), dtype=bool)
+        arcs = _arcs(lines, into_a, into_b)
         touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own], self._held[own])
         off = _off(lines, arcs, self._lever[own]) + OFF
-        found[own], known[own] = np.where(touch, arcs.distance, off) - self._radius[own], touch
-        return found, known
+        return np.where(touch, arcs.distance, off) - self._radius[own], touch, lines, arcs
+
+    def looks(self, R: Array, o: Array, V: Array, own: Array) -> Looks:
+        """Open gaps (n,) of some pairs, their rates, pieces, and which do not touch as features; see `Look`.
+
+        The rate is n . (u_A - u_B), of the material of both bodies at the point of contact, with twists V (solids, 6).
+        """
+        gaps, touch, lines, arcs = self._closely(R, o, own)
+        n = _normal(lines, (1,))[0] * arcs.sense[:, None]
+        x = lines.p + lines.s * lines.a - self._radius_a[own, None] * n
+        rates = dot(n, at(V[self._a[own]] - V[self._b[own]], x))[:, 0]
+        senses = arcs.sense.astype(int).tolist()
+        pieces: list[Hashable | None] = [
+            (sense,) if here else None for sense, here in zip(senses, touch.tolist(), strict=True)
+        ]
+        return Looks(gaps, np.where(touch, rates, 0.0), pieces, ~touch)
 
     def gaps(self, R: Array, o: Array) -> Array:
         """Open gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o (solids, 3)."""
-        return self._looked(R, o)[0]
+        return self._looked(R, o)[0].copy()
 
     def loose(self, R: Array, o: Array) -> Array:
         """Mask (k,) of edges that do not touch as features, but nearly so, as those do that share an end."""
@@ -291,6 +319,6 @@ class EdgeTable:
 
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """`EdgeOnEdge.bend` (k,) of each, of speeds and spins (k,)."""
-        own = np.arange(len(self._a))
-        sine = _normal(self._lines(R, o, own), (1,))[1][:, 0] / (self._lengths[0] * self._lengths[1])
+        own, sine = self._near(R, o)[0], np.zeros(len(self._a))
+        sine[own] = _normal(self._lines(R, o, own), (1,))[1][:, 0] / (self._lengths[0] * self._lengths[1])[own]
         return 2.0 * spin * speed / np.maximum(sine - spin * duration, PARALLEL_EDGES)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...common.arrays import Array
+from ...hybrid.flow import Look, Looks
 from ..zero import FAR_BODIES, LOOSE, OFF, RIM
 from .cylinders import Drum
 from .edges import EdgeOnEdge, EdgeTable
-from .features import FeaturePair, Place, PointOnSolid
+from .features import Bodies, FeaturePair, Place, PointOnSolid, at
 from .hulls import Hull
 from .shapes import Ball, Block, HalfSpace
-from .smooth import SmoothOnSolid
+from .smooth import SmoothOnSolid, bend_of
 
 
 class GapTable(ABC):
@@ -45,6 +46,20 @@ class GapTable(ABC):
         """Mask (k,) of contacts so close to touching in another way than they do that bounds say little of them."""
         return np.zeros(len(self._pairs), dtype=bool)
 
+    def looks(self, R: Array, o: Array, V: Array, chosen: Array) -> Looks:
+        """Open gaps of some contacts (n,) and their rates, with the twists V (solids, 6) at the world's origin."""
+        return Looks.of([self._look(R, o, V, k) for k in chosen.tolist()])
+
+    def _look(self, R: Array, o: Array, V: Array, k: int) -> Look:
+        a, b, pair, still = self._a[k], self._b[k], self._pairs[k], np.zeros(6)
+        place = Place(R[a], o[a], R[b], o[b])
+        region, gap = pair.region(place), pair.open_gap(place)
+        piece = pair.piece(place, region)
+        if piece is None and pair.passing:
+            return Look(gap, 0.0, None, apart=True)
+        met = pair.meet(Bodies(*place, V[a], V[b], still, still), region)
+        return Look(gap, float(met.n @ at(V[a] - V[b], met.x)), piece)
+
 
 class OneByOne(GapTable):
     """Contacts without arrays of their own."""
@@ -63,6 +78,7 @@ class Smooths(GapTable):
         self._own = np.array([pair.extent_a for pair in pairs])
         self._endless = np.array([pair.reach is None for pair in pairs])
         self._other = np.array([pair.reach or 0.0 for pair in pairs])
+        self._radii = np.array([pair.radii for pair in pairs]).T
 
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one only where they are near; of half-spaces, the distance of the centre less the largest radius."""
@@ -72,6 +88,10 @@ class Smooths(GapTable):
         for k in np.flatnonzero(found <= FAR_BODIES * (self._own + self._other)).tolist():
             found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
         return found
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """See `SmoothOnSolid.bend`."""
+        return np.asarray(bend_of(self._radii.min(axis=0), self._radii.max(axis=0), speed, spin))
 
 
 class Edges(GapTable):
@@ -92,6 +112,10 @@ class Edges(GapTable):
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """See `EdgeOnEdge.bend`."""
         return self._table.bends(R, o, speed, spin, duration)
+
+    def looks(self, R: Array, o: Array, V: Array, chosen: Array) -> Looks:
+        """See `edges`."""
+        return self._table.looks(R, o, V, chosen)
 
 
 class Points(GapTable):

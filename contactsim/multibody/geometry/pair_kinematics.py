@@ -24,7 +24,7 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
-from ...hybrid.flow import Look
+from ...hybrid.flow import Look, Looks
 from ..kinematics.plane_ground import follows, simple_model, skew, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
@@ -34,7 +34,8 @@ from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
 from .shapes import Region
 
-KEPT = 32  # choices of contacts whose tables are kept
+FEW = 8  # open contacts up to which gaps are asked for one by one
+CLEARLY = 1e-2  # a direction in which bodies move by so much of their largest motion is one of their directions
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
 # has no meaning in any scene.
@@ -55,6 +56,10 @@ def motion_cross(a: Array, b: Array) -> Array:
     """The bracket (w x l' + l x w', w x w') of spatial velocities (..., 6)."""
     linear = cross(a[..., 3:], b[..., :3]) + cross(a[..., :3], b[..., 3:])
     return np.concatenate([linear, cross(a[..., 3:], b[..., 3:])], axis=-1)
+
+
+def _norms(vectors: Array) -> Array:
+    return np.linalg.norm(vectors, axis=1)
 
 
 def _norm(vector: Array) -> float:
@@ -134,7 +139,6 @@ class PairKinematics(Computing):
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
         self._solids, self._ends = _solids_of(self.pairs)
         self._all = np.arange(len(self.pairs))
-        self._tables: dict[bytes, list[tuple[Array, GapTable]]] = {}
 
     @cached_property
     def _simple_workspace(self) -> Workspace:
@@ -161,28 +165,39 @@ class PairKinematics(Computing):
         pair, data = self.pairs[k], self._data
         return place_of(data.oMi[pair.joint_a] * pair.placement_a, data.oMi[pair.joint_b] * pair.placement_b)
 
-    def _tables_of(self, chosen: Array) -> list[tuple[Array, GapTable]]:
-        key = chosen.tobytes()
-        if key not in self._tables:
-            while len(self._tables) >= KEPT:
-                self._tables.pop(next(iter(self._tables)))
-            self._tables[key] = tables([self.pairs[k].features for k in chosen], self._ends[chosen])
-        return self._tables[key]
+    @cached_property
+    def _tables(self) -> list[tuple[Array, GapTable]]:
+        """Tables of all pairs, each with the pairs that are in it."""
+        return tables([pair.features for pair in self.pairs], self._ends)
+
+    @cached_property
+    def _rows_of_tables(self) -> tuple[Array, Array]:
+        """The table of each pair, and its place there."""
+        table, place = np.empty((2, len(self.pairs)), dtype=int)
+        for k, (own, _) in enumerate(self._tables):
+            table[own], place[own] = k, np.arange(len(own))
+        return table, place
 
     def gaps(self, q: Array, regions: Mapping[int, Region], chosen: Array | None = None) -> Array:
         """Distances of the pairs `chosen` (k,), or of all [m]; those of pairs in `regions` as they go on from there."""
         chosen = self._all if chosen is None else chosen
-        found = np.empty(len(chosen))
         if not len(chosen):
-            return found
+            return np.empty(0)
         self._data.forward_kinematics(q)
+        if len(chosen) <= FEW + len(regions) and sum(k not in regions for k in chosen.tolist()) <= FEW:
+            return np.array([self._gap(k, regions.get(k)) for k in chosen.tolist()])
         R, o = self._poses()
-        for own, table in self._tables_of(chosen):
+        found = np.empty(len(self.pairs))
+        for own, table in self._tables:
             found[own] = table.gaps(R, o)
         for k, region in regions.items():
-            for place in np.flatnonzero(chosen == k):
-                found[place] = float(self.pairs[k].features.gap(self._place(k), region))
-        return found
+            found[k] = self._gap(k, region)
+        return found[chosen]
+
+    def _gap(self, k: int, region: Region | None) -> float:
+        """The gap of a pair as it goes on in a region, or is while it is open, where the joints are up to date."""
+        features, place = self.pairs[k].features, self._place(k)
+        return features.open_gap(place) if region is None else float(features.gap(place, region))
 
     def region(self, q: Array, k: int) -> Region:
         """The region in which pair `k` is."""
@@ -245,25 +260,27 @@ class PairKinematics(Computing):
                 bend = sway.accelerations(joints, arms).sum(axis=0)
                 bend += (sway.twist[joints[1]] + spin * spin) * far + 2.0 * spin * speed
                 turn = sway.spin[joints].sum(axis=0)
-                for part, table in self._tables_of(own):
-                    bend[part] += table.bends(R, o, speed[part], turn[part], path.duration)
+                fast, turning, bent = np.zeros((3, len(self.pairs)))
+                fast[own], turning[own] = speed, turn
+                for part, table in self._tables:
+                    bent[part] = table.bends(R, o, fast[part], turning[part], path.duration)
+                bend += bent[own]
                 errors = sway.errors()
                 return bend, errors.speeds(joints, arms).sum(axis=0) + errors.spin[joints[1]] * far
 
             if not passing.any():
                 return GapBounds(speed, None, closer)
-            known = np.ones(len(own), dtype=bool)
-            for part, table in self._tables_of(own):
+            known = np.ones(len(self.pairs), dtype=bool)
+            for part, table in self._tables:
                 known[part] = ~table.loose(R, o)
-            return GapBounds(speed, at_least, closer, known)
+            return GapBounds(speed, at_least, closer, known[own])
 
         return bounds
 
     def gap(self, q: Array, k: int, region: Region | None = None) -> float:
         """The gap of one pair [m], as it goes on in a region or is while it is open."""
         self._data.forward_kinematics(q)
-        features, place = self.pairs[k].features, self._place(k)
-        return features.open_gap(place) if region is None else float(features.gap(place, region))
+        return self._gap(k, region)
 
     def gap_motion(self, q: Array, v: Array, k: int, region: Region | None = None) -> Look:
         """The gap of a pair, and its rate."""
@@ -275,6 +292,39 @@ class PairKinematics(Computing):
         if piece is None and features.passing:
             return Look(gap, 0.0, None, apart=True)
         return Look(gap, float(self.rows(q, v, [k], [held])[1][0]), piece)
+
+    def _twists(self, motions: Any) -> Array:
+        """Twists V (solids, 6) of all solids at the world's origin, or their rates, from those of the joints."""
+        moving = zip(self._data.oMi, motions, strict=True)
+        return np.array([place.act(motion).vector for place, motion in moving])[self._solids[0]]
+
+    def paces(self, q: Array, v: Array, a: Array) -> Array:
+        """Bounds (2, pairs) of how fast any point of A moves relative to B [m/s], and how that changes [m/s^2]."""
+        self._data.forward_kinematics(q, v, a)
+        V, A = self._twists(self._data.v), self._twists(self._data.a)
+        c, (one, two), extents = self._poses()[1][self._ends[:, 0]], self._ends.T, self._sizes[2]
+
+        def most(twist: Array) -> Array:
+            return np.asarray(_norms(at(twist, c)) + _norms(twist[:, 3:]) * extents)
+
+        speed, spin = most(V[one] - V[two]), _norms(V[:, 3:])
+        turned = [cross(V[k, 3:], at(V[k], c)) for k in (one, two)]
+        change = most(A[one] - A[two]) + _norms(turned[0] - turned[1]) + (spin[one] ** 2 + spin[two] ** 2) * extents
+        return np.array([speed, change + 2.0 * spin[two] * speed])
+
+    def gap_motions(self, q: Array, v: Array, chosen: Array) -> Looks:
+        """The gaps of open pairs (k,) and their rates."""
+        self._data.forward_kinematics(q, v)
+        V, (R, o) = self._twists(self._data.v), self._poses()
+        table, place = (part[chosen] for part in self._rows_of_tables)
+        values, rates = np.empty(len(chosen)), np.zeros(len(chosen))
+        pieces, apart = np.empty(len(chosen), dtype=object), np.zeros(len(chosen), dtype=bool)
+        for number in np.unique(table).tolist():
+            mine = np.flatnonzero(table == number)
+            found = self._tables[number][1].looks(R, o, V, place[mine])
+            values[mine], rates[mine], apart[mine] = found.values, found.rates, found.apart
+            pieces[mine] = found.pieces
+        return Looks(values, rates, pieces.tolist(), apart)
 
     # --- rows -------------------------------------------------------------------------------------------------
 
@@ -424,7 +474,8 @@ def _solids_of(pairs: Sequence[PairShape]) -> tuple[tuple[Array, tuple[Array, Ar
 
 def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) -> Array:
     """Orthonormal directions (r, 3), r = 1, 2, 3, in which the bodies of the pairs can move against each other."""
-    rng, columns = np.random.default_rng(0), [np.zeros((3, 1))]
+    rng, known = np.random.default_rng(0), np.zeros((3, 3))
+    directions, values = np.eye(3), np.zeros(3)
     places = {(p.joint_a, p.joint_b, p.placement_a.translation.tobytes()): p for p in pairs}.values()
     for _ in range(3):
         q = pin.integrate(model, pin.neutral(model), rng.uniform(-1.0, 1.0, model.nv))
@@ -432,6 +483,9 @@ def _motions(model: Any, data: Any, pairs: Sequence[PairShape], moved: Array) ->
         for pair in places:
             relative = jacobian * (moved[pair.joint_a] - moved[pair.joint_b])
             c = data.oMi[pair.joint_a].act(pair.placement_a.translation)
-            columns.append(relative[:3] + np.cross(relative[3:].T, c).T)
-    directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
+            moves = relative[:3] + np.cross(relative[3:].T, c).T
+            directions, values, _ = np.linalg.svd(np.hstack([known, moves]), full_matrices=False)
+            known = directions * values
+            if values[2] > CLEARLY * values[0]:
+                return np.eye(3)
     return directions[:, values > MOTION * max(float(values.max()), MOTION)].T

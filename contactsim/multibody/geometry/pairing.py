@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import combinations, product
 from math import sqrt
 from typing import Any, NamedTuple
@@ -37,7 +38,11 @@ from .smooth import SmoothOnSolid
 from .solids import CORNERS, Solid
 
 MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
+Numbers = tuple[float, float, float]  # friction, static friction and restitution
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
+
+
+JOINTS, SOLIDS = "joints of frames", "solids of frames"
 
 
 class Tip(NamedTuple):
@@ -55,6 +60,30 @@ class Tip(NamedTuple):
     enabled: Callable[[float, Array, Array], float] | None
     solid: str = ""
     whole: Solid | None = None
+
+
+class _Named:
+    """Contact points or solids, found by their own name, that of their frame, or what comes before a / in theirs."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._found: dict[str, list[Any]] = {}
+        for item in items:
+            parts = item.name.split("/")
+            for key in {item.frame, *("/".join(parts[:k]) for k in range(1, len(parts) + 1))}:
+                self._found.setdefault(key, []).append(item)
+
+    def by(self, wanted: str) -> list[Any]:
+        """Those that go by a name, in their order."""
+        return self._found.get(wanted, [])
+
+
+class _Names(NamedTuple):
+    """What pairs of a robot can name."""
+
+    everything: dict[str, Tip]
+    tips: _Named
+    solids: _Named
+    order: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -86,22 +115,21 @@ def expanded(robot: RobotModel, pairs: Iterable[ContactPair]) -> tuple[ContactPa
     """
     found: dict[tuple[str, str], ContactPair] = {}
     everything = {tip.name: tip for tip in tips(robot)}
+    order = {solid.name: k for k, solid in enumerate(robot.solids)}
+    names = _Names(everything, _Named(everything.values()), _Named(robot.solids), order)
     for pair in pairs:
-        for first, second in _meetings(robot, pair, everything):
+        for first, second in _meetings(robot, pair, names):
             found[first, second] = replace(pair, first=first, second=second)
     return tuple(sorted(found.values(), key=of_edges))
 
 
-def _meetings(robot: RobotModel, pair: ContactPair, everything: Mapping[str, Tip]) -> list[tuple[str, str]]:
+def _meetings(robot: RobotModel, pair: ContactPair, known: _Names) -> list[tuple[str, str]]:
     """Names of the points and solids, and of the edges and edges, that a pair stands for."""
-    points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first, everything)
-    solids = _solids(robot, pair.second.removesuffix(EDGES))
+    points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first, known)
+    solids, order = _solids(robot, pair.second.removesuffix(EDGES), known), known.order
     apart = [(p.name, s.name) for p in points for s in solids if _apart(robot, p.frame, s.frame)]
-    apart = [_ball_first(robot, everything, *names) for names in apart]
-    order = {solid.name: k for k, solid in enumerate(robot.solids)}
-    owners = [
-        s for s in robot.solids if s.kind in CORNERS and _matches(s.name, s.frame, pair.first.removesuffix(EDGES))
-    ]
+    apart = [_ball_first(robot, known.everything, *names) for names in apart]
+    owners = [s for s in known.solids.by(pair.first.removesuffix(EDGES)) if s.kind in CORNERS]
     for one, two in product(owners, solids):
         if two.kind in CORNERS and _apart(robot, one.frame, two.frame):
             names = sorted((one.name, two.name), key=order.__getitem__)
@@ -177,6 +205,7 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
     everything = tips(robot)
     owners = {tip.name: _surface(robot, tip) for tip in everything}
     order = {solid.name: k for k, solid in enumerate(robot.solids)}
+    held = {solid.name for solid in robot.solids if _holds(everything, solid)}
     balls = {solid.name for solid in owners.values() if solid is not None and solid.kind == "sphere"}
     for tip, solid in product(everything, robot.solids):
         owner = owners[tip.name]
@@ -187,7 +216,7 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
         ):
             continue
         fixed = not (_joint(robot, tip.frame) or _joint(robot, solid.frame))
-        if fixed or _part(tip.name) == _part(solid.name) or (solid.name not in balls and _holds(everything, solid)):
+        if fixed or _part(tip.name) == _part(solid.name) or (solid.name not in balls and solid.name in held):
             continue
         if owner is not None and solid.name in balls:
             meeting = frozenset((owner.name, solid.name))
@@ -258,12 +287,15 @@ def _part(name: str) -> str:
 
 
 def _joint(robot: RobotModel, frame: str) -> int:
-    return int(robot.model.frames[robot.frame_id(frame)].parentJoint)
+    known = robot.known.setdefault(JOINTS, {})
+    if frame not in known:
+        known[frame] = int(robot.model.frames[robot.frame_id(frame)].parentJoint)
+    return int(known[frame])
 
 
 def _surface(robot: RobotModel, tip: Tip) -> Solid | None:
     """The solid of its own body whose corner a contact point is, or the whole of it."""
-    return next((solid for solid in robot.solids if is_tip_of(tip, solid)), None)
+    return next((solid for solid in _on_frame(robot, tip.frame) if is_tip_of(tip, solid)), None)
 
 
 def is_tip_of(tip: Tip, solid: Solid) -> bool:
@@ -279,6 +311,16 @@ def is_tip_of(tip: Tip, solid: Solid) -> bool:
     return bool(at_corner and abs(tip.radius - solid.rounding) < ON_SOLID)
 
 
+def _on_frame(robot: RobotModel, frame: str) -> list[Solid]:
+    """The solids of a frame."""
+    if SOLIDS not in robot.known:
+        found: dict[str, list[Solid]] = {}
+        for solid in robot.solids:
+            found.setdefault(solid.frame, []).append(solid)
+        robot.known[SOLIDS] = found
+    return list(robot.known[SOLIDS].get(frame, []))
+
+
 def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
     """True if a contact point of the same body lies in the solid, and it is a sphere."""
     if solid.kind != "sphere":
@@ -292,17 +334,16 @@ def _matches(name: str, frame: str, wanted: str) -> bool:
     return wanted in (name, frame) or name.startswith(f"{wanted}/")
 
 
-def _tips(robot: RobotModel, wanted: str, everything: Mapping[str, Tip]) -> list[Tip]:
-    found = [tip for tip in everything.values() if _matches(tip.name, tip.frame, wanted)]
+def _tips(robot: RobotModel, wanted: str, names: _Names) -> list[Tip]:
+    found = names.tips.by(wanted)
     if not found:
-        known = ", ".join([*robot.parts, *everything]) or "none"
+        known = ", ".join([*robot.parts, *names.everything]) or "none"
         raise InputError(f"no contact point goes by '{wanted}'; parts and contact points are {known}")
     return found
 
 
-def _solids(robot: RobotModel, wanted: str) -> list[Solid]:
-    found = [solid for solid in robot.solids if _matches(solid.name, solid.frame, wanted)]
-    if found:
+def _solids(robot: RobotModel, wanted: str, names: _Names) -> list[Solid]:
+    if found := names.solids.by(wanted):
         return found
     frames, items = robot.model.frames, items_of(robot.collision_model)
     others = [item for item in items if _matches(item.name, frames[item.parentFrame].name, wanted)]
@@ -323,15 +364,16 @@ def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
     """The contacts of the pairs of a robot with their shapes and coefficients."""
     by_name = {tip.name: tip for tip in tips(robot)}
     solids = {solid.name: solid for solid in robot.solids}
-    found: list[ResolvedPair] = []
+    edged = {name + EDGES: solid for name, solid in solids.items()}
+    found, of_body = list[ResolvedPair](), cache(partial(_of_body, robot))
     for pair in robot.pairs:
-        points = {name + EDGES: solid for name, solid in solids.items()} if of_edges(pair) else by_name
+        points: Mapping[str, Tip | Solid] = edged if of_edges(pair) else by_name
         second = pair.second.removesuffix(EDGES)
         if pair.first not in points or second not in solids:
             gone = second if pair.first in points else pair.first
             raise InputError(f"pair '{pair.name}': there is no '{gone}' any more; pair others by with_pairs")
         one, two = points[pair.first], solids[second]
-        numbers = _coefficients(robot, pair, one, two)
+        numbers = _coefficients(pair, one, two, of_body)
         check_static(pair.name, *numbers[:2])
         if isinstance(one, Solid):
             found += [ResolvedPair(shape, *numbers, pair.enabled) for shape in _edges(robot, pair, one, two)]
@@ -341,10 +383,12 @@ def resolved(robot: RobotModel) -> tuple[ResolvedPair, ...]:
     return tuple(found)
 
 
-def _coefficients(robot: RobotModel, pair: ContactPair, first: Tip | Solid, solid: Solid) -> tuple[float, float, float]:
+def _coefficients(
+    pair: ContactPair, first: Tip | Solid, solid: Solid, of_body: Callable[[str, str], Numbers | None]
+) -> Numbers:
     """Friction, static friction and restitution of a pair: its own, or by the rule at the head of this module."""
     name = first.solid or first.name if isinstance(first, Tip) else first.name
-    one, two = _of_body(robot, name, first.frame), _of_body(robot, solid.name, solid.frame)
+    one, two = of_body(name, first.frame), of_body(solid.name, solid.frame)
     given = one or two or (DEFAULT, DEFAULT, 0.0)
     (mu_a, static_a, e_a), (mu_b, static_b, e_b) = one or given, two or given
     friction = sqrt(mu_a * mu_b) if pair.friction is None else pair.friction
@@ -353,7 +397,7 @@ def _coefficients(robot: RobotModel, pair: ContactPair, first: Tip | Solid, soli
     return friction, static, min(e_a, e_b) if pair.restitution is None else pair.restitution
 
 
-def _of_body(robot: RobotModel, name: str, frame: str) -> tuple[float, float, float] | None:
+def _of_body(robot: RobotModel, name: str, frame: str) -> Numbers | None:
     """Friction, static friction and restitution of a contact point, or of the solid or else the points of a frame."""
     points = [point for point in robot.contacts if point.frame == frame]
     own = [point for point in points if point.name == name]
@@ -363,7 +407,7 @@ def _of_body(robot: RobotModel, name: str, frame: str) -> tuple[float, float, fl
     return None
 
 
-def _numbers(found: Any) -> tuple[float, float, float]:
+def _numbers(found: Any) -> Numbers:
     return float(kinetic_of(found)), float(static_of(found)), float(found.restitution or 0.0)
 
 

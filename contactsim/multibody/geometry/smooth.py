@@ -42,14 +42,14 @@ class SmoothOnSolid(FeaturePair):
     radius_a: float = 0.0
 
     @cached_property
-    def _radii(self) -> Array:
+    def radii(self) -> Array:
         """Of A (3,) [m]."""
         return self.own.radii if isinstance(self.own, Ellipsoid) else np.full(3, self.own.offset)
 
     @property
     def extent_a(self) -> float:  # type: ignore[override]
         """The largest radius."""
-        return float(self._radii.max())
+        return float(self.radii.max())
 
     @property
     def extent_b(self) -> float | None:  # type: ignore[override]
@@ -147,7 +147,7 @@ class SmoothOnSolid(FeaturePair):
         if kind == FACE:
             edge, which = solid.edges_of_faces[k][side - 1]
             return (x - solid.vertices[solid.edges[edge, 0]]) @ solid.into[edge, which]
-        scale = float(self._radii.min())
+        scale = float(self.radii.min())
         if kind == EDGE:
             if side <= 2:
                 return -scale * (n @ solid.into[k, side - 1])
@@ -163,5 +163,9 @@ class SmoothOnSolid(FeaturePair):
 
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """(v + w r_max)^2 / r_min with the largest and the least radius of curvature of A."""
-        least, most = float(self._radii.min()), float(self._radii.max())
-        return (speed + spin * most * most / least) ** 2 * most / (least * least)
+        return float(bend_of(self.radii.min(), self.radii.max(), speed, spin))
+
+
+def bend_of(least: Array, most: Array, speed: Array | float, spin: Array | float) -> Array:
+    """(v + w r_max)^2 / r_min with the largest and the least radius of curvature of an ellipsoid, of its radii."""
+    return (speed + spin * most * most / least) ** 2 * most / (least * least)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...common.arrays import Array
-from ...hybrid.flow import Look
+from ...hybrid.flow import Look, Looks
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Overlap
 
 
@@ -79,6 +79,14 @@ class Around(SameShapes):
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap and its rate."""
         return self.inner.gap_motion(t, q, v, contact)
+
+    def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
+        """Several gaps and their rates."""
+        return self.inner.gap_motions(t, q, v, contacts)
+
+    def paces(self, q: Array, v: Array, a: Array, contacts: Array) -> Array:
+        """Bounds of the rates of gaps, and of theirs."""
+        return self.inner.paces(q, v, a, contacts)
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """A contact force as the user sees it."""

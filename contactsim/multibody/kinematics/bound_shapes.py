@@ -10,7 +10,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...contact.modes import SystemMode
-from ...hybrid.flow import Look
+from ...hybrid.flow import Look, Looks
 from ..contact_point import ContactPoint
 from ..geometry.shapes import Region
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
@@ -137,6 +137,10 @@ class BoundShapes(Around):
         if k is None:
             return self.inner.gap_motion(t, q, v, contact)
         return self._curved.gap_motion(t, q, v, k)
+
+    def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
+        """One by one."""
+        return ContactMechanism.gap_motions(self, t, q, v, contacts)
 
     # --- equations of motion ----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...contact.modes import SystemMode
-from ...hybrid.flow import Look
+from ...hybrid.flow import Look, Looks
 from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
@@ -116,6 +116,26 @@ class BoundWorld(PairFeatures):
             k = contact - self._first
             return self._pairs.gap_motion(q, v, k, self._regions.get(k))
         return self.inner.gap_motion(t, q, v, self._on_ground(contact))
+
+    def gap_motions(self, t: float, q: Array, v: Array, contacts: Array) -> Looks:
+        """Several gaps and their rates, those of pairs together."""
+        paired = (contacts >= self._first) & (contacts < self._behind)
+        if not paired.any():
+            return ContactMechanism.gap_motions(self, t, q, v, contacts)
+        own = self._pairs.gap_motions(q, v, contacts[paired] - self._first)
+        if paired.all():
+            return own
+        others = ContactMechanism.gap_motions(self, t, q, v, contacts[~paired])
+        order = np.argsort(np.concatenate([np.flatnonzero(paired), np.flatnonzero(~paired)]))
+        return own.joined(others).some(order)
+
+    def paces(self, q: Array, v: Array, a: Array, contacts: Array) -> Array:
+        """Bounds of the rates of the gaps of pairs, and of theirs."""
+        paired = (contacts >= self._first) & (contacts < self._behind)
+        found = np.full((2, len(contacts)), np.inf)
+        if paired.any():
+            found[:, paired] = self._pairs.paces(q, v, a)[:, contacts[paired] - self._first]
+        return found
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows; those of pairs between those of the ground and those of the limits."""
