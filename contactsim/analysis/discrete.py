@@ -12,6 +12,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.doors import NUMBERS
 from ..common.representation import Brief
+from ..common.threads import one_thread
 from ..derivatives.run_derivative import EventLinearization
 from ..errors import InputError
 from .matrices import symmetric
@@ -91,10 +92,11 @@ def discrete(lin: RunDerivative, times: Any, choice: Choice | None = None) -> Di
     held, kept = _layout(lin.trajectory.system)
     take = choice or (lambda event: event.saltation)
     A, B = [], []
-    for start, end in pairwise(grid.tolist()):
-        matrix = _between(lin, start, end, held, take)
-        A.append(matrix[np.ix_(kept, kept)])
-        B.append(matrix[np.ix_(kept, held)])
+    with one_thread():
+        for start, end in pairwise(grid.tolist()):
+            matrix = _between(lin, start, end, held, take)
+            A.append(matrix[np.ix_(kept, kept)])
+            B.append(matrix[np.ix_(kept, held)])
     return Discrete(grid, np.array(A), np.array(B))
 
 

@@ -73,10 +73,12 @@ class PlainGuards:
     """The guards of a contact mode as plain data.
 
     Attributes:
-        kinds: of each guard: "gap", "force", "cone", "slow", "stop", "fast", "jam" or "turn", of `rigid_guards`.
+        kinds: of each guard: "gap", "force", "cone", "slow", "stop", "fast", "jam", "turn" or "enable", of
+            `rigid_guards`.
         contacts: contact of each, among those of the robot; -1 of a jam.
-        closed: number of it among the closed contacts of the arc; -1 of a gap and of a jam.
-        friction: static coefficient of each; zero of a gap and of a jam.
+        closed: number of it among the closed contacts of the arc; -1 of a gap, of a jam and of "enable".
+        friction: static coefficient of each; zero where `closed` is -1.
+        margins: (t, x) -> value of those that are "enable"; None of others.
         directions: (along, aside) that a "stop" looks along; zero of others.
         limits_alone: whether all gaps are those of joints to their limits.
         slip_speed, drift, gap, event_time: as of `Tolerances`.
@@ -89,6 +91,7 @@ class PlainGuards:
     closed: tuple[int, ...]
     friction: tuple[float, ...]
     directions: tuple[tuple[float, float], ...]
+    margins: tuple[Callable[[float, Array], float] | None, ...]
     limits_alone: bool
     slip_speed: float
     drift: float

@@ -25,7 +25,7 @@ from .contact_flow import ContactFlow
 from .contact_rows import laid_out
 from .engines import CompiledWatch
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
-from .rigid_guards import OF_FORCES, SIDE, guards_of, plain_guards
+from .rigid_guards import OF_FORCES, SIDE, Margin, guards_of, plain_guards
 from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
 from .variables import Time
 from .zero import (
@@ -192,8 +192,7 @@ class RigidFlow(ContactFlow):
         """A guard that is neither a gap nor a margin of forces."""
         arc, world = self.arc, self.arc.world
         if kind == "enable":
-            margin = float(arc.mechanism.enabled[i](t, world.q(x), world.v(x)))  # type: ignore[misc]
-            return margin if arc.mode.contacts[i].enabled else -margin
+            return Margin(arc, i)(t, x)
         if kind.startswith(SIDE):
             side = int(kind.removeprefix(SIDE))
             return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)

@@ -74,7 +74,7 @@ def guards_of(arc: RigidArc) -> Guards:
     )
 
 
-KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn")  # to compiled engines
+KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable")  # to compiled engines
 
 
 def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
@@ -85,7 +85,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         return None
     if any(kind == "gap" and robot.contacts[i] is None for kind, i in table.names):
         return None
-    on_closed = [kind not in ("gap", "jam") for kind, _ in table.names]
+    on_closed = [kind not in ("gap", "jam", "enable") for kind, _ in table.names]
     numbers = tuple(i for _, i in table.names)
     return PlainGuards(
         kinds=tuple(kind for kind, _ in table.names),
@@ -95,6 +95,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
             float(world.static_friction[i]) if on else 0.0 for i, on in zip(numbers, on_closed, strict=True)
         ),
         directions=tuple(_held(arc, i) if kind == "stop" else (0.0, 0.0) for kind, i in table.names),
+        margins=tuple(Margin(arc, i) if kind == "enable" else None for kind, i in table.names),
         limits_alone=table.limits is not None,
         slip_speed=tolerances.slip_speed,
         drift=tolerances.drift,
@@ -103,6 +104,19 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         sense=sense,
         window=window,
     )
+
+
+class Margin:
+    """The guard of an open contact that a function of the user's enables: that function, or its negative."""
+
+    def __init__(self, arc: RigidArc, contact: int) -> None:
+        self._world, self._margin = arc.world, arc.mechanism.enabled[contact]
+        self._sign = 1.0 if arc.mode.contacts[contact].enabled else -1.0
+
+    def __call__(self, t: float, x: Array) -> float:
+        """Its value at a state."""
+        assert self._margin is not None
+        return self._sign * float(self._margin(t, self._world.q(x), self._world.v(x)))
 
 
 def _held(arc: RigidArc, i: int) -> tuple[float, float]:

@@ -353,7 +353,7 @@ class RigidContacts:
         happened = t, x, impact, then.x, event.mode, then.mode
         return Transition(
             then.x,
-            then.mode,
+            event.mode if then.mode == event.mode else then.mode,  # one object, which is equal to itself at once
             changes,
             impulses,
             then.residuals,

@@ -283,9 +283,10 @@ class Node:
             reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
-        name = CLOCK if not fired or self._jumped(fired) else min(fired, key=str)
+        by_clock = fired <= {CLOCK} or self._jumped(fired)
+        name = CLOCK if by_clock else min(fired, key=str)
         plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
-        if name == CLOCK:  # every neighbour meets it at this time
+        if by_clock:  # every neighbour meets it at this time
             nothing = np.zeros(self.dim)
             return Passage(node, reset, nothing if plain else None, nothing)
         self._demand_transversal(name)

@@ -39,6 +39,7 @@ AT_ONCE = "fires at once"  # says a note of a guard that is below its band where
 LONGEST_CHART = 60  # characters of a mode that a note repeats
 MOST_SAMPLES = 1e8  # of a run at its record_period: a gigabyte a component of the state
 PROGRESS = function("a function of the time")
+SPAN = tuples(2, words="two finite numbers (start, end) in seconds")
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
 
@@ -684,7 +685,7 @@ def simulate(
 
 
 def _checked_span(span: tuple[float, float]) -> tuple[float, float]:
-    t0, t1 = tuples(2, words="two finite numbers (start, end) in seconds").check("the time span", span)
+    t0, t1 = SPAN.check("the time span", span)
     if t1 <= t0:
         raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
     return t0, t1

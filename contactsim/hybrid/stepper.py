@@ -177,9 +177,12 @@ class Stepper:
         The watch goes along. Where the last step is `pending` and it is not known what fires at its end, the stepper is
         there, and the watch at its start.
         """
-        cruise = self.flow.cruise if self._method is Dop853 and self.step_size else None
+        cruise = self.flow.cruise if self._method is Dop853 else None
         if cruise is None:
             return None
+        if not self.step_size:
+            self._restart(self.t, self.x, bound)
+            self.step_size = float(self._new_solver(bound, None).h_abs)
         if self._unknown or self._suspected_step:
             self.flow = self.flow.rebased(self.t, self.x)
             self._look_for_stiffness()

@@ -1,9 +1,11 @@
 """The compiled engine against Pinocchio and against the engine in Python; skipped where it is not installed."""
 
 import copy
+import gc
 import importlib
 import pickle
 import threading
+import weakref
 
 import numpy as np
 import pinocchio as pin
@@ -331,3 +333,40 @@ def test_events_are_located_as_in_python() -> None:
         last = arc.segments[-1]
         assert last.t1 == arc.event.time
         assert np.abs(last(last.t1) - last.space.integrate(last.base, last.chart(last.t1))).max() < 1e-13
+
+
+def test_margins_of_users_are_guards_of_compiled_arcs() -> None:
+    """The biped's feet land where a function of the user's says so: called back, at the same times as in Python."""
+    scene = cs.load_scene("biped")
+    tight = cs.Tolerances(1e-10, 1e-12)
+    runs = [
+        cs.simulate(scene.system, scene.state, (0.0, 1.6), tolerances=tight, integrator="DOP853", engine=kind)
+        for kind in ("native", "python")
+    ]
+    flow = runs[0].arcs[-1].system.flow(runs[0].arcs[-1].mode).rebased(0.0, runs[0].final_x)
+    assert flow.cruise is not None
+    events = [[arc.event for arc in run.arcs if arc.event is not None] for run in runs]
+    assert any(name[0] == "enable" for event in events[0] for name in event.fired)
+    assert [event.fired for event in events[0]] == [event.fired for event in events[1]]
+    assert max(abs(a.time - b.time) for a, b in zip(*events, strict=True)) < TIME
+    assert np.abs(runs[0].final_x - runs[1].final_x).max() < 100.0 * RUN
+
+
+def test_a_run_that_calls_back_is_collected() -> None:
+    """A user's function that holds its own run: a circle through the extension, of which nothing is left."""
+
+    def driven() -> weakref.ref:
+        robot, found = cs.load_robot("solo12"), {}
+
+        def damped(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return -0.05 * v * (np.arange(robot.nv) > 5) + 0.0 * len(found)
+
+        q = robot.nominal.copy()
+        q[2] += 0.1
+        system = cs.ContactSystem(robot, controller=damped)
+        found["run"] = cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.02), engine="native")
+        return weakref.ref(damped)
+
+    left = driven()
+    gc.collect()
+    assert left() is None

@@ -9,7 +9,6 @@ import numpy as np
 from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS
 from contactsim.contact.zero import ACROSS, TURNED
 from contactsim.contact_dynamics.engines import (
-    INTERFACE,
     CompiledArc,
     CompiledWatch,
     Engine,
@@ -146,7 +145,7 @@ class NativeArc(CompiledArc):
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
-    interface = INTERFACE
+    interface = 3  # of the engines of contactsim that it was written for
 
     def compiled(self, arc: PlainArc) -> CompiledArc | None:
         """The arc in C++; None where gains act on joints that are no single angle or length."""

@@ -122,8 +122,11 @@ class NativeWatch(CompiledWatch):
         guards: PlainGuards,
     ) -> None:
         self._arc = arc = _native.Arc(robot, mode, drive, plain.turning.tolist())
-        rows = zip(guards.kinds, guards.contacts, guards.closed, guards.friction, guards.directions, strict=True)
-        for kind, number, closed, friction, direction in rows:
+        parts = guards.kinds, guards.contacts, guards.closed, guards.friction, guards.directions, guards.margins
+        for kind, number, closed, friction, direction, margin in zip(*parts, strict=True):
+            if margin is not None:
+                arc.add_margin(margin)
+                continue
             contact = plain.contacts[number] if kind == "gap" else None
             if contact is None:
                 arc.add_guard(GUARDS.index(kind), closed, friction, *direction)

@@ -110,33 +110,45 @@ void bind_cruises(nb::module_& m) {
                                   numbers(places)};
              });
 
-    nb::class_<Arc>(m, "Arc")
+    nb::class_<PythonArc>(m, "Arc", nb::type_slots(owner_slots<PythonArc>))
         .def("__init__",
-             [](Arc* self, const Robot& robot, const ContactMode& mode, const Drive& drive,
+             [](PythonArc* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
                 const std::vector<int>& turning) {
-                 new (self) Arc();
+                 new (self) PythonArc();
                  self->robot = robot, self->mode = mode, self->drive = drive, self->turning = turning;
+                 self->called = drive.called;
              })
         .def("add_gap",
-             [](Arc& arc, int joint, const std::vector<double>& centre, double radius, int host, double arm) {
+             [](PythonArc& arc, int joint, const std::vector<double>& centre, double radius, int host, double arm) {
                  arc.add({GuardKind::gap, -1, point(joint, centre, radius), 0.0, {}}, host, arm);
              })
         .def("add_limit",
-             [](Arc& arc, int velocity, double sign, int coordinate, double bound) {
+             [](PythonArc& arc, int velocity, double sign, int coordinate, double bound) {
                  arc.add({GuardKind::gap, -1, limit(velocity, sign, coordinate, bound), 0.0, {}}, -1, 0.0);
              })
         .def("add_guard",
-             [](Arc& arc, int kind, int closed, double friction, double along, double aside) {
+             [](PythonArc& arc, int kind, int closed, double friction, double along, double aside) {
                  demand(closed < static_cast<int>(arc.mode.closed.size()), "the number of a closed contact");
                  arc.add({static_cast<GuardKind>(kind), closed, {}, friction, {along, aside}}, -1, 0.0);
              })
-        .def("set_reach", [](Arc& arc, const Reach& reach) { arc.reach = reach; })
+        .def("add_margin",
+             [](PythonArc& arc, nb::object function) {
+                 const std::size_t size = arc.robot.nq + arc.robot.nv + arc.drive.memory;
+                 Guard guard{GuardKind::margin};
+                 guard.margin = [function = nb::handle(function), size](double t, const double* x) {
+                     nb::gil_scoped_acquire held;
+                     return nb::cast<double>(function(t, state_of(x, size)));
+                 };
+                 arc.called.margins.push_back(function);
+                 arc.add(guard, -1, 0.0);
+             })
+        .def("set_reach", [](PythonArc& arc, const Reach& reach) { arc.reach = reach; })
         .def_prop_rw(
-            "sense", [](const Arc& arc) { return arc.guards.jam.sense; },
-            [](Arc& arc, double sense) { arc.guards.jam.sense = sense; })
+            "sense", [](const PythonArc& arc) { return arc.guards.jam.sense; },
+            [](PythonArc& arc, double sense) { arc.guards.jam.sense = sense; })
         .def_prop_rw(
-            "window", [](const Arc& arc) { return arc.guards.jam.window; },
-            [](Arc& arc, double window) { arc.guards.jam.window = window; })
+            "window", [](const PythonArc& arc) { return arc.guards.jam.window; },
+            [](PythonArc& arc, double window) { arc.guards.jam.window = window; })
         .def_rw("limits_alone", &Arc::limits_alone)
         .def_rw("drift", &Arc::drift)
         .def_rw("gap", &Arc::gap)
@@ -178,8 +190,8 @@ void bind_cruises(nb::module_& m) {
 
     m.def(
         "cruise",
-        [](const Arc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, Out x, Out base, Out y,
-           Out f, Out values, Out highest, Row floor, Row rounding, Row band, Out directions) {
+        [](const PythonArc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, Out x, Out base,
+           Out y, Out f, Out values, Out highest, Row floor, Row rounding, Row band, Out directions) {
             const std::size_t n = 2 * arc.robot.nv + arc.drive.memory, guards = arc.guards.all.size();
             const std::size_t size = arc.robot.nq + arc.robot.nv + arc.drive.memory;
             demand(x.size() == size && base.size() == size && y.size() == n && f.size() == n, "states and rates");
@@ -197,13 +209,15 @@ void bind_cruises(nb::module_& m) {
             }
             const nb::object record = table(course.record, course.steps, arc.record_size());
             course.record.clear();
-            return nb::make_tuple(record, raised(course.error));
+            const nb::object error = raised(course.error);
+            course.error = nullptr;  // its traceback holds the course
+            return nb::make_tuple(record, error);
         },
         "Steps until one may hold an event: their record (steps, record_size), and what a user's function raised.");
 
     m.def(
         "gap",
-        [](const Arc& arc, Row x, std::size_t guard) {
+        [](const PythonArc& arc, Row x, std::size_t guard) {
             demand(x.shape(0) >= std::size_t(arc.robot.nq + arc.robot.nv) && guard < arc.guards.all.size() &&
                        arc.guards.all[guard].kind == GuardKind::gap,
                    "a state, and the number of a gap");
@@ -218,7 +232,7 @@ void bind_cruises(nb::module_& m) {
 
     m.def(
         "slips",
-        [](const Arc& arc, Row x, Out rates) {
+        [](const PythonArc& arc, Row x, Out rates) {
             demand(x.shape(0) >= std::size_t(arc.robot.nq + arc.robot.nv) && rates.size() == std::size_t(arc.mode.rows),
                    "a state, and rates (rows,)");
             thread_local Sweep sweep;
@@ -230,7 +244,7 @@ void bind_cruises(nb::module_& m) {
 
     m.def(
         "projected",
-        [](const Arc& arc, Table directions, double straight, Out x) -> nb::object {
+        [](const PythonArc& arc, Table directions, double straight, Out x) -> nb::object {
             demand(x.size() >= std::size_t(arc.robot.nq + arc.robot.nv), "a state");
             thread_local Scratch scratch;
             const Projection found = project(arc.robot, arc.mode, references(arc.mode, directions, straight), arc.drift,
@@ -242,12 +256,13 @@ void bind_cruises(nb::module_& m) {
 
     m.def(
         "guards",
-        [](const Arc& arc, const Thresholds& thresholds, Table directions, double straight, double t, Row x,
+        [](const PythonArc& arc, const Thresholds& thresholds, Table directions, double straight, double t, Row x,
            Out values) {
             demand(x.shape(0) == std::size_t(arc.robot.nq + arc.robot.nv + arc.drive.memory) &&
                        values.size() == arc.guards.all.size(),
                    "a state and values of each guard");
             thread_local GuardRoom room;
+            room.known = Known();
             References known = references(arc.mode, directions, straight);
             known.leap = thresholds.leap;
             return guard_values(arc, thresholds, known, t, x.data(), room, values.data());

@@ -64,9 +64,9 @@ bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, 
 }
 
 // How it ended, and at which time.
-nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directions, double straight, const Drive& drive,
-                     const Path& path, const Scheme& few, const Scheme& many, Control control, double rtol, double atol,
-                     double t0, double t1, double first_step, Out variations) {
+nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directions, double straight,
+                     const PythonDrive& drive, const Path& path, const Scheme& few, const Scheme& many, Control control,
+                     double rtol, double atol, double t0, double t1, double first_step, Out variations) {
     demand(!drive.callback, "variations of a function that is called back");
     demand(path.size == robot.nq + robot.nv + drive.memory && path.dim == 2 * robot.nv + drive.memory,
            "states and tangent vectors of the robot");

@@ -5,9 +5,10 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <vector>
 
-#include "contact_mode.hpp"
+#include "guards.hpp"
 
 namespace nb = nanobind;
 
@@ -47,6 +48,49 @@ inline native::Contact limit(int velocity, double sign, int coordinate, double b
     contact.velocity = velocity, contact.sign = sign, contact.coordinate = coordinate, contact.bound = bound;
     return contact;
 }
+
+// Functions of Python that drive a robot. Who has them keeps them, and shows them to the garbage collector; copies of a
+// native::Drive call them.
+struct Called {
+    nb::object drive, reference;
+    std::vector<nb::object> margins;
+};
+struct PythonDrive : native::Drive {
+    Called called;
+};
+struct PythonArc : native::Arc {
+    Called called;
+};
+
+// A state (size,) as an array that Python owns.
+inline nb::ndarray<nb::numpy, double, nb::ndim<1>> state_of(const double* x, std::size_t size) {
+    double* copy = new double[size];
+    std::copy(x, x + size, copy);
+    nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return nb::ndarray<nb::numpy, double, nb::ndim<1>>(copy, {size}, owner);
+}
+
+template <typename Owner>
+int visit_called(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const Called& called = nb::inst_ptr<Owner>(self)->called;
+    Py_VISIT(called.drive.ptr());
+    Py_VISIT(called.reference.ptr());
+    for (const nb::object& margin : called.margins) Py_VISIT(margin.ptr());
+    return 0;
+}
+
+template <typename Owner>
+int clear_called(PyObject* self) {
+    nb::inst_ptr<Owner>(self)->called = {};
+    return 0;
+}
+
+template <typename Owner>
+PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_called<Owner>)},
+                             {Py_tp_clear, reinterpret_cast<void*>(clear_called<Owner>)},
+                             {0, nullptr}};
 
 void bind_cruises(nb::module_& m);
 void bind_variations(nb::module_& m);

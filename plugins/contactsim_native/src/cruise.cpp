@@ -150,7 +150,7 @@ double Voyage::soonest(double horizon) {
 void Voyage::stages(double h, int first, int last) {
     const Method method{method_.a.data(), method_.c.data(), Dop853::ALL};
     run_stages(robot_, arc_.mode, references(), arc_.drive, method, base_.data(), step_.t0, h, step_.y.data(),
-               k_.data(), points_.data(), first, last);
+               k_.data(), points_.data(), first, last, room_.known);
     course_.evaluations += last - first;
 }
 

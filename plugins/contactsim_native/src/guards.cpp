@@ -84,7 +84,7 @@ bool slips_freely(const Closed& closed) {
 
 bool Guards::of_motion() const {
     for (const Guard& guard : all) {
-        if (guard.kind != GuardKind::gap) return true;
+        if (guard.kind != GuardKind::gap && guard.kind != GuardKind::margin) return true;
     }
     return false;
 }
@@ -98,7 +98,7 @@ bool motion_at(const Arc& arc, const References& references, double t, const dou
     const Robot& robot = arc.robot;
     room.force.assign(robot.nv, 0.0), room.memory.resize(arc.drive.memory);
     room.acceleration.resize(robot.nv), room.change.resize(arc.mode.rows);
-    arc.drive.at(robot, t, x, room.force.data(), room.memory.data());
+    arc.drive.at(robot, t, x, room.force.data(), room.memory.data(), room.known);
     return accelerate(robot, arc.mode, references, x, x + robot.nq, room.force.data(), room.scratch,
                       room.acceleration.data(), &room.told);
 }
@@ -115,6 +115,8 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
         const Guard& guard = arc.guards.all[k];
         if (guard.kind == GuardKind::gap) {
             values[k] = gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
+        } else if (guard.kind == GuardKind::margin) {
+            values[k] = guard.margin(t, x);
         } else if (guard.kind == GuardKind::jam) {
             values[k] = jam_margin(arc, thresholds, room);
         } else if (guard.kind == GuardKind::turn) {

@@ -1,13 +1,18 @@
 // Guards of a contact mode, computed together: gaps, limits, margins of forces, and slips.
 #pragma once
 
+#include <functional>
+
 #include "minima.hpp"
 #include "reach.hpp"
 #include "stages.hpp"
 
 namespace native {
 
-enum class GuardKind { gap, force, cone, slow, stop, fast, jam, turn };  // gap: also that of a joint to its limit
+// gap: also that of a joint to its limit; margin: one that is a function of (t, x).
+enum class GuardKind { gap, force, cone, slow, stop, fast, jam, turn, margin };
+
+using Margin = std::function<double(double, const double*)>;
 
 struct Guard {
     GuardKind kind;
@@ -15,6 +20,7 @@ struct Guard {
     Contact contact;                    // of a gap
     double friction = 0.0;              // of a cone: its static coefficient
     std::array<double, 2> direction{};  // of a stop
+    Margin margin;
 };
 
 // Where a guard "jam" stands: see contactsim's RigidFlow.
@@ -70,6 +76,7 @@ struct GuardRoom {
     Scratch scratch;
     Forces told;
     std::vector<double> force, memory, acceleration, change;
+    Known known;  // references of the drive of one arc: to be kept with it
 };
 
 // Accelerations and forces at (t, x) into the room; false where the rows depend on each other.

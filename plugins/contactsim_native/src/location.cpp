@@ -129,6 +129,7 @@ bool Voyage::follow_falls() {
 
 double Voyage::guard_at(double t, int g) {
     const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
+    if (arc_.guards.all[g].kind == GuardKind::margin) return arc_.guards.all[g].margin(t, x);
     if (arc_.guards.all[g].kind == GuardKind::gap) {
         room_.scratch.sweep.prepare(robot_);
         room_.scratch.sweep.places(robot_, x);

@@ -22,15 +22,10 @@ void add_joint(Robot& robot, int kind, int parent, int q, int v, int size, const
 }
 
 // A function of Python as what drives a robot: (t, x) -> force (nv,) and rates of the memory, in one array.
-Callback called(nb::object function, int nq, int nv, int memory) {
+Callback calling(nb::handle function, int nq, int nv, int memory) {
     return [function, nq, nv, memory](double t, const double* x, double* force, double* rate) {
         nb::gil_scoped_acquire held;
-        const std::size_t size = nq + nv + memory;
-        double* copy = new double[size];
-        std::copy(x, x + size, copy);
-        nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-        nb::ndarray<nb::numpy, double, nb::ndim<1>> state(copy, {size}, owner);
-        const Row given = nb::cast<Row>(function(t, state));
+        const Row given = nb::cast<Row>(function(t, state_of(x, nq + nv + memory)));
         demand(given.shape(0) == static_cast<std::size_t>(nv + memory), "the drive gave another number of forces");
         std::copy(given.data(), given.data() + nv, force);
         std::copy(given.data() + nv, given.data() + nv + memory, rate);
@@ -84,17 +79,16 @@ NB_MODULE(_native, m) {
              })
         .def_ro("rows", &ContactMode::rows);
 
-    nb::class_<Drive>(m, "Drive")
-        .def("__init__", [](Drive* self, int memory) {
-            new (self) Drive();
-            self->memory = memory;
-        })
-        .def("hold",
-             [](Drive& drive, int at, const std::vector<int>& velocities) {
-                 drive.held_at = at, drive.held_on = velocities;
+    nb::class_<PythonDrive>(m, "Drive", nb::type_slots(owner_slots<PythonDrive>))
+        .def("__init__",
+             [](PythonDrive* self, int memory) {
+                 new (self) PythonDrive();
+                 self->memory = memory;
              })
+        .def("hold", [](PythonDrive& drive, int at,
+                        const std::vector<int>& velocities) { drive.held_at = at, drive.held_on = velocities; })
         .def("gains",
-             [](Drive& drive, const Robot& robot, Row reference, Row kp, Row kd) {
+             [](PythonDrive& drive, const Robot& robot, Row reference, Row kp, Row kd) {
                  JointGains gains{numbers(reference), numbers(kp), numbers(kd), {}, {}};
                  demand(gains.reference.size() == std::size_t(robot.nq) && gains.kp.size() == std::size_t(robot.nv) &&
                             gains.kd.size() == std::size_t(robot.nv),
@@ -109,23 +103,26 @@ NB_MODULE(_native, m) {
                  drive.gains = gains;
              })
         .def("follow",
-             [](Drive& drive, const Robot& robot, nb::object function) {
+             [](PythonDrive& drive, const Robot& robot, nb::object function) {
                  demand(drive.gains.has_value(), "gains come first");
-                 drive.gains->moving = [function, nq = robot.nq, nv = robot.nv](double t, double* reference) {
+                 drive.called.reference = function;
+                 drive.gains->moving = [function = nb::handle(function), nq = robot.nq, nv = robot.nv](
+                                           double t, double* reference) {
                      nb::gil_scoped_acquire held;
                      const Row given = nb::cast<Row>(function(t));
                      demand(given.shape(0) == std::size_t(nq + 2 * nv), "the reference has another number of numbers");
                      std::copy(given.data(), given.data() + nq + 2 * nv, reference);
                  };
              })
-        .def("call", [](Drive& drive, const Robot& robot, nb::object function) {
-            drive.callback = called(std::move(function), robot.nq, robot.nv, drive.memory);
+        .def("call", [](PythonDrive& drive, const Robot& robot, nb::object function) {
+            drive.called.drive = function;
+            drive.callback = calling(function, robot.nq, robot.nv, drive.memory);
         });
 
     m.def(
         "run_stages",
-        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const Drive& drive, Table a,
-           Row c, Row base, double t, double h, Row y, Out k, Out points, int first, int last) {
+        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const PythonDrive& drive,
+           Table a, Row c, Row base, double t, double h, Row y, Out k, Out points, int first, int last) {
             const std::size_t n = 2 * robot.nv + drive.memory, width = a.shape(1), end = last;
             demand(a.shape(0) >= end && c.shape(0) >= end && width >= end, "more stages than coefficients");
             demand(base.shape(0) == std::size_t(robot.nq + robot.nv + drive.memory) && y.shape(0) == n,
@@ -136,8 +133,9 @@ NB_MODULE(_native, m) {
             const Method method{a.data(), c.data(), static_cast<int>(width)};
             const References slips = references(mode, directions, straight);
             const auto run = [&] {
+                Known known;
                 run_stages(robot, mode, slips, drive, method, base.data(), t, h, y.data(), k.data(), points.data(),
-                           first, last);
+                           first, last, known);
             };
             if (drive.callback || (drive.gains && drive.gains->moving)) return run();
             nb::gil_scoped_release released;

@@ -11,8 +11,22 @@ struct Room {
     std::vector<double> x, force;
 };
 
+// The reference of gains at a time.
+const double* followed(const JointGains& gains, double t, int size, Known& known) {
+    for (int k = 0; k < Known::SLOTS; ++k) {
+        if (known.times[k] == t) return known.values[k].data();
+    }
+    const int slot = known.next;
+    known.next = (slot + 1) % Known::SLOTS;
+    known.times[slot] = NAN;
+    known.values[slot].resize(size);
+    gains.moving(t, known.values[slot].data());
+    known.times[slot] = t;
+    return known.values[slot].data();
+}
+
 void rate(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
-          const double* base, double t, const double* dx, Room& room, double* out) {
+          const double* base, double t, const double* dx, Room& room, double* out, Known& known) {
     const int nq = robot.nq, nv = robot.nv, n = 2 * nv + drive.memory;
     room.x.resize(nq + nv + drive.memory), room.force.assign(nv, 0.0);
     double* x = room.x.data();
@@ -21,7 +35,7 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
     bool well = true;
     for (const double value : room.x) well = well && std::isfinite(value);
     if (well) {
-        drive.at(robot, t, x, room.force.data(), out + 2 * nv);
+        drive.at(robot, t, x, room.force.data(), out + 2 * nv, known);
         std::copy(x + nq, x + nq + nv, out);
         well = accelerate(robot, mode, references, x, x + nq, room.force.data(), room.scratch, out + nv, nullptr);
         chart_rate(robot, dx, out);
@@ -31,7 +45,7 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
 
 }  // namespace
 
-void Drive::at(const Robot& robot, double t, const double* x, double* force, double* rate) const {
+void Drive::at(const Robot& robot, double t, const double* x, double* force, double* rate, Known& known) const {
     if (callback) return callback(t, x, force, rate);
     std::fill(rate, rate + memory, 0.0);
     for (std::size_t k = 0; k < held_on.size(); ++k) force[held_on[k]] += x[held_at + k];
@@ -41,11 +55,8 @@ void Drive::at(const Robot& robot, double t, const double* x, double* force, dou
     const double* reference = gains->reference.data();
     for (int k = 0; k < nv; ++k) force[k] -= gains->kd[k] * v[k];
     if (gains->moving) {
-        thread_local std::vector<double> now;
-        now.resize(nq + 2 * nv);
-        gains->moving(t, now.data());
-        reference = now.data();
-        for (int k = 0; k < nv; ++k) force[k] += gains->kd[k] * now[nq + k] + now[nq + nv + k];
+        reference = followed(*gains, t, nq + 2 * nv, known);
+        for (int k = 0; k < nv; ++k) force[k] += gains->kd[k] * reference[nq + k] + reference[nq + nv + k];
     }
     for (const int j : gains->joints) {
         const Joint& joint = robot.joints[j];
@@ -65,8 +76,8 @@ void Drive::by_state(const Robot& robot, Rows force) const {
 }
 
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
-                const Method& method, const double* base, double t, double h, const double* y, double* k, double* points,
-                int first, int last) {
+                const Method& method, const double* base, double t, double h, const double* y, double* k,
+                double* points, int first, int last, Known& known) {
     thread_local Room room;
     const int n = 2 * robot.nv + drive.memory;
     for (int s = first; s < last; ++s) {
@@ -78,7 +89,7 @@ void run_stages(const Robot& robot, const ContactMode& mode, const References& r
             for (int i = 0; i < n; ++i) at[i] += a[j] * k[j * n + i];
         }
         for (int i = 0; i < n; ++i) at[i] = y[i] + h * at[i];
-        rate(robot, mode, references, drive, base, t + method.c[s] * h, at, room, k + s * n);
+        rate(robot, mode, references, drive, base, t + method.c[s] * h, at, room, k + s * n, known);
     }
 }
 

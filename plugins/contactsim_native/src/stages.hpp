@@ -1,6 +1,8 @@
 // The stages of an explicit Runge-Kutta step in a chart, with the robot's own joint controller.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -13,8 +15,16 @@ namespace native {
 // tau = kp (q_ref (-) q) + kd (v_ref - v) + tau_ff of joints whose coordinates add up or turn without end.
 struct JointGains {
     std::vector<double> reference, kp, kd;
-    std::vector<int> joints;                       // of a positive kp
+    std::vector<int> joints;                      // of a positive kp
     std::function<void(double, double*)> moving;  // (t, (q_ref, v_ref, tau_ff)); empty: the reference stands still
+};
+
+// References at the last times that were asked for: stages, guards and the next step ask for some of them again.
+struct Known {
+    static constexpr int SLOTS = 4;
+    std::array<double, SLOTS> times = {NAN, NAN, NAN, NAN};
+    std::array<std::vector<double>, SLOTS> values;
+    int next = 0;
 };
 
 // What drives the robot at (t, x): applied forces (nv,) and the rates of its memory (memory,).
@@ -22,12 +32,12 @@ using Callback = std::function<void(double, const double*, double*, double*)>;
 
 struct Drive {
     std::optional<JointGains> gains;
-    int held_at = -1;   // where in a state the torques begin that are held; -1: none are
+    int held_at = -1;          // where in a state the torques begin that are held; -1: none are
     std::vector<int> held_on;  // the velocities that they drive
-    Callback callback;  // empty: gains, a held torque or nothing
-    int memory = 0;     // numbers of a state behind (q, v)
+    Callback callback;         // empty: gains, a held torque or nothing
+    int memory = 0;            // numbers of a state behind (q, v)
 
-    void at(const Robot& robot, double t, const double* x, double* force, double* rate) const;
+    void at(const Robot& robot, double t, const double* x, double* force, double* rate, Known& known) const;
 
     // Derivatives of the force by (q, v) and what is held, into zeros; not those of a callback.
     void by_state(const Robot& robot, Rows force) const;
@@ -40,7 +50,7 @@ struct Method {
 
 // Rates k[first..last) (n,) each of the stages y + h sum a_ij k_j, whose points go to `points`.
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
-                const Method& method, const double* base, double t, double h, const double* y, double* k, double* points,
-                int first, int last);
+                const Method& method, const double* base, double t, double h, const double* y, double* k,
+                double* points, int first, int last, Known& known);
 
 }  // namespace native

@@ -83,7 +83,7 @@ class Equations {
     void drive(double t) {
         path_.state(motion_.robot, t, x_);
         force_.assign(motion_.robot.nv, 0.0), memory_.resize(motion_.drive.memory);
-        motion_.drive.at(motion_.robot, t, x_.data(), force_.data(), memory_.data());
+        motion_.drive.at(motion_.robot, t, x_.data(), force_.data(), memory_.data(), known_);
     }
 
     bool remember(double began) {
@@ -119,6 +119,7 @@ class Equations {
     bool turns_ = false;
     DerivativeScratch room_;
     std::vector<double> directions_, x_, force_, memory_;
+    Known known_;  // references of the drive
     double began_ = -std::numeric_limits<double>::infinity();
 };
 
