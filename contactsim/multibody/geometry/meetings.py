@@ -36,9 +36,10 @@ class Meeting:
 
 
 def paired(robot: RobotModel, meetings: Sequence[Meeting]) -> tuple[ContactPair, ...]:
-    """The pairs by which solids of a robot meet, but those that its joints hold inside each other.
+    """The pairs by which solids of a robot meet, but those that its joints hold inside each other; edges come last.
 
-    Edges come last; they carry friction, but no torsional or rolling one.
+    Edges carry no torsional and rolling friction, so neither do the corners and ends of solids that have edges: where
+    one hands over to the other, forces must not jump, or the contact goes to and fro between both.
     """
     bodies = bodies_of(robot)
     apart = {frozenset(bodies.shapes[k].name for k in couple) for couple in bodies.pairs}
@@ -48,11 +49,13 @@ def paired(robot: RobotModel, meetings: Sequence[Meeting]) -> tuple[ContactPair,
         if frozenset((meeting.first, meeting.second)) not in apart:
             continue
         one, two = solids[meeting.first], solids[meeting.second]
+        edged = with_edges(one, two)
+        torsion, rolling = (0.0, 0.0) if edged else (meeting.torsion, meeting.rolling)
         for tip, solid in (*_touching(own, one, two), *_touching(own, two, one)):
             if motions.approach(tip, solid):
                 pair = ContactPair(tip.name, solid.name, friction=meeting.friction)
-                points.append(replace(pair, torsion=meeting.torsion, rolling=meeting.rolling))
-        if one.kind in CORNERS and two.kind in CORNERS:
+                points.append(replace(pair, torsion=torsion, rolling=rolling))
+        if edged:
             edges.append(ContactPair(one.name + EDGES, two.name + EDGES, friction=meeting.friction))
     points = list({pair.name: pair for pair in points}.values())
     return *(_within_plane(robot, points) if motions.planar else points), *edges
@@ -66,9 +69,14 @@ def _within_plane(robot: RobotModel, points: Sequence[ContactPair]) -> list[Cont
     return [point for point, n in zip(points, normals, strict=True) if found.frame.holds(n)]
 
 
+def with_edges(one: Solid, two: Solid) -> bool:
+    """Whether two solids meet by edges, too."""
+    return one.kind in CORNERS and two.kind in CORNERS
+
+
 def couples_of_edges(solids: Iterable[tuple[Solid, Solid]]) -> int:
     """How many couples of edges solids that meet two by two have."""
-    cornered = (couple for couple in solids if all(solid.kind in CORNERS for solid in couple))
+    cornered = (couple for couple in solids if with_edges(*couple))
     return sum(len(one.polyhedron.edges) * len(two.polyhedron.edges) for one, two in cornered)
 
 

@@ -14,9 +14,9 @@ import pinocchio as pin
 from ...errors import InputError
 from ..contact_point import ContactEllipsoid, ContactPoint
 from ..geometry.collision_solids import GEOMETRY, solids_of
-from ..geometry.meetings import Meeting
+from ..geometry.meetings import Meeting, with_edges
 from ..geometry.mesh_hulls import MeshHull, hulls_of
-from ..geometry.solids import CORNERS, Solid
+from ..geometry.solids import Solid
 from ..robot_files.geometry_files import CHOICES, FOOT, shape_points
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
 from ..zero import ASIDE
@@ -179,5 +179,5 @@ def not_exact(touch: Touching) -> Iterator[str]:
             f"meshes between bodies, but as convex hulls that add up to {100.0 * added:.3g} % to their volume and leave"
             f" out up to {1e3 * missed:.3g} mm"
         )
-    if any({one.kind, two.kind} <= set(CORNERS) and max(m.torsion, m.rolling) > 0.0 for one, two, m in couples):
-        yield "torsional and rolling friction of edges across edges"
+    if any(with_edges(one, two) and max(meeting.torsion, meeting.rolling) > 0.0 for one, two, meeting in couples):
+        yield "torsional and rolling friction between bodies that both have edges or a straight side"
