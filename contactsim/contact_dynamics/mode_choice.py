@@ -114,7 +114,8 @@ class ModeChoice:
 
         At the edge of its cone a contact slips without acceleration, or sticks within what its event is known to. That
         leads on where it slips forward as soon as there is a little less friction; where it would slip back, or sticks,
-        only a solution remains that slips at once.
+        only a solution remains that slips at once. Where contacts stuck redundantly, the forces with the largest margin
+        point elsewhere than those under which one can slip; then it slips at once, as it would with less friction.
         """
         creeping = [k for k in slips_without_motion(solution) if k in leaving]
         stuck = [k for k in leaving if solution.modes[k] is Mode.STICK and _needed(solution, k) > AT_EDGE]
@@ -124,8 +125,11 @@ class ModeChoice:
         share[creeping] = LESS
         share[stuck] = [LESS * _needed(solution, k) for k in stuck]
         less = replace(problem, friction=share * problem.friction, static_friction=share * problem.static_friction)
-        if not violations(solve_modes(less, solution.modes, solution.directions, quick=True)):
-            return solution
+        ahead = solve_modes(less, solution.modes, solution.directions, quick=True)
+        if not violations(ahead):
+            at_once = solve_modes(problem, solution.modes, ahead.directions, quick=True)
+            leads = creeping and not violations(at_once) and not set(slips_without_motion(at_once)) & set(creeping)
+            return at_once if leads else solution
         try:
             other = self._law.select(less)
         except NoAdmissibleModeError:

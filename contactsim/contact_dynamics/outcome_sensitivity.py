@@ -98,6 +98,9 @@ class OutcomeSensitivity:
         if not closing.any() and not stopping.any():
             return jacobian
         terms = closed_terms(world, t, x_post, after.closed).terms
+        slipping = self._slipping(after, terms, where)
+        rows = [row for row in rows if row not in slipping]
+        stopping = np.array([row not in held for row in rows], dtype=bool)
         if closing.any() and not self._lands_alone(t, x, impact, [i for i in pressing if not mode.contacts[i].closed]):
             heads = [where[i].start for i in pressing]
             normals = terms.rows[heads]
@@ -122,6 +125,12 @@ class OutcomeSensitivity:
     def _changes(self, variables: tuple[Variable, ...], x: Array, mode: SystemMode) -> list[TermChanges]:
         """What variables change of the terms of the closed contacts."""
         return [variable.changes(self._world.q(x), self._world.v(x), mode.closed) for variable in variables]
+
+    def _slipping(self, mode: SystemMode, terms: Terms, where: Mapping[int, slice]) -> set[int]:
+        """Tangential rows of contacts that began to slip before the event, and do."""
+        parts = [self._world.tangents(i, where[i]) for i in mode.closed if mode.contacts[i].phase is Phase.INCIPIENT]
+        moving = [part for part in parts if np.linalg.norm(terms.rates[part]) > self._world.tolerances.speed]
+        return {row for part in moving for row in range(part.start, part.stop)}
 
     def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
         """Whether one contact closes, by an impact of its own."""

@@ -269,7 +269,8 @@ class Resolution:
                 (choice, settled, left), bouncing, rest = flown, set(), None  # what cannot stay hops, however low
                 break
             residuals |= choice.residuals
-            settled, left, stopped = self._settle(still, choice.mode, terms)
+            slipping = set() if jumped else self._slipping(event, touch) - at_rest
+            settled, left, stopped = self._settle(still, choice.mode, terms, slipping)
             left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
             stopped -= at_rest
             hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
@@ -310,31 +311,48 @@ class Resolution:
 
         Held slip directions leave up to the slip speed. Where contacts stick redundantly, their accelerations agree
         with each other at rest only: |x_1 - x_2| of two points of a body has no rate, but its second one is theirs.
+        What sticks is held meanwhile: near a singular configuration, such as that of a level robot whose legs move in
+        planes, no impulse stops all contacts, and what stops one of them would move another one.
         """
-        world, rests = self._world, sorted(staying & at_rest)
+        world, rates = self._world, touch.terms.rates
         starts = {i: touch.where[i].start for i in staying}
-        rows = [starts[i] + k for i in rests for k in range(world.heads[i] + world.tangent_rows[i])]
-        if not rows or np.abs(touch.terms.rates[rows]).max() <= world.tolerances.speed:
+
+        def own(i: int) -> range:
+            return range(starts[i], starts[i] + world.heads[i] + world.tangent_rows[i])
+
+        rows = [row for i in staying & at_rest for row in own(i)]
+        if not rows or np.abs(rates[rows]).max() <= world.tolerances.speed:
             return x, touch, {}
+        still = {i for i in staying - event.kinds.keys() if event.mode.contacts[i].mode is Mode.STICK}
+        rows += [row for i in still if np.abs(rates[own(i)]).max() <= world.tolerances.speed for row in own(i)]
         rows = sorted({*rows, *(starts[i] for i in world.pressing(staying))})
         change, multipliers = smallest_change(touch.terms.mass, touch.terms.rows[rows], -touch.terms.rates[rows])
         along = np.zeros(len(touch.terms.rates))
         along[rows] = multipliers
-        still = self.accelerated(x, change)
+        x = self.accelerated(x, change)
         impulses = {i: along[touch.where[i]] for i in staying}
-        return still, closed_terms(world, event.t, still, event.touching), impulses
+        return x, closed_terms(world, event.t, x, event.touching), impulses
 
-    def _settle(self, x: Array, mode: SystemMode, touch: ContactTerms) -> tuple[Array, dict[int, Array], set[int]]:
+    def _slipping(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
+        """Contacts that began to slip before the event, and do."""
+        world, states = self._world, event.mode.contacts
+        begun = [i for i in event.touching if states[i].phase is Phase.INCIPIENT]
+        slips = {i: touch.terms.rates[world.tangents(i, touch.where[i])] for i in begun}
+        return {i for i, z in slips.items() if np.linalg.norm(z) > world.tolerances.speed}
+
+    def _settle(
+        self, x: Array, mode: SystemMode, touch: ContactTerms, slipping: set[int]
+    ) -> tuple[Array, dict[int, Array], set[int]]:
         """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.
 
-        Returns the state, {contact: impulse along its rows} that this took, and the contacts that are said to slide,
-        but have no slip velocity left since others stick.
+        What was `slipping` keeps its velocity where it goes on so. Returns the state, {contact: impulse along its rows}
+        that this took, and the contacts that are said to slide, but have no slip velocity left since others stick.
         """
         if not mode.closed:
             return x, {}, set()
         terms, where = touch.of(mode.closed)
         rates, impulses, along = terms.rates, dict[int, Array](), np.zeros(len(terms.rates))
-        for rows in self._to_settle(mode, where):
+        for rows in self._to_settle(mode, where, slipping):
             if np.any(rates[rows]):
                 change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows])
                 x, rates = self.accelerated(x, change), rates + terms.rows @ change
@@ -345,19 +363,23 @@ class Resolution:
         slips = {i: float(np.linalg.norm(rates[world.tangents(i, where[i])])) for i in sliding}
         return x, impulses, {i for i in sliding if slips[i] <= world.tolerances.speed}
 
-    def _to_settle(self, mode: SystemMode, where: Mapping[int, slice]) -> list[list[int]]:
+    def _to_settle(self, mode: SystemMode, where: Mapping[int, slice], slipping: set[int]) -> list[list[int]]:
         """Rows whose velocities are removed one set after the other.
 
         All that the mode says are at rest; and then, where contacts begin to slip, only those that are held from there
         on: near a singular configuration no impulse stops both.
         """
-        begin = [i for i in mode.closed if mode.contacts[i].phase is Phase.INCIPIENT]
+        begin = {i for i in mode.closed if mode.contacts[i].phase is Phase.INCIPIENT}
         rows = resting_rows(self._world, mode, where)
         if not begin:
             return [rows]
-        tangents = [self._world.tangents(i, where[i]) for i in begin]
-        free = {row for part in tangents for row in range(part.start, part.stop)}
-        return [rows, [row for row in rows if row not in free]]
+
+        def without(contacts: set[int]) -> list[int]:
+            tangents = [self._world.tangents(i, where[i]) for i in contacts]
+            free = {row for part in tangents for row in range(part.start, part.stop)}
+            return [row for row in rows if row not in free]
+
+        return [without(begin & slipping), without(begin)]
 
     def _stopping(self, event: ContactEvent) -> set[int]:
         """Contacts that come to rest: those that stopped, and with them those in space that are about to.

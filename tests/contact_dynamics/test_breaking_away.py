@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from builders import G, point_mass
 from linkages import above_ground, five_bar_leg
+from mixed_scenes import scene as mixed_scene
+from mixed_scenes import simulated
 
 import contactsim as cs
 from contactsim.derivatives.variational import ArcVariation
@@ -16,6 +20,7 @@ FRICTION = 0.5
 GROWTH, TURN = 100.0, 10.0  # of the pull on a unit mass [N/s], and of its direction [rad/s]
 TIGHT = cs.Tolerances(rtol=1e-12, atol=1e-14)
 SPAN = (0.0, 0.05)
+LATER = 1e-4  # s, by which the second of two masses breaks away
 
 
 def pulled(slip_speed: float) -> tuple[cs.ContactSystem, cs.State]:
@@ -111,3 +116,57 @@ def test_a_slip_that_begins_straight_stays_straight() -> None:
     assert not any("stiff" in note for note in run.notes)
     across = [abs(run(t).v[k]) for t in run.t for k in (1, 3, 5)]
     assert max(across) < 1e-13
+
+
+def two_masses(force: Callable[[float, Array], Array]) -> cs.ContactSystem:
+    """Two unit masses on the floor, each under a force (2,) of its own along the floor at its place (2,)."""
+    world = cs.Robot.merge([point_mass(friction=FRICTION)] * 2, names=["one", "other"])
+
+    def pull(t: float, q: Array, v: Array) -> Array:
+        tau = np.zeros(6)
+        tau[0:2], tau[3:5] = force(t, q[0:2]), force(t - LATER, q[3:5])
+        return tau
+
+    return cs.ContactSystem(world, controller=pull)
+
+
+def test_what_has_begun_to_slip_keeps_its_speed_while_another_breaks_away() -> None:
+    """v = k (t - t0)^2 / 2 of either, the second 1e-4 s later, when the first has not reached 2e-6 m/s yet."""
+    system = two_masses(lambda t, place: np.array([FRICTION * G + GROWTH * (t - 0.01), 0.0]))
+    run = cs.simulate(system, cs.State(np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]), np.zeros(6)), (0.0, 0.02))
+    first, second = [event for event in run.all_events if any(name[0] == "cone" for name in event.fired)]
+    assert second.time - first.time == pytest.approx(LATER, abs=1e-11)
+    assert second.x_pre[6] == pytest.approx(0.5 * GROWTH * LATER**2, rel=1e-6) and second.x_pre[6] < 2e-6
+    np.testing.assert_array_equal(second.x_post, second.x_pre)
+    exact = [0.5 * GROWTH * 0.01**2, 0.5 * GROWTH * (0.01 - LATER) ** 2]
+    np.testing.assert_allclose(run.final.v[[0, 3]], exact, rtol=0.0, atol=1e-12)
+
+
+def test_derivatives_through_both_breaking_away() -> None:
+    """The speed of the first is differentiated across the event of the second."""
+
+    def spring(t: float, place: Array) -> Array:
+        return 80.0 * (np.array([0.5 * t, 2.0 * t * t]) - place)
+
+    system, start = two_masses(spring), np.array([0.001, -0.002, 0.0, 0.001, -0.002, 0.0])
+    run = cs.simulate(system, cs.State(start, np.zeros(6)), (0.0, 0.14))
+    matrix = cs.linearize(run).matrix()
+    for k in (0, 4):
+        h = 1e-5 * np.eye(6)[k]
+        ends = [
+            cs.simulate(system, cs.State(start + way * h, np.zeros(6)), (0.0, 0.14), tolerances=TIGHT).final_x
+            for way in (1.0, -1.0)
+        ]
+        differences = (ends[0] - ends[1]) / 2e-5
+        assert np.abs(matrix[:, k] - differences).max() < 1e-6 * np.abs(differences).max()
+
+
+@pytest.mark.parametrize("seed", [265, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (74, 90, 137))])
+def test_runs_through_singular_configurations_go_on(seed: int) -> None:
+    """Links and level robots with planar legs cannot slip in all directions: events followed each other without end.
+
+    In scene 265 one of two points of a body slips at once, across the line between them.
+    """
+    run = simulated(mixed_scene(seed), seed)
+    assert run.status is cs.Status.FINISHED, run.message
+    run.check()
