@@ -18,7 +18,7 @@ from .zero import ROUNDING
 SHARES = tuple(0.5**k for k in range(14))  # of a step that the line search tries
 KEPT = 1e-4  # share of the promised decrease that a step has to keep
 LEAST_DAMPING, MOST_DAMPING, FACTOR = 1e-9, 1e9, 10.0  # relative to the weights of the inputs
-PINS = 5  # how often impacts are looked at for being held at samples
+PINS = 5  # how often, without a fall of the cost between, impacts are looked at for being held at samples
 SLOW = 1e-2  # relative decrease of the cost below which a change of an impact's interval holds the iteration up
 
 SMALL, NO_STEP, NO_FALL = (
@@ -97,6 +97,8 @@ class Descent:
         self._damping, self._turn = 0.0 if self._damping <= LEAST_DAMPING else self._damping / FACTOR, 0
         self._keep()
         fall = (before - self.now.cost) / max(abs(before), 1e-300)
+        if fall >= SLOW:
+            self._pins = PINS
         if fall < SLOW and passed != self._intervals() and self._pinned(iteration):
             return True
         if self.gradients[-1] > self.ends.tolerance and fall <= self.ends.improvement and share == 1.0:

