@@ -18,15 +18,17 @@ and given normal forces l are zero but in the stages of an impact: r is Newton's
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from math import hypot, inf
+from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..errors import CheckError
+from .compiled import CompiledSolver, PlainProblem
 from .modes import Mode
 from .zero import NOTHING, VERIFIED
 
@@ -54,6 +56,7 @@ class ContactProblem:
         rebound: normal motion r with which each contact ends that is held; empty: none.
         hosts: contact whose normal force presses each of the last ones of `dims`, which are resistances. What is said
             of normals (slack, given, rebound, starts) is said of contacts alone.
+        compiled: what a compiled engine takes over; None: nothing. It is left out of copies and files.
     """
 
     delassus: Array
@@ -70,6 +73,18 @@ class ContactProblem:
     lifted: frozenset[int] = frozenset()
     rebound: tuple[float, ...] = ()
     hosts: tuple[int, ...] = ()
+    compiled: CompiledSolver | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"compiled": None}
+
+    @property
+    def plain(self) -> PlainProblem | None:
+        """The problem as a compiled engine takes it over; None where there is none, or Python has to solve it."""
+        if self.compiled is None or self.hosts or self.given or self.lifted or self.rebound:
+            return None
+        matrices, friction = (self.delassus, self.free, self.widths), (self.friction, self.static_friction)
+        return PlainProblem(*matrices, *friction, self.slack, self.sliding)
 
     @cached_property
     def count(self) -> int:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from ..common.arrays import Array
 from ..common.registry import load, names
+from ..contact.compiled import CompiledSolver
 from ..errors import InputError, PluginError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
@@ -192,6 +193,10 @@ class Engine(ABC):
     """
 
     interface: int = 0
+
+    def contacts(self) -> CompiledSolver | None:
+        """Contact problems compiled; None of an engine that leaves them to Python."""
+        return None
 
     @abstractmethod
     def compiled(self, arc: PlainArc) -> CompiledArc | None:

@@ -397,14 +397,15 @@ def problem_of(
     world: World, contacts: tuple[int, ...], delassus: Array, free: Array, sliding: tuple[Array | None, ...]
 ) -> ContactProblem:
     """A contact problem with the coefficients and names of `contacts`."""
-    chosen = list(contacts)
+    chosen_ones, own = list(contacts), engine(chosen(world.engine))
     return ContactProblem(
         delassus=delassus,
         free=free,
         dims=tuple([world.heads[i] + world.tangent_rows[i] for i in contacts]),
-        friction=world.breaking_friction[chosen],
-        static_friction=world.static_friction[chosen],
+        friction=world.breaking_friction[chosen_ones],
+        static_friction=world.static_friction[chosen_ones],
         sliding=sliding,
         names=tuple([world.mechanism.all_names[i] for i in contacts]),
         hosts=tuple([contacts.index(world.host(i)) for i in contacts if i >= world.count]),
+        compiled=None if own is None else own.contacts(),
     )

@@ -34,7 +34,7 @@ class StiffArcs:
 
     Args:
         name: integrator of the run; any but "automatic" stays.
-        compiled: whether a compiled engine takes the explicit steps: then stiffness is to last for longer.
+        compiled: whether a compiled engine takes the explicit steps: then more of them are taken before it is looked.
 
     Attributes:
         automatic: whether the method may change.
@@ -85,7 +85,7 @@ class StiffArcs:
 
     def starts_stiff(self, jacobian: Array, time: float) -> float | None:
         """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""
-        return EASY / self.rate if self._turn(jacobian, self._least * LASTING / time) else None
+        return EASY / self.rate if self._turn(jacobian, LASTING / time) else None
 
     def turn_stiff(self, jacobian: Array, step: float) -> bool:
         """Go over to the stiff method, if the motion decays within less than a share of the last `step` [s].

@@ -14,6 +14,7 @@ Source: Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve friction
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import hypot
 from typing import NamedTuple
@@ -22,6 +23,7 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from ...common.arrays import Array
+from ..compiled import Unknown
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within
 from ..zero import NOTHING, STILL
@@ -61,6 +63,9 @@ def swept(problem: ContactProblem, rounds: int, forces: Array | None = None) -> 
     """Forces (m,) after `rounds` rounds over all contacts, from `forces` or from none."""
     matrix = problem.delassus
     forces = np.zeros(len(problem.free)) if forces is None else forces.copy()
+    if problem.compiled is not None and (plain := problem.plain) is not None:
+        with suppress(Unknown):
+            return problem.compiled.swept(plain, rounds, forces)
     motion = matrix @ forces + problem.free
     bound = RUNAWAY * float(np.abs(problem.free).max()) / max(float(matrix.diagonal().min()), NOTHING)
     parts = [problem.part(i) for i in range(len(problem.dims))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
@@ -12,6 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dgecon, dgesv, dgetrs, dlange
 
 from ...common.arrays import Array
+from ..compiled import Unknown
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import admissible, least_margin
@@ -32,6 +34,9 @@ class Pivot(ContactSolver):
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
         """The solution to which corrections of the modes in `start` lead; None where they run in circles."""
+        if self.quick and not start.lifted:
+            with suppress(Unknown):
+                return _compiled(problem, start)
         modes, directions, lifted = problem.with_hosts(start.modes), start.directions, start.lifted
         seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
         one_at_a_time = False
@@ -50,6 +55,19 @@ class Pivot(ContactSolver):
             worst = max(found, key=lambda i: found[i].size)
             modes, directions, lifted = _corrected(solution, {worst: found[worst]} if one_at_a_time else found)
         return None
+
+
+def _compiled(problem: ContactProblem, start: Start) -> ContactSolution | None:
+    """What a compiled engine makes of quick pivoting.
+
+    Raises:
+        Unknown: there is none, or it leaves this problem to Python.
+    """
+    plain = problem.plain
+    if plain is None or problem.compiled is None:
+        raise Unknown
+    found = problem.compiled.pivot(plain, start.modes, start.directions)
+    return None if found is None else ContactSolution(problem, found.modes, found.forces, found.directions, True)
 
 
 class Violation(NamedTuple):

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from contactsim.contact.compiled import CompiledSolver
 from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS
 from contactsim.contact.zero import ACROSS, TURNED
 from contactsim.contact_dynamics.engines import (
@@ -20,6 +21,7 @@ from contactsim.hybrid.flow import Stages
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
+from .contacts import NativeSolver
 from .cruises import NativeWatch
 from .variations import propagated
 
@@ -146,6 +148,13 @@ class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
     interface = 3  # of the engines of contactsim that it was written for
+
+    def __init__(self) -> None:
+        self._solver = NativeSolver()
+
+    def contacts(self) -> CompiledSolver:
+        """Contact problems without resistances, in C++."""
+        return self._solver
 
     def compiled(self, arc: PlainArc) -> CompiledArc | None:
         """The arc in C++; None where gains act on joints that are no single angle or length."""

@@ -92,5 +92,6 @@ PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_call
                              {Py_tp_clear, reinterpret_cast<void*>(clear_called<Owner>)},
                              {0, nullptr}};
 
+void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
 void bind_variations(nb::module_& m);

@@ -192,6 +192,7 @@ NB_MODULE(_native, m) {
         },
         "dexp^-1 of a tangent vector on a body velocity, in place.");
 
+    bind_contacts(m);
     bind_cruises(m);
     bind_variations(m);
 }

@@ -1,0 +1,58 @@
+"""What a compiled engine may take over of contact problems, as plain data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from ..common.arrays import Array
+from .modes import Mode
+
+Directions = tuple[Array | None, ...]
+
+
+class Unknown(Exception):
+    """A compiled engine cannot tell: Python goes on."""
+
+
+class PlainProblem(NamedTuple):
+    """A contact problem without resistances, given forces or rebounds; as the attributes of `ContactProblem`.
+
+    Attributes:
+        delassus, free: G (m, m) and w0 (m,).
+        widths: tangential rows of each contact, behind its normal one.
+        friction, static_friction: coefficients (n,).
+        slack: normal motion of each contact that counts as none; empty: nothing.
+        sliding: unit slip direction of each contact that slides.
+    """
+
+    delassus: Array
+    free: Array
+    widths: tuple[int, ...]
+    friction: Array
+    static_friction: Array
+    slack: tuple[float, ...]
+    sliding: Directions
+
+
+class Pivoted(NamedTuple):
+    """Admissible modes, their forces (m,), which are unique, and the directions of contacts that slip."""
+
+    modes: tuple[Mode, ...]
+    forces: Array
+    directions: Directions
+
+
+class CompiledSolver(ABC):
+    """Pivoting and sweeps, compiled: functions of their arguments, which threads may call at once.
+
+    Each raises `Unknown` for what Python has to do.
+    """
+
+    @abstractmethod
+    def pivot(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> Pivoted | None:
+        """What `Pivot(quick=True)` finds from these modes and directions; None where it runs in circles."""
+
+    @abstractmethod
+    def swept(self, problem: PlainProblem, rounds: int, forces: Array) -> Array:
+        """What `gauss_seidel.swept` finds: forces (m,) after `rounds` sweeps."""

@@ -1,0 +1,84 @@
+"""Contact problems in C++: quick pivoting, and sweeps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contactsim.contact import zero
+from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
+from contactsim.contact.modes import Mode
+from contactsim.contact.solvers import gauss_seidel, slip_directions
+
+from . import _native
+
+MODES = (Mode.OPEN, Mode.STICK, Mode.SLIP)
+NUMBERS = {mode: number for number, mode in enumerate(MODES)}
+SOLVED, NONE = 0, 1
+Array = np.ndarray
+RULES = _native.PivotRules(
+    tolerance=zero.TOLERANCE,
+    creep=zero.CREEP,
+    lost=zero.LOST,
+    regular=zero.REGULAR,
+    across=zero.ACROSS,
+    turned=zero.TURNED,
+    nothing=zero.NOTHING,
+    farthest_turn=slip_directions.FARTHEST_TURN,
+    runaway=gauss_seidel.RUNAWAY,
+    still=zero.STILL,
+    quick_steps=slip_directions.QUICK_STEPS,
+    inner=gauss_seidel.INNER,
+)
+
+
+def _directions(given: Directions, count: int) -> tuple[Array, Array]:
+    """Directions (count, 2), and whether each is known (count,)."""
+    found, known = np.zeros((count, 2)), np.zeros(count, dtype=np.intc)
+    for i, direction in enumerate(given):
+        if direction is not None:
+            found[i, : len(direction)], known[i] = direction, 1
+    return found, known
+
+
+def _made(problem: PlainProblem) -> tuple[_native.ContactProblem, tuple[Array, ...]]:
+    """The problem as the extension has it, and the arrays that it looks at."""
+    count = len(problem.widths)
+    sliding, slides = _directions(problem.sliding, count)
+    arrays = (
+        np.ascontiguousarray(problem.delassus, dtype=float),
+        np.ascontiguousarray(problem.free, dtype=float),
+        np.array(problem.widths, dtype=np.intc),
+        np.ascontiguousarray(problem.friction, dtype=float),
+        np.ascontiguousarray(problem.static_friction, dtype=float),
+        np.array(problem.slack or (0.0,) * count, dtype=float),
+        slides,
+        sliding,
+    )
+    return _native.ContactProblem(*arrays), arrays
+
+
+class NativeSolver(CompiledSolver):
+    """Contacts without resistances, and without forces that are given."""
+
+    def pivot(self, problem: PlainProblem, modes: tuple[Mode, ...], directions: Directions | None) -> Pivoted | None:
+        """Admissible modes, corrected from those given; None where the corrections run in circles."""
+        count, (own, _kept) = len(problem.widths), _made(problem)
+        chosen = np.array([NUMBERS[mode] for mode in modes], dtype=np.intc)
+        ways, directed = _directions(directions or (), count)
+        forces = np.empty(len(problem.free))
+        ending = _native.pivot(own, RULES, chosen, ways, directed, forces)
+        if ending != SOLVED:
+            if ending == NONE:
+                return None
+            raise Unknown
+        widths, known = problem.widths, directed.tolist()
+        slips = tuple([ways[i, : widths[i]].copy() if known[i] else None for i in range(count)])
+        return Pivoted(tuple([MODES[k] for k in chosen.tolist()]), forces, slips)
+
+    def swept(self, problem: PlainProblem, rounds: int, forces: Array) -> Array:
+        """Forces (m,) after `rounds` sweeps from `forces`."""
+        own, _kept = _made(problem)
+        found = np.array(forces, dtype=float)
+        if not _native.sweep(own, RULES, rounds, found):
+            raise Unknown
+        return found

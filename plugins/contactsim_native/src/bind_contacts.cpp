@@ -1,0 +1,92 @@
+// What Python sees of contact problems.
+#include "bindings.hpp"
+#include "contact_problem.hpp"
+
+using namespace native;
+
+namespace {
+
+using Numbers = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Choice = nb::ndarray<int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Arrays of Python, which have to outlive it.
+ContactProblem problem_of(Table delassus, Row free, Numbers widths, Row kinetic, Row resting, Row slack, Numbers slides,
+                          Table sliding) {
+    ContactProblem problem;
+    const std::size_t rows = free.shape(0), count = widths.shape(0);
+    for (std::size_t i = 0; i < count; ++i) {
+        problem.first.push_back(problem.rows), problem.width.push_back(widths(i));
+        problem.slides.push_back(slides.shape(0) == count && slides(i));
+        demand(widths(i) >= 0 && widths(i) <= 2, "none, one or two tangential rows");
+        problem.rows += 1 + widths(i);
+    }
+    problem.count = static_cast<int>(count);
+    demand(problem.rows == static_cast<int>(rows) && delassus.shape(0) == rows && delassus.shape(1) == rows &&
+               kinetic.shape(0) == count && resting.shape(0) == count && slack.shape(0) == count &&
+               slides.shape(0) == count && sliding.shape(0) == count && sliding.shape(1) == 2,
+           "a matrix (m, m), free motion (m,), and numbers of each contact");
+    problem.delassus = delassus.data(), problem.free = free.data(), problem.kinetic = kinetic.data();
+    problem.static_ = resting.data(), problem.slack = slack.data(), problem.sliding = sliding.data();
+    return problem;
+}
+
+}  // namespace
+
+void bind_contacts(nb::module_& m) {
+    nb::class_<PivotRules>(m, "PivotRules")
+        .def(nb::init<double, double, double, double, double, double, double, double, double, double, int, int>(),
+             nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("across"),
+             nb::arg("turned"), nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("runaway"), nb::arg("still"),
+             nb::arg("quick_steps"), nb::arg("inner"));
+
+    nb::class_<ContactProblem>(m, "ContactProblem")
+        .def("__init__", [](ContactProblem* self, Table delassus, Row free, Numbers widths, Row kinetic, Row resting,
+                            Row slack, Numbers slides, Table sliding) {
+            new (self) ContactProblem(problem_of(delassus, free, widths, kinetic, resting, slack, slides, sliding));
+        });
+
+    m.def(
+        "pivot",
+        [](const ContactProblem& problem, const PivotRules& rules, Choice modes, Out directions, Choice directed,
+           Out forces) {
+            const std::size_t count = problem.count;
+            demand(modes.shape(0) == count && directed.shape(0) == count && directions.size() == 2 * count &&
+                       forces.size() == std::size_t(problem.rows),
+                   "modes, directions (count, 2), whether they are known, and forces (rows,)");
+            Chosen chosen;
+            for (std::size_t i = 0; i < count; ++i) {
+                chosen.modes.push_back(static_cast<Touch>(modes(i))), chosen.directed.push_back(directed(i) != 0);
+                chosen.directions.push_back({directions.data()[2 * i], directions.data()[2 * i + 1]});
+            }
+            Pivoted found;
+            {
+                nb::gil_scoped_release released;
+                found = pivot(problem, rules, chosen);
+            }
+            if (found != Pivoted::solved) return static_cast<int>(found);
+            for (std::size_t i = 0; i < count; ++i) {
+                modes(i) = static_cast<int>(chosen.modes[i]), directed(i) = chosen.directed[i];
+                std::copy_n(chosen.directions[i].data(), 2, directions.data() + 2 * i);
+            }
+            std::copy(chosen.forces.begin(), chosen.forces.end(), forces.data());
+            return static_cast<int>(found);
+        },
+        "Modes corrected in place, and their forces: 0 where they are admissible, 1 where corrections run in circles, "
+        "2 "
+        "where this does not tell.");
+
+    m.def(
+        "sweep",
+        [](const ContactProblem& problem, const PivotRules& rules, int rounds, Out forces) {
+            demand(forces.size() == std::size_t(problem.rows), "forces (rows,)");
+            std::vector<double> found(forces.data(), forces.data() + forces.size());
+            bool well;
+            {
+                nb::gil_scoped_release released;
+                well = sweep(problem, rules, rounds, found);
+            }
+            if (well) std::copy(found.begin(), found.end(), forces.data());
+            return well;
+        },
+        "Forces after some sweeps over all contacts, in place; False where the block of a contact is singular.");
+}

@@ -1,0 +1,471 @@
+#include "contact_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace native {
+
+double ContactProblem::speed(double nothing) const {
+    double largest = nothing;
+    for (int i = 0; i < rows; ++i) largest = std::max(largest, std::abs(free[i]));
+    return largest;
+}
+
+void ContactProblem::motion(const std::vector<double>& forces, std::vector<double>& w) const {
+    w.assign(free, free + rows);
+    for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < rows; ++j) w[i] += at(i, j) * forces[j];
+    }
+}
+
+namespace {
+
+// Triangular factors of a square matrix, by Gauss with partial pivoting.
+class Factors {
+  public:
+    // False where the matrix is singular, or its reciprocal condition in the 1-norm is not above `least`.
+    bool factorise(const std::vector<double>& matrix, int n, double least) {
+        n_ = n, lu_ = matrix;
+        order_.resize(n);
+        for (int k = 0; k < n; ++k) {
+            int pivot = k;
+            for (int i = k + 1; i < n; ++i) {
+                if (std::abs(lu_[i * n + k]) > std::abs(lu_[pivot * n + k])) pivot = i;
+            }
+            order_[k] = pivot;
+            if (!(std::abs(lu_[pivot * n + k]) > 0.0)) return false;
+            if (pivot != k) std::swap_ranges(&lu_[k * n], &lu_[k * n] + n, &lu_[pivot * n]);
+            for (int i = k + 1; i < n; ++i) {
+                const double share = lu_[i * n + k] /= lu_[k * n + k];
+                for (int j = k + 1; j < n; ++j) lu_[i * n + j] -= share * lu_[k * n + j];
+            }
+        }
+        return condition(matrix) > least;
+    }
+
+    void solve(double* b) const {
+        const int n = n_;
+        for (int k = 0; k < n; ++k) std::swap(b[k], b[order_[k]]);
+        for (int k = 0; k < n; ++k) {
+            for (int j = 0; j < k; ++j) b[k] -= lu_[k * n + j] * b[j];
+        }
+        for (int k = n - 1; k >= 0; --k) {
+            for (int j = k + 1; j < n; ++j) b[k] -= lu_[k * n + j] * b[j];
+            b[k] /= lu_[k * n + k];
+        }
+    }
+
+  private:
+    int n_ = 0;
+    std::vector<double> lu_;
+    std::vector<int> order_;
+
+    // 1 / (|A| |A^-1|), column by column.
+    double condition(const std::vector<double>& matrix) const {
+        const int n = n_;
+        double size = 0.0, inverse = 0.0;
+        std::vector<double> column(n);
+        for (int j = 0; j < n; ++j) {
+            double sum = 0.0, other = 0.0;
+            std::fill(column.begin(), column.end(), 0.0);
+            column[j] = 1.0;
+            solve(column.data());
+            for (int i = 0; i < n; ++i) sum += std::abs(matrix[i * n + j]), other += std::abs(column[i]);
+            size = std::max(size, sum), inverse = std::max(inverse, other);
+        }
+        return n ? 1.0 / (size * inverse) : 1.0;
+    }
+};
+
+// The linear system of a problem in given modes: C G E y = -C w0, lam = E y, with the rows C whose motion vanishes.
+class Modes {
+  public:
+    Modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen)
+        : problem_(problem), rules_(rules), chosen_(chosen), speed_(problem.speed(rules.nothing)) {}
+
+    // Forces in the modes, and the slip directions that are not known; false where the forces are not unique.
+    bool solve() {
+        lay_out();
+        if (!solve_forces()) return false;
+        for (int i = 0; i < problem_.count; ++i) {
+            if (!is_unknown(i) || problem_.width[i] != 1) continue;
+            problem_.motion(chosen_.forces, w_);
+            if (w_[problem_.first[i] + 1] * chosen_.directions[i][0] >= -rules_.tolerance * speed_) continue;
+            chosen_.directions[i][0] = -chosen_.directions[i][0];
+            if (!solve_forces()) return false;
+        }
+        return turning_.empty() || turn();
+    }
+
+    // The modes of contacts that break the law, put right; false where there are none: all of them, or the worst alone.
+    bool correct(bool worst_alone) {
+        const std::vector<double>& forces = chosen_.forces;
+        problem_.motion(forces, w_);
+        double force = rules_.nothing, moved = 0.0;
+        for (int i = 0; i < problem_.rows; ++i) {
+            double sum = 0.0;
+            for (int j = 0; j < problem_.rows; ++j) sum += std::abs(problem_.at(i, j)) * std::abs(forces[j]);
+            moved = std::max(moved, sum), force = std::max(force, std::abs(forces[i]));
+        }
+        const double held = std::max(rules_.creep * speed_, rules_.lost * moved);
+        std::vector<Violation> found;
+        for (int i = 0; i < problem_.count; ++i) {
+            Violation one;
+            if (violates(i, held, force, one)) found.push_back(one);
+        }
+        if (found.empty()) return false;
+        const auto worst = std::max_element(found.begin(), found.end(),
+                                            [](const Violation& a, const Violation& b) { return a.size < b.size; });
+        if (worst_alone) found = {*worst};
+        for (const Violation& one : found) put_right(one);
+        return true;
+    }
+
+  private:
+    struct Violation {
+        int contact;
+        double size;
+        Touch mode;
+    };
+
+    const ContactProblem& problem_;
+    const PivotRules& rules_;
+    Chosen& chosen_;
+    const double speed_;
+    std::vector<int> held_;     // rows whose motion vanishes
+    std::vector<int> normals_;  // of each contact, the place of its normal force among the unknowns
+    std::vector<int> turning_;  // contacts in space whose slip directions are looked for
+    std::vector<double> w_, basis_, matrix_;
+    Factors factors_;
+
+    bool is_unknown(int i) const { return chosen_.modes[i] == Touch::slip && problem_.width[i] && !problem_.slides[i]; }
+
+    void lay_out() {
+        held_.clear(), turning_.clear(), normals_.assign(problem_.count, -1);
+        for (int i = 0; i < problem_.count; ++i) {
+            const int first = problem_.first[i];
+            const Touch mode = chosen_.modes[i];
+            if (mode != Touch::open) {
+                normals_[i] = static_cast<int>(held_.size());
+                held_.push_back(first);
+                for (int d = 1; d <= problem_.width[i] && mode == Touch::stick; ++d) held_.push_back(first + d);
+            }
+            if (mode != Touch::slip || !problem_.width[i]) {
+                chosen_.directed[i] = false;
+            } else if (problem_.slides[i]) {
+                chosen_.directions[i] = {problem_.sliding[2 * i], problem_.sliding[2 * i + 1]};
+                chosen_.directed[i] = true;
+            } else if (!chosen_.directed[i]) {
+                start_freely(i);
+            }
+            if (is_unknown(i) && problem_.width[i] == 2) turning_.push_back(i);
+        }
+    }
+
+    // The direction in which a contact would slip without forces.
+    void start_freely(int i) {
+        const double x = problem_.free[problem_.first[i] + 1];
+        const double y = problem_.width[i] == 2 ? problem_.free[problem_.first[i] + 2] : 0.0;
+        const double length = std::hypot(x, y);
+        chosen_.directions[i] =
+            length > 0.0 ? std::array<double, 2>{x / length, y / length} : std::array<double, 2>{1.0, 0.0};
+        chosen_.directed[i] = true;
+    }
+
+    void expand(const std::vector<double>& unknowns, std::vector<double>& forces) const {
+        const int k = static_cast<int>(held_.size());
+        forces.assign(problem_.rows, 0.0);
+        for (int j = 0; j < k; ++j) forces[held_[j]] = unknowns[j];
+        for (int i = 0; i < problem_.count; ++i) {
+            if (chosen_.modes[i] != Touch::slip) continue;
+            for (int d = 0; d < problem_.width[i]; ++d) {
+                const double share = problem_.kinetic[i] * chosen_.directions[i][d];
+                forces[problem_.first[i] + 1 + d] = -share * unknowns[normals_[i]];
+            }
+        }
+    }
+
+    // C G E, and forces by it, refined once.
+    bool solve_forces() {
+        const int k = static_cast<int>(held_.size());
+        matrix_.assign(k * k, 0.0);
+        for (int j = 0; j < k; ++j) {
+            for (int i = 0; i < k; ++i) matrix_[i * k + j] = problem_.at(held_[i], held_[j]);
+        }
+        for (int c = 0; c < problem_.count; ++c) {
+            if (chosen_.modes[c] != Touch::slip) continue;
+            for (int d = 0; d < problem_.width[c]; ++d) {
+                const double share = problem_.kinetic[c] * chosen_.directions[c][d];
+                const int column = problem_.first[c] + 1 + d;
+                for (int i = 0; i < k; ++i) matrix_[i * k + normals_[c]] -= share * problem_.at(held_[i], column);
+            }
+        }
+        if (!factors_.factorise(matrix_, k, rules_.regular)) return false;
+        std::vector<double> unknowns(k), left(k);
+        for (int i = 0; i < k; ++i) unknowns[i] = -problem_.free[held_[i]];
+        factors_.solve(unknowns.data());
+        for (int i = 0; i < k; ++i) {
+            left[i] = -problem_.free[held_[i]];
+            for (int j = 0; j < k; ++j) left[i] -= matrix_[i * k + j] * unknowns[j];
+        }
+        factors_.solve(left.data());
+        for (int i = 0; i < k; ++i) unknowns[i] += left[i];
+        expand(unknowns, chosen_.forces);
+        return true;
+    }
+
+    // Newton's method on the angles of all slip directions in space; those it ends with are taken, converged or not.
+    bool turn() {
+        const int p = static_cast<int>(turning_.size());
+        std::vector<double> along(p), across(p), changes(p * p);
+        double farthest = 1.0;
+        for (int step = 0;; ++step) {
+            problem_.motion(chosen_.forces, w_);
+            double off = 0.0;
+            for (int k = 0; k < p; ++k) {
+                const int row = problem_.first[turning_[k]] + 1;
+                const std::array<double, 2>& slip = chosen_.directions[turning_[k]];
+                along[k] = slip[0] * w_[row] + slip[1] * w_[row + 1];
+                across[k] = slip[0] * w_[row + 1] - slip[1] * w_[row];
+                off = std::max(off, std::abs(across[k]));
+            }
+            if (step == rules_.quick_steps || off <= rules_.across * speed_ || farthest < rules_.turned) return true;
+            changes_by_turns(changes);
+            for (int k = 0; k < p; ++k) changes[k * p + k] -= along[k], across[k] = -across[k];
+            if (p == 1) {
+                across[0] = changes[0] != 0.0 ? across[0] / changes[0] : 0.0;
+            } else {
+                Factors factors;
+                if (!factors.factorise(changes, p, rules_.across)) return false;
+                factors.solve(across.data());
+            }
+            farthest = 0.0;
+            for (const double angle : across) farthest = std::max(farthest, std::abs(angle));
+            if (!std::isfinite(farthest)) return false;
+            const double share = farthest > rules_.farthest_turn ? rules_.farthest_turn / farthest : 1.0;
+            for (int k = 0; k < p; ++k) rotate(chosen_.directions[turning_[k]], share * across[k]);
+            farthest *= share;
+            if (!solve_forces()) return false;
+        }
+    }
+
+    // Motion across each slip direction by a turn of each by one radian (p, p).
+    void changes_by_turns(std::vector<double>& changes) {
+        const int p = static_cast<int>(turning_.size()), k = static_cast<int>(held_.size());
+        std::vector<double> pushed(problem_.rows), answer(k), forces;
+        for (int j = 0; j < p; ++j) {
+            const int row = problem_.first[turning_[j]];
+            const std::array<double, 2>& slip = chosen_.directions[turning_[j]];
+            const double push = -problem_.kinetic[turning_[j]] * chosen_.forces[row];
+            for (int i = 0; i < problem_.rows; ++i) {
+                pushed[i] = push * (slip[0] * problem_.at(i, row + 2) - slip[1] * problem_.at(i, row + 1));
+            }
+            for (int i = 0; i < k; ++i) answer[i] = -pushed[held_[i]];
+            factors_.solve(answer.data());
+            expand(answer, forces);
+            for (int i = 0; i < p; ++i) {
+                const int own = problem_.first[turning_[i]] + 1;
+                double x = pushed[own], y = pushed[own + 1];
+                for (int c = 0; c < problem_.rows; ++c) {
+                    x += problem_.at(own, c) * forces[c], y += problem_.at(own + 1, c) * forces[c];
+                }
+                const std::array<double, 2>& other = chosen_.directions[turning_[i]];
+                changes[i * p + j] = other[0] * y - other[1] * x;
+            }
+        }
+    }
+
+    static void rotate(std::array<double, 2>& slip, double angle) {
+        const double c = std::cos(angle), s = std::sin(angle);
+        const double x = c * slip[0] - s * slip[1], y = c * slip[1] + s * slip[0], size = std::hypot(x, y);
+        slip = {x / size, y / size};
+    }
+
+    bool violates(int i, double held, double force, Violation& found) const {
+        const int n = problem_.first[i];
+        const double tiny = rules_.tolerance, normal = w_[n], pressed = chosen_.forces[n];
+        const Touch closing = problem_.slides[i] ? Touch::slip : Touch::stick;
+        if (chosen_.modes[i] == Touch::open) {
+            found = {i, -normal / speed_, closing};
+            return normal < -std::max(tiny * speed_, problem_.slack[i]);
+        }
+        found = {i, std::abs(normal) / speed_, Touch::open};
+        if (std::abs(normal) > held) return true;
+        found = {i, -pressed / force, Touch::open};
+        return pressed < -tiny * force || violates_friction(i, held, force, found);
+    }
+
+    bool violates_friction(int i, double held, double force, Violation& found) const {
+        if (!problem_.width[i]) return false;
+        const int n = problem_.first[i];
+        const bool spatial = problem_.width[i] == 2;
+        const double x = w_[n + 1], y = spatial ? w_[n + 2] : 0.0;
+        if (chosen_.modes[i] == Touch::stick) {
+            const double rubbing = std::hypot(chosen_.forces[n + 1], spatial ? chosen_.forces[n + 2] : 0.0);
+            const double excess = rubbing - problem_.static_[i] * chosen_.forces[n], creep = std::hypot(x, y);
+            const bool beyond = excess > rules_.tolerance * force;
+            found = {i, beyond ? excess / force : creep / speed_, Touch::slip};
+            return beyond || creep > held;
+        }
+        if (problem_.slides[i]) return false;
+        const std::array<double, 2>& slip = chosen_.directions[i];
+        const double along = x * slip[0] + y * slip[1];
+        found = {i, std::hypot(x, y) / speed_, Touch::stick};
+        return along < -rules_.tolerance * speed_ || std::hypot(x - along * slip[0], y - along * slip[1]) > held;
+    }
+
+    void put_right(const Violation& one) {
+        const int i = one.contact, n = problem_.first[i];
+        const bool begins = one.mode == Touch::slip && chosen_.modes[i] != Touch::slip;
+        chosen_.modes[i] = one.mode;
+        if (!begins || problem_.slides[i]) return;
+        const double x = problem_.width[i] ? chosen_.forces[n + 1] : 0.0;
+        const double y = problem_.width[i] == 2 ? chosen_.forces[n + 2] : 0.0, length = std::hypot(x, y);
+        chosen_.directed[i] = length > 0.0;
+        if (length > 0.0) chosen_.directions[i] = {-x / length, -y / length};
+    }
+};
+
+// One contact while all others are held.
+class Alone {
+  public:
+    Alone(const ContactProblem& problem, const PivotRules& rules, int i)
+        : rules_(rules), first_(problem.first[i]), size_(1 + problem.width[i]), friction_(problem.kinetic[i]) {
+        double square = 0.0;
+        for (int a = 0; a < size_; ++a) {
+            for (int b = 0; b < size_; ++b) {
+                block_[a][b] = problem.at(first_ + a, first_ + b);
+                square += block_[a][b] * block_[a][b];
+            }
+        }
+        step_ = square > 0.0 ? 1.0 / std::sqrt(square) : 0.0;
+        slides_ = problem.slides[i];
+        lift_ = block_[0][0];
+        for (int d = 0; d < size_ - 1 && slides_; ++d) {
+            slip_[d] = problem.sliding[2 * i + d];
+            lift_ -= block_[0][1 + d] * friction_ * slip_[d];
+        }
+    }
+
+    int first() const { return first_; }
+    int size() const { return size_; }
+    double at(int a, int b) const { return block_[a][b]; }
+
+    // Forces `now` that solve the contact's own problem, in place, where its motion without them is `rest`; false where
+    // its block is singular.
+    bool solve(const double* rest, double* now) const {
+        if (step_ == 0.0) return true;  // no force moves it
+        if (size_ == 1 || slides_) {
+            if (size_ > 1 && lift_ <= 0.0) return true;  // friction turns it into the ground
+            now[0] = std::max(0.0, -rest[0] / lift_);
+            for (int d = 0; d < size_ - 1; ++d) now[1 + d] = -friction_ * slip_[d] * now[0];
+            return true;
+        }
+        if (rest[0] >= 0.0) {
+            std::fill(now, now + size_, 0.0);
+            return true;
+        }
+        std::vector<double> block(size_ * size_);
+        for (int a = 0; a < size_; ++a) std::copy(block_[a], block_[a] + size_, &block[a * size_]);
+        Factors factors;
+        if (!factors.factorise(block, size_, 0.0)) return false;
+        double stuck[3] = {-rest[0], -rest[1], size_ == 3 ? -rest[2] : 0.0};
+        factors.solve(stuck);
+        if (stuck[0] >= 0.0 && std::hypot(stuck[1], size_ == 3 ? stuck[2] : 0.0) <= friction_ * stuck[0]) {
+            std::copy(stuck, stuck + size_, now);
+        } else {
+            slide(rest, now);
+        }
+        return true;
+    }
+
+  private:
+    const PivotRules& rules_;
+    int first_, size_;
+    double friction_, lift_, step_, block_[3][3] = {}, slip_[2] = {};
+    bool slides_;
+
+    // The fixed point of lam = P(lam - rho (w + mu |w_t| n)), P the nearest point of the cone.
+    void slide(const double* rest, double* now) const {
+        const bool spatial = size_ == 3;
+        const double mu = friction_, rho = step_, c = spatial ? rest[2] : 0.0;
+        double n = now[0], x = now[1], y = spatial ? now[2] : 0.0;
+        for (int k = 0; k < rules_.inner; ++k) {
+            const double u = block_[1][0] * n + block_[1][1] * x + block_[1][2] * y + rest[1];
+            const double v = block_[2][0] * n + block_[2][1] * x + block_[2][2] * y + c;
+            const double normal = block_[0][0] * n + block_[0][1] * x + block_[0][2] * y + rest[0];
+            n -= rho * (normal + mu * std::hypot(u, v));
+            x -= rho * u, y -= rho * v;
+            const double size = std::hypot(x, y);
+            if (size > mu * n) n = std::max((n + mu * size) / (1.0 + mu * mu), 0.0);
+            n = std::max(n, 0.0);
+            if (size > mu * n) x *= mu * n / size, y *= mu * n / size;
+        }
+        now[0] = n, now[1] = x;
+        if (spatial) now[2] = y;
+    }
+};
+
+}  // namespace
+
+bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, std::vector<double>& forces) {
+    const int rows = problem.rows;
+    double least = INFINITY;
+    for (int i = 0; i < rows; ++i) least = std::min(least, problem.at(i, i));
+    const double bound = rules.runaway * problem.speed(0.0) / std::max(least, rules.nothing);
+    std::vector<Alone> contacts;
+    for (int i = 0; i < problem.count; ++i) contacts.emplace_back(problem, rules, i);
+    std::vector<double> motion, before;
+    problem.motion(forces, motion);
+    for (int round = 0; round < rounds; ++round) {
+        before = forces;
+        for (const Alone& contact : contacts) {
+            const int first = contact.first(), size = contact.size();
+            double rest[3], now[3];
+            for (int a = 0; a < size; ++a) {
+                rest[a] = motion[first + a], now[a] = forces[first + a];
+                for (int b = 0; b < size; ++b) rest[a] -= contact.at(a, b) * forces[first + b];
+            }
+            if (!contact.solve(rest, now)) return false;
+            for (int a = 0; a < size; ++a) {
+                const double change = now[a] - forces[first + a];
+                if (change == 0.0) continue;
+                forces[first + a] = now[a];
+                for (int i = 0; i < rows; ++i) motion[i] += problem.at(i, first + a) * change;
+            }
+        }
+        double largest = 0.0, changed = 0.0;
+        for (int i = 0; i < rows; ++i) {
+            largest = std::max(largest, std::abs(forces[i]));
+            changed = std::max(changed, std::abs(forces[i] - before[i]));
+        }
+        if (largest > bound) {
+            forces = before;
+            break;
+        }
+        if (changed <= rules.still * largest) break;
+    }
+    return true;
+}
+
+Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
+    Modes system(problem, rules, chosen);
+    std::set<std::vector<Touch>> seen;
+    bool one_at_a_time = false;
+    for (int k = 0; k < 8 * problem.count + 8; ++k) {
+        if (!system.solve()) return Pivoted::unknown;
+        const std::vector<Touch> modes = chosen.modes;
+        const bool known = seen.count(modes);
+        if (!system.correct(one_at_a_time || known)) return Pivoted::solved;
+        if (known) {
+            if (one_at_a_time) return Pivoted::none;
+            one_at_a_time = true;
+            seen.clear();
+        }
+        seen.insert(modes);
+    }
+    return Pivoted::none;
+}
+
+}  // namespace native

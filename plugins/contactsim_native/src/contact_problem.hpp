@@ -1,0 +1,52 @@
+// Contact problems on plain arrays: their modes by pivoting, and sweeps over the contacts. Laws, choices and their
+// order are those of contactsim's contact/solvers: pivot.py with quick=True, slip_directions.py and gauss_seidel.py.
+#pragma once
+
+#include <array>
+#include <vector>
+
+namespace native {
+
+enum class Touch { open, stick, slip };
+
+// Thresholds by name: those of contactsim's modules.
+struct PivotRules {
+    double tolerance, creep, lost, regular, across, turned, nothing;
+    double farthest_turn, runaway, still;
+    int quick_steps, inner;
+};
+
+// w = G lam + w0 of contacts that have a normal row each, then none, one or two tangential ones: see ContactProblem.
+struct ContactProblem {
+    int rows = 0, count = 0;
+    const double *delassus = nullptr, *free = nullptr;  // (rows, rows), (rows,)
+    std::vector<int> first, width;                      // normal row, and tangential rows, of each contact
+    const double *kinetic = nullptr, *static_ = nullptr, *slack = nullptr;  // (count,)
+    std::vector<char> slides;                                               // whether a contact slides already
+    const double* sliding = nullptr;                                        // and in which direction (count, 2)
+
+    double at(int row, int column) const { return delassus[row * rows + column]; }
+    double speed(double nothing) const;                                            // the largest free motion
+    void motion(const std::vector<double>& forces, std::vector<double>& w) const;  // G lam + w0
+};
+
+// Modes, with the slip directions of contacts that begin to slip, and the forces that follow.
+struct Chosen {
+    std::vector<Touch> modes;
+    std::vector<std::array<double, 2>> directions;
+    std::vector<char> directed;  // whether a direction is known
+    std::vector<double> forces;
+};
+
+// solved: admissible modes were found; none: the corrections run in circles; unknown: forces are not unique, or nearly
+// so.
+enum class Pivoted { solved, none, unknown };
+
+// Modes corrected from those that are given, all at once at first and then one at a time, until no contact breaks the
+// law.
+Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen);
+
+// Forces (rows,) after some sweeps over all contacts, in place; false where the block of a contact is singular.
+bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, std::vector<double>& forces);
+
+}  // namespace native
