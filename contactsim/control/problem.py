@@ -16,6 +16,7 @@ from ..common.arrays import Array
 from ..common.doors import COUNT, POSITIVE, custom, instance, optional
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.run_derivative import EventLinearization, RunDerivative
+from ..errors import ContactSimError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation
 from ..hybrid.tolerances import TOLERANCES, Tolerances
@@ -131,14 +132,13 @@ class Problem:
             inputs = Inputs(U, self.dt, K, about, start=float(self.times[0]), limits=self.box)
             system = self.system.with_controller(inputs)
             run = self._simulated(system, len(U))
-        if run.status is not Status.FINISHED:
-            self.complaint = run.message
+        if run is None:
             return None
         with self.timed("costs"):
             return self._costed(run)
 
-    def _simulated(self, system: ContactSystem, count: int) -> Trajectory:
-        """The run of a system, as long as it gets on: one that rattles is none to go on from."""
+    def _simulated(self, system: ContactSystem, count: int) -> Trajectory | None:
+        """The run of a system; None, with the complaint, where it rattles or leads where the system says nothing."""
         start = float(self.times[0])
         most = CHANGES * (count + 1) * (1 + len(system.mechanism.all_names))
         run = Simulation(system, self.state, start, tolerances=self.tolerances, mode=self.mode, max_events=most)
@@ -147,7 +147,14 @@ class Problem:
             if run.evaluations > EVALUATIONS * (count + 1):
                 run.interrupt()
 
-        run.advance_to(float(self.times[-1]), look)
+        try:
+            run.advance_to(float(self.times[-1]), look)
+        except ContactSimError as error:
+            self.complaint = str(error)
+            return None
+        if run.trajectory.status is not Status.FINISHED:
+            self.complaint = run.trajectory.message
+            return None
         return run.trajectory
 
     def _costed(self, run: Trajectory) -> Rollout:

@@ -31,6 +31,7 @@ from .mjcf.reading import read
 from .robot_files.reading import GeometryFile, existing, package_folders
 from .robot_files.urdf import SOURCE, urdf_of
 from .robot_model import Part, RobotModel
+from .servos import GAINS, servos
 from .terrain import Flat, Terrain
 
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
@@ -386,6 +387,24 @@ class Robot(RobotModel):
         model = pin.Model(self.model)
         model.armature = np.where(self.actuated, armature, self.model.armature)
         return self._with(model=model)
+
+    @door(kp=GAINS, kd=GAINS)
+    def with_servos(self, kp: Any, kd: Any) -> Robot:
+        """A copy whose actuated joints are driven by position servos, tau = kp (u - q) - kd v.
+
+        Its inputs u, of `Inputs`, `ilqr`, `MPC` and `Actuators`, are the setpoints of the joints, in the order of their
+        velocities: a motion begins from what the servos hold by themselves, where torques would let it fall.
+
+        Args:
+            kp: stiffness, one for all actuated joints or one for each (nu,) [N m/rad, N/m].
+            kd: damping, likewise [N m s/rad, N s/m].
+
+        Raises:
+            InputError: the robot is made of parts, an actuated joint has no one angle, or the gains do not fit.
+        """
+        if self.parts:
+            raise InputError(f"robot '{self.name}' is made of parts, of which none has servos; drive it by PD")
+        return self._with(actuators=servos(self, kp, kd))
 
     @door(body=NAME, kind=one_of("mass", "inertia_scale"))
     def with_body_parameter(self, body: str, kind: str, value: float) -> Robot:

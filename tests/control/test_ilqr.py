@@ -73,3 +73,19 @@ def test_what_does_not_fit_is_told() -> None:
         cs.ilqr(ball(), START, wide, np.zeros((3, 1)), DT)
     with pytest.raises(cs.InputError, match="R has the eigenvalue 0"):
         cs.QuadraticCost(np.eye(2), np.zeros((1, 1)), np.eye(2), START)
+
+
+def test_a_trial_that_leaves_what_the_system_knows_is_no_step() -> None:
+    """Full steps lead to a place where the user's force is none; shorter ones minimise all the same."""
+
+    def force(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.zeros(1) if q[0] < 0.6 else np.full(1, np.nan)
+
+    system = cs.ContactSystem(cs.Mechanism(n=1, mass=lambda q: np.eye(1), force=force, contacts=[]))
+    goal = cs.State([1.0], [0.0])
+    cost = cs.QuadraticCost(np.zeros((2, 2)), 1e-3 * np.eye(1), np.diag([10.0, 0.0]), goal)
+    plan = cs.ilqr(system, cs.State([0.0], [0.0]), cost, np.zeros((4, 1)), 0.25, iterations=3)
+    assert plan.cost < 0.5 * plan.costs[0]
+    assert plan.trajectory.final.q[0] < 0.6
+    with pytest.raises(cs.SimulationError, match="does not reach its end"):
+        cs.ilqr(system, cs.State([0.0], [0.0]), cost, np.full((4, 1), 5.0), 0.25, iterations=1)
