@@ -318,10 +318,10 @@ class Robot(RobotModel):
                 configuration counts from there. By default all are one world.
             hull_corners: meshes meet other parts as convex hulls of at most so many corners; a warning says how far
                 they miss the mesh, and how much volume they add.
-            cylinder_sides: cylinders meet boxes, hulls and cylinders as prisms of so many sides, up to
-                radius (1 - cos(pi / sides)) inside their surface, as a warning says; spheres and points meet them as
-                they are. Where all this makes more than 60,000 couples of edges, meshes and cylinders are left out, and
-                a warning names them.
+            cylinder_sides: cylinders meet boxes, hulls and capsules as prisms of so many sides, up to
+                radius (1 - cos(pi / sides)) inside their surface, as a warning says; cylinders, spheres and points meet
+                them as they are. Where all this makes more than 60,000 couples of edges, meshes and cylinders are left
+                out, and a warning names them.
 
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.

@@ -36,6 +36,7 @@ TOUCHING = 1e-11  # m: bodies that may be inside each other by less are not look
 SETTLED = 1e-14  # m: a gain of distance that is rounding
 LOOSE = 1e-3  # share of the size of bodies: edges this close that do not meet are watched by samples, not by bounds
 PARALLEL_EDGES = 1e-7  # sine of the angle of edges that are parallel: their vertices meet, within RIM on 1 m
+PARALLEL_RIMS = 1e-4  # sine of the angle of rims below which sides take their place, off by its square times the radius
 ARC = 1e-6  # by which a normal may miss the arc of an edge: in a face it lies at the end of it
 COPLANAR = 1e-9  # difference of the normals of faces that are one, and distance from it in sizes of the hull
 FLAT_HULL = 1e-6  # thickness of a convex hull, in units of its size, that is none

@@ -57,7 +57,17 @@ def test_a_cylinder_across_a_cylinder_rests_on_it() -> None:
         pin.SE3(pin.exp3(np.array([0, np.pi / 2, 0])), np.zeros(3)),
     )
     world = cs.Robot.merge([base, cylinder()], names=["base", "body"], placements=[place, None])
-    rests(world, pose(0, 0, 2 * FLAT + 0.02, np.array([np.pi / 2, 0, 0])), 2 * FLAT)
+    rests(world, pose(0, 0, 2 * R + 0.02, np.array([np.pi / 2, 0, 0])), 2 * R)
+
+
+@told
+@pytest.mark.parametrize(("turn", "height"), [((0, 0, 0), 0.5 * LENGTH), ((0, np.pi / 2, 0), R)])
+def test_a_cylinder_stands_and_lies_on_a_standing_one(turn: tuple[float, ...], height: float) -> None:
+    """It falls by 2 cm on the end of a wider one: flat, or with its side across that."""
+    base = cs.Robot.cylinder(1.0, 2 * R, 0.1, root="fixed", friction=0.5)
+    place = pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.05]))
+    world = cs.Robot.merge([base, cylinder()], names=["base", "body"], placements=[place, None])
+    rests(world, pose(0.01, 0, height + 0.02, np.array(turn)), height)
 
 
 @told

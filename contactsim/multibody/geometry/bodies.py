@@ -91,7 +91,7 @@ class PlacedShape:
 
     @cached_property
     def stand_in(self) -> Convex:
-        """What stands for it where it meets others than balls: the prism in a cylinder, else all of it."""
+        """What stands for it where it meets others than balls: the prism in a cylinder, which meets boxes, else all."""
         if isinstance(self.source, Solid) and self.source.kind == "cylinder":
             return convex.polyhedron(self.source.polyhedron)
         return self.body
@@ -100,6 +100,11 @@ class PlacedShape:
     def round(self) -> bool:
         """True of balls."""
         return isinstance(self.source, Solid) and self.source.kind == "sphere"
+
+    @property
+    def drum(self) -> bool:
+        """True of cylinders, which meet each other as they are."""
+        return isinstance(self.source, Solid) and self.source.kind == "cylinder"
 
     @property
     def body(self) -> Convex:
@@ -199,7 +204,7 @@ def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Po
     """Depth [m] of two shapes in each other; negative where they are apart."""
     (one, two), (at_one, at_two) = shapes, poses
     if not one.half_space and not two.half_space:
-        if one.round or two.round:
+        if one.round or two.round or (one.drum and two.drum):
             return -convex.distance((one.body, two.body), poses)
         return -convex.distance((one.stand_in, two.stand_in), poses)
     (stand_in, pose), plane = ((one.stand_in, at_one), at_two) if two.half_space else ((two.stand_in, at_two), at_one)

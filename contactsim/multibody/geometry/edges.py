@@ -53,7 +53,12 @@ class Lines(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EdgeOnEdge(FeaturePair):
-    """Edge number `a` of polyhedron `one` against edge number `b` of polyhedron `two`."""
+    """Edge number `a` of polyhedron `one` against edge number `b` of polyhedron `two`.
+
+    Attributes:
+        radius_a, radius_b: of what is rounded around the edges [m].
+        blunt: whether that ends with the edge, as the side of a cylinder does, not in a sphere.
+    """
 
     one: Polyhedron
     a: int
@@ -61,6 +66,7 @@ class EdgeOnEdge(FeaturePair):
     b: int
     radius_a: float = 0.0
     radius_b: float = 0.0
+    blunt: bool = False
 
     @property
     def passing(self) -> bool:
@@ -138,8 +144,10 @@ class EdgeOnEdge(FeaturePair):
     def open_gap(self, place: Place) -> float:
         """That along the normal where they touch as features of their bodies, else the distance of segments and OFF."""
         lines, arcs, touch = self._arcs(place)
-        found = arcs.distance if touch else _off(lines, arcs, np.array(min(self.extent_a, self.extent_b))) + OFF
-        return float(found) - self.rounding
+        if touch:
+            return float(arcs.distance) - self.rounding
+        off = float(_off(lines, arcs, np.array(min(self.extent_a, self.extent_b)))) - self.rounding
+        return (max(off, 0.0) if self.blunt else off) + OFF
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """The ends of both edges."""
@@ -200,7 +208,7 @@ def _touch(lines: Lines, lengths: Array, arcs: Arcs, deepest: Array, held: Array
     return inside & (arcs.miss <= ARC) & (arcs.sine > PARALLEL_EDGES) & (arcs.distance > deepest)
 
 
-def _of_segments(lines: Lines) -> Array:
+def of_segments(lines: Lines) -> Array:
     """Distance (...) of two segments. Source: Ericson, Real-Time Collision Detection, 2005, section 5.1.9."""
     p, a, q, b = lines[:4]
     aa, ab, bb, gap = dot(a, a), dot(a, b), dot(b, b), p - q
@@ -216,7 +224,7 @@ def _off(lines: Lines, arcs: Arcs, lever: Array) -> Array:
     It is the distance of the segments, or that by which the directions of the arcs miss a x b, at a lever: both change
     no faster than the points of the bodies move against each other.
     """
-    return np.maximum(_of_segments(lines), lever * arcs.sine * arcs.miss)
+    return np.maximum(of_segments(lines), lever * arcs.sine * arcs.miss)
 
 
 class EdgeTable:
@@ -240,6 +248,7 @@ class EdgeTable:
         self._lengths = np.array([[p.one.lengths[p.a], p.two.lengths[p.b]] for p in pairs]).reshape(-1, 2).T
         self._radius, self._radius_a = np.array([(p.rounding, p.radius_a) for p in pairs]).reshape(-1, 2).T
         self._held = np.array([p.held for p in pairs])
+        self._blunt = np.array([p.blunt for p in pairs], dtype=bool)
         self._lever = np.array([min(p.extent_a, p.extent_b) for p in pairs])
         self._deepest = np.array([p.deepest for p in pairs])
         self._bodies, first, self._couple = np.unique(ends, axis=0, return_index=True, return_inverse=True)
@@ -290,8 +299,9 @@ class EdgeTable:
         into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)
         arcs = _arcs(lines, into_a, into_b)
         touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own], self._held[own])
-        off = _off(lines, arcs, self._lever[own]) + OFF
-        return np.where(touch, arcs.distance, off) - self._radius[own], touch, lines, arcs
+        off = _off(lines, arcs, self._lever[own]) - self._radius[own]
+        off = np.where(self._blunt[own], np.maximum(off, 0.0), off) + OFF
+        return np.where(touch, arcs.distance - self._radius[own], off), touch, lines, arcs
 
     def looks(self, R: Array, o: Array, V: Array, own: Array) -> Looks:
         """Open gaps (n,) of some pairs, their rates, pieces, and which do not touch as features; see `Look`.

@@ -14,9 +14,10 @@ from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
 from ..zero import FAR_BODIES, LOOSE, OFF, RIM
 from .cylinders import Drum
-from .edges import EdgeOnEdge, EdgeTable
+from .edges import EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
 from .hulls import Hull
+from .rims import RimOnPart
 from .shapes import Ball, Block, HalfSpace
 from .smooth import SmoothOnSolid, bend_of
 
@@ -116,6 +117,39 @@ class Edges(GapTable):
     def looks(self, R: Array, o: Array, V: Array, chosen: Array) -> Looks:
         """See `edges`."""
         return self._table.looks(R, o, V, chosen)
+
+
+class Rims(OneByOne):
+    """Rims of cylinders: far from another one, the distance of the capsules around both stands for the gap."""
+
+    def __init__(self, pairs: Sequence[RimOnPart], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._half = np.array([(pair.rim.half, pair.part.half) for pair in pairs])
+        self._around = np.array([pair.rim.radius + pair.part.radius for pair in pairs])
+        self._extents = np.array([pair.extent_a for pair in pairs])
+        self._last: tuple[tuple[bytes, bytes], Array, Array] | None = None
+
+    def _looked(self, R: Array, o: Array) -> tuple[Array, Array]:
+        """Open gaps (k,), and which touch with these features or are far apart (k,); what was found last is kept."""
+        last, here = self._last, (R.tobytes(), o.tobytes())
+        if last is None or last[0] != here:
+            axes = [R[k][..., 2] * half[:, None] for k, half in zip((self._a, self._b), self._half.T, strict=True)]
+            ends = o[self._a] - axes[0], 2.0 * axes[0], o[self._b] - axes[1], 2.0 * axes[1]
+            found, known = of_segments(Lines.of(*ends)) - self._around, np.ones(len(self._pairs), dtype=bool)
+            for k in np.flatnonzero(found <= FAR_BODIES * self._around).tolist():
+                place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
+                found[k], known[k] = self._pairs[k].looked(place)  # type: ignore[attr-defined]
+            self._last = last = here, found, known
+        return last[1:]
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """Of those that are near one by one."""
+        return self._looked(R, o)[0].copy()
+
+    def loose(self, R: Array, o: Array) -> Array:
+        """Those that are near touching in another way."""
+        gaps, known = self._looked(R, o)
+        return ~known & (gaps < LOOSE * self._extents)
 
 
 class Points(GapTable):
@@ -265,6 +299,8 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
             kind = Edges
         elif isinstance(pair, SmoothOnSolid):
             kind = Smooths
+        elif isinstance(pair, RimOnPart):
+            kind = Rims
         elif isinstance(pair, PointOnSolid):
             segment = isinstance(pair.shape, Hull) and not pair.shape.solid.loops
             kind = OnSegments if segment else POINTS.get(type(pair.shape), OneByOne)

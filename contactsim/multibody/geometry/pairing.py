@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations, product
@@ -33,6 +33,8 @@ from .features import PairShape, PointOnSolid
 from .hulls import Hull
 from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
+from .polyhedra import segment
+from .rims import Rim, RimOnPart, StandingPoint, parts_of, rims_of
 from .shapes import Shape
 from .smooth import SmoothOnSolid
 from .solids import CORNERS, Solid
@@ -277,7 +279,10 @@ def tell_of_stand_ins(solids: Sequence[Solid], hulls: Sequence[MeshHull], name: 
     drums = [solid for solid in solids if solid.kind == "cylinder"]
     if drums:
         worst = max(drum.size[0] * (1.0 - np.cos(np.pi / drum.sides)) for drum in drums)
-        said.append(f"its cylinders as prisms, up to {1e3 * worst:.3g} mm inside their surface (cylinder_sides)")
+        said.append(
+            f"its cylinders as prisms, up to {1e3 * worst:.3g} mm inside their surface (cylinder_sides), but where they"
+            " meet cylinders, points and balls"
+        )
     if said:
         warnings.warn(f"part '{name}' meets other parts with {', and '.join(said)}", stacklevel=4)
 
@@ -425,8 +430,13 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
         smooth = SmoothOnSolid(own, *solid.surface)
         return PairShape(pair.name, joint, place_a, int(two.parentJoint), place_b, smooth)
     inner = robot.model.inertias[joint].lever - centre
-    features = PointOnSolid(_met_by(robot, point, solid), float(point.radius), inner, **_as_corner(robot, point, solid))
-    placement = pin.SE3(np.eye(3), centre)
+    placement, met = pin.SE3(np.eye(3), centre), _met_by(robot, point, solid)
+    owner = _surface(robot, point)
+    if solid.kind == "cylinder" and owner is not None and owner.kind == "cylinder":
+        axis = (one.placement * placement_of(owner)).rotation[:, 2]
+        standing = StandingPoint(met, float(point.radius), inner, axis=axis)
+        return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, standing)
+    features = PointOnSolid(met, float(point.radius), inner, **_as_corner(robot, point, solid))
     return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, features)
 
 
@@ -462,9 +472,37 @@ def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list
     places = [frame.placement * placement_of(solid) for frame, solid in zip(frames, (one, two), strict=True)]
     a, b, always = one.polyhedron, two.polyhedron, pair.enabled is None
     at = joints[0], places[0], joints[1], places[1]
+    if one.kind == two.kind == "cylinder":
+        back = joints[1], places[1], joints[0], places[0]
+        found = [PairShape(name, *at, features, always) for name, features in _edges_of_cylinders(one, two)]
+        found += [PairShape(name, *at, features, always) for name, features in _rims(one, two)]
+        others = [(name, features) for name, features in _rims(two, one) if not isinstance(features.part, Rim)]
+        return found + [PairShape(name, *back, features, always) for name, features in others]
     return [
         PairShape(
             f"{one.name}/edge{i}+{two.name}/edge{j}", *at, EdgeOnEdge(a, i, b, j, one.rounding, two.rounding), always
         )
         for i, j in product(range(len(a.edges)), range(len(b.edges)))
     ]
+
+
+def _edges_of_cylinders(one: Solid, two: Solid) -> Iterator[tuple[str, EdgeOnEdge]]:
+    """Sides of two cylinders across each other, and the polygons on which their ends stand on both."""
+    names, lines = (one.name, two.name), [segment(solid.size[1]) for solid in (one, two)]
+    (a, b), (r_a, r_b) = (one.polyhedron, two.polyhedron), (one.size[0], two.size[0])
+    yield f"{names[0]}/side+{names[1]}/side", EdgeOnEdge(lines[0], 0, lines[1], 0, r_a, r_b, True)
+    around = [np.flatnonzero(np.ptp(solid.vertices[solid.edges, 2], axis=1) == 0.0).tolist() for solid in (a, b)]
+    for i in around[0]:
+        yield f"{names[0]}/edge{i}+{names[1]}/side", EdgeOnEdge(a, i, lines[1], 0, 0.0, r_b, True)
+    for j in around[1]:
+        yield f"{names[0]}/side+{names[1]}/edge{j}", EdgeOnEdge(lines[0], 0, b, j, r_a, 0.0, True)
+    for i, j in product(*around):
+        yield f"{names[0]}/edge{i}+{names[1]}/edge{j}", EdgeOnEdge(a, i, b, j)
+
+
+def _rims(one: Solid, two: Solid) -> Iterator[tuple[str, RimOnPart]]:
+    """The rims of a cylinder against side, ends and rims of another."""
+    radius, length = two.size
+    parts = {**parts_of(radius, length), **{f"rim{k}": rim for k, rim in enumerate(rims_of(radius, length))}}
+    for (k, rim), (name, part) in product(enumerate(rims_of(*one.size)), parts.items()):
+        yield f"{one.name}/rim{k}+{two.name}/{name}", RimOnPart(rim, part)

@@ -58,7 +58,7 @@ class Solid:
         friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
         vertices: points of which a hull is the convex hull [m].
         sides: of the prism in a cylinder whose faces, edges and corners stand for it: they lie inside its surface by up
-            to radius (1 - cos(pi / sides)). Points and spheres of others meet the cylinder as it is.
+            to radius (1 - cos(pi / sides)). Cylinders, points and spheres of others meet the cylinder as it is.
     """
 
     frame: str
