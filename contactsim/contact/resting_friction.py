@@ -53,6 +53,7 @@ def within(block: Array, motion: Array, most: float) -> Array:
     if most <= 0.0:
         return np.zeros(len(motion))
     values, vectors = np.linalg.eigh(block)
+    values = np.maximum(values, 0.0)  # rounding apart, a block of a singular matrix has no others
     along = vectors.T @ motion
 
     def size(shift: float) -> float:
@@ -62,7 +63,7 @@ def within(block: Array, motion: Array, most: float) -> Array:
         return -vectors @ (along / values)
     if not np.any(along):
         return np.zeros(len(motion))
-    highest = float(np.linalg.norm(along)) / most
+    highest = 2.0 * float(np.linalg.norm(along)) / most  # the force is at most half of what it may be
     low = EDGE * float(values[-1])
     shift = brentq(lambda s: size(s) - most, low, highest, xtol=1e-300, rtol=1e-14) if size(low) > most else low
     return -vectors @ (along / (values + shift))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contactsim.contact.resting_friction import resting_friction
+from contactsim.contact.resting_friction import resting_friction, within
 
 
 @pytest.mark.parametrize("sizes", [(2,), (1, 2), (2, 2, 2), (1, 1, 1, 1)])
@@ -44,3 +44,13 @@ def test_without_normal_force_there_is_no_friction() -> None:
     (slip,) = resting_friction(np.eye(2), np.array([3.0, 4.0]), [slice(0, 2)], [0.0])
     np.testing.assert_allclose(slip, [0.6, 0.8])
     assert resting_friction(np.eye(2), np.zeros(2), [slice(0, 2)], [0.0]) == (None,)
+
+
+def test_a_contact_that_pushes_against_what_does_not_move_by_it_slips() -> None:
+    """G is singular along the motion: no force stops it, and the largest one is against it, whatever rounding says."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        angle, speed, most = rng.uniform(0.0, 7.0), rng.uniform(0.1, 3.0), float(rng.uniform(0.1, 2.0))
+        along, across = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+        force = within(rng.uniform(0.1, 3.0) * np.outer(across, across), speed * along, most)
+        np.testing.assert_allclose(force, -most * along, rtol=0, atol=1e-12)
