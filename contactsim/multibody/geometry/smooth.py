@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from .features import Bodies, FeaturePair, Meet, Place, turned_back
 from .hulls import EDGE, FACE, Hull
 from .shapes import Region
 
+KEPT = 8  # closest points, of so many regions and places
 STEPS = 100  # from feature to feature on the way to the nearest one
 
 
@@ -86,11 +88,23 @@ class SmoothOnSolid(FeaturePair):
         slides = feature.slides @ place.R_b.T
         return np.asarray(way - slides.T @ (slides @ way))
 
+    @cached_property
+    def _found(self) -> dict[Any, Nearest]:
+        """Closest points of the last places: gap, region, its margins, rows and frame ask for the same ones."""
+        return {}
+
     def _nearest(self, place: Place, region: Region) -> Nearest:
         """Closest points of one place."""
-        feature = self._piece(region)
-        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return closest(self.own, feature, poses, self._towards(place, feature)).nearest
+        key = region, *(np.asarray(part).tobytes() for part in place)
+        found = self._found.get(key)
+        if found is None:
+            feature = self._piece(region)
+            poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
+            found = closest(self.own, feature, poses, self._towards(place, feature)).nearest
+            if len(self._found) >= KEPT:
+                self._found.clear()
+            self._found[key] = found
+        return found
 
     def _settled(self, place: Place | Bodies, region: Region) -> tuple[Feature, tuple]:
         """The same for places with leading axes and complex steps around one place."""
