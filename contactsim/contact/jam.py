@@ -155,15 +155,16 @@ class _Micro:
     # --- how a compression begins ---------------------------------------------------------------------------------
 
     def growing(self, motion: Array, drive: Array) -> Iterator[Growth]:
-        """Modes that grow: contacts that compress each other ever more, and push the others off the ground."""
+        """Modes that grow: contacts that compress each other ever more, and push others that touch off the ground."""
         touching = [i for i, n in enumerate(self.normals) if motion[n] <= self.rest]
         rubbing = {i for i in touching if self.slips(motion, i)}
         sets = (chosen for size in range(1, len(touching) + 1) for chosen in combinations(touching, size))
         for members in islice((chosen for chosen in sets if rubbing.intersection(chosen)), MOST_SETS):
-            yield from self._modes(list(members), motion, drive)
+            others = self.normals[[i for i in touching if i not in members]]
+            yield from self._modes(list(members), others, motion, drive)
 
-    def _modes(self, members: list[int], motion: Array, drive: Array) -> Iterator[Growth]:
-        """Modes of d'' = r^2 d with d > 0 for `members`, and for no others."""
+    def _modes(self, members: list[int], others: Array, motion: Array, drive: Array) -> Iterator[Growth]:
+        """Modes of d'' = r^2 d with d > 0 for `members`, and for none that has its normal row among the `others`."""
         normals = self.normals[members]
         forces = self._forces_of(members, motion)
         if forces is None:
@@ -174,7 +175,6 @@ class _Micro:
             if value.real <= EDGE or abs(value.imag) > REAL * abs(value):
                 continue
             shape = right[:, k].real * np.sign(right[:, k].real.sum())
-            others = np.delete(self.normals, members)
             if shape.min() <= EDGE or (response[others] @ shape).min(initial=0.0) < -EDGE:
                 continue
             depths = np.zeros(self.count)

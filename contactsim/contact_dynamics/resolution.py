@@ -74,20 +74,29 @@ class Resolution:
         try:
             return self._jammed_or_not(x, event)
         except NoAdmissibleModeError:
-            slow = self._slow(x, event) if self._law.jams else set[int]()
-            if not slow:
+            stopped = self._stopped(x, event) if self._law.jams else None
+            if stopped is None:
                 raise
-        then, touch, at_rest = self._struck(x, event)
+            return stopped
+
+    def _stopped(self, x: Array, event: ContactEvent) -> PostEvent | None:
+        """State and modes where what slips too slowly to have a direction comes to rest; None where nothing does."""
+        try:
+            then, touch, at_rest = self._struck(x, event)
+        except NoAdmissibleModeError:
+            return None
         staying = self._staying(event, touch)
-        slow &= staying
+        slow = self._slow(event, touch) & staying
+        if not slow:
+            return None
         names = ", ".join(self._world.mechanism.all_names[i] for i in sorted(slow))
         then = then._replace(notes=(*then.notes, STOPPED.format(names)), jammed=tuple(sorted(slow)))
         return self._settled(then, event, touch, staying, at_rest | slow)
 
-    def _slow(self, x: Array, event: ContactEvent) -> set[int]:
+    def _slow(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
         """Contacts that slide in space so slowly that a slip which begins would not follow its own direction yet."""
         world, touching = self._world, [i for i in event.touching if self._world.widths[i] == 2]
-        touch, slow = closed_terms(world, event.t, x, event.touching), LEAVE * world.tolerances.slip_speed
+        slow = LEAVE * world.tolerances.slip_speed
         speed = {i: float(np.linalg.norm(touch.terms.rates[world.tangents(i, touch.where[i])])) for i in touching}
         return {i for i in touching if world.tolerances.speed < speed[i] <= slow}
 

@@ -55,6 +55,18 @@ def test_the_sliding_rod_follows_routh() -> None:
         np.testing.assert_allclose(found.impulses, routh(delassus, slip, mu), rtol=1e-9)
 
 
+def test_a_contact_that_parts_fast_has_no_say() -> None:
+    """A ceiling from which the rod falls away: the jam pushes the rod up again, but does not bring it back there."""
+    angle, inertia, mu, slip = 1.1, 1.0 / 3.0, 1.5, -2.0
+    rows = np.array([[0.0, 1.0, -np.cos(angle)], [1.0, 0.0, np.sin(angle)], [0.0, -1.0, 0.0]])
+    delassus = rows @ np.diag([1.0, 1.0, 1.0 / inertia]) @ rows.T
+    assert delassus[0, :2] @ [1.0, mu] < 0.0
+    asked = problem(delassus, [0.0, slip, 100.0], [mu, 0.0], (2, 1))
+    found = impact_without_collision(asked, np.array([-9.81, 0.0, 9.81]), np.ones(2), REST)
+    assert found is not None and found.resting == (0,)
+    np.testing.assert_allclose(found.impulses, [*routh(delassus[:2, :2], slip, mu), 0.0], rtol=1e-9)
+
+
 def test_a_contact_in_space_follows_its_hodograph() -> None:
     """dw / dLam_n = G (1, -mu w_t / |w_t|) from w_n = 0 to w_n = 0 again: its slip turns, and may end or not."""
     rng, stuck = np.random.default_rng(1), []
