@@ -15,6 +15,7 @@ NEEDS = {
     "fit_a_leg": ("matplotlib", "contactsim_robots"),
     "gait_design": ("matplotlib",),
     "hopper": ("matplotlib", "mujoco"),
+    "push_recovery": ("matplotlib",),
     "solo12_jump": ("matplotlib",),
 }
 
