@@ -170,7 +170,9 @@ def test_thrown_cylinders_stay_outside_each_other(seed: int) -> None:
 @told
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_derivative_through_impacts(seed: int) -> None:
+def test_derivative_through_the_first_impact(seed: int) -> None:
+    """Until the middle of what follows it; sides and rims that take over from each other later have no derivative."""
     system, state = thrown(seed)
+    times = [event.time for event in cs.simulate(system, state, (0.0, 0.5), tolerances=FINE).events]
     direction = np.random.default_rng(seed).normal(size=2 * system.world.nv)
-    check_derivative(system, state, 0.4, [direction], step=1e-5)
+    check_derivative(system, state, 0.5 * (times[0] + [*times, 0.5][1]), [direction], step=1e-5)
