@@ -27,7 +27,7 @@ NAMES = several(NAME, "a list of names of parameters")
 UNTOLD = 1e-10  # effect of a parameter of its own size, relative to the largest one, that is rounding
 BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the largest belong to what cannot be told
 PART = 0.05  # entries of a direction that is told are at least this large
-HORIZONS = (0.3, 0.6)  # shares of the measurements that are fitted first, roughly
+HORIZONS = (0.2, 0.4, 0.6, 0.8)  # shares of the measurements that are fitted first, roughly
 ROUGH = 1e-3  # relative decrease of the sum of squares at which that ends
 OF_ROUGH_RUNS = Tolerances(rtol=1e-5, atol=1e-7)  # where the user gives none: derivatives do without exact runs
 OF_VARIATIONS = Tolerances(rtol=1e-3, atol=1e-6)  # of the Jacobian, by which steps are directed
@@ -94,9 +94,9 @@ def fit(
     """Parameters with which a run comes closest to what was measured, in least squares.
 
     Minimises sum |(z_k - h(x(t_k; p))) / sigma|^2 by scipy's trust-region method, with the exact Jacobian by all
-    parameters in one pass along the run, through its events. The first third and two thirds of the measurements are
-    fitted roughly before all of them are, since a run that is far off has lost count of the bounces at its end. Values
-    that the system refuses (a negative mass) make a step shorter.
+    parameters in one pass along the run, through its events. The first fifth of the measurements is fitted roughly,
+    then two fifths and so on: a run that is far off has lost count of the bounces at its end, and is in step where it
+    is only a little longer than one that fits. Values that the system refuses (a negative mass) make a step shorter.
 
     Args:
         system_of: the system, whose parameters are changed by name and give the first values; or (*values) -> system.
