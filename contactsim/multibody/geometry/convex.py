@@ -258,7 +258,8 @@ class _Search:
             if key not in tried:
                 tried.add(key)
                 if (found := self._touch(f, g, n, share == WIDER[0])) is not None:
-                    yield found[0][None], found[1]
+                    endless = isinstance(f, Line) or isinstance(g, Line)  # beyond their ends others are farther
+                    yield found[0][None], None if endless else found[1]
 
     def _touch(self, one: Feature, two: Feature, n: Array, closely: bool) -> tuple[Array, Array] | None:
         """Normal (3,) and gap (1,) of two features around n, if they have one; `closely`: n is near it."""

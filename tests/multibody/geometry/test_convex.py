@@ -12,7 +12,7 @@ import pytest
 from contactsim.multibody.geometry import convex
 from contactsim.multibody.geometry.closest_points.equations import Pose
 from contactsim.multibody.geometry.convex import Convex
-from contactsim.multibody.geometry.polyhedra import polyhedron_of_box, polyhedron_of_hull
+from contactsim.multibody.geometry.polyhedra import polyhedron_of_box, polyhedron_of_hull, prism
 
 Array = np.ndarray
 EXACT = 1e-13  # m, against closed forms
@@ -116,3 +116,17 @@ def test_no_normal_is_better(kinds: tuple[str, str], depth: float) -> None:
     found = convex.distance(bodies, poses, 0.0)
     assert found == pytest.approx(-depth, rel=1e-3)
     assert improved(convex._Search(bodies, poses), rng) <= found + BETTER
+
+
+def test_no_normal_tells_an_ellipsoid_farther_from_a_thin_prism_than_the_distance() -> None:
+    """Where it touches a corner, the line of an edge that ends there is not mistaken for the edge."""
+    rng = np.random.default_rng(0)
+    disc = convex.polyhedron(prism(0.1, 0.008, 12))
+    egg, normals = convex.ellipsoid((0.2, 0.09, 0.11)), rng.normal(size=(4000, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    for _ in range(40):
+        pose = Pose(pin.exp3(rng.normal(size=3)), rng.uniform(-0.12, 0.12, 3))
+        bodies, poses = (egg, disc), (pose, Pose(np.eye(3), np.zeros(3)))
+        along = egg.support(-normals @ pose.R), disc.support(normals)
+        least = float((normals @ pose.o - along[0] - along[1]).max())
+        assert convex.distance(bodies, poses) >= least - 1e-12
