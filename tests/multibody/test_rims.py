@@ -79,8 +79,8 @@ def is_steep(features: FeaturePair, place: Place) -> bool:
     found = features._nearest(place) if isinstance(features, RimOnPart) else None
     if found is None:
         return False
-    margins = [float(margin) for margin in features._margins(place, found)]
-    return min(margins if isinstance(features.part, Rim) else margins[:1]) > STEEP
+    margins = [float(margin.value) for margin in features._margins(place, found)]
+    return min([margins[k] for k in (0, 2, 4)] if isinstance(features.part, Rim) else margins[:1]) > STEEP
 
 
 @told

@@ -1,13 +1,14 @@
 """Rims of cylinders against sides, ends and rims of others, exactly.
 
 A cylinder is the hull of its two end discs. A disc, the side of another cylinder between its ends, its flat ends and
-its discs are parts of the bodies, so that their distance is one that contact keeps from being negative: no arc of
-normals has to be looked at. The signed distance of a disc is that of convex bodies (see `closest_points`), smooth but
-where its normal is along the axis: a disc that lies flat touches with all of itself. There it hands over to the corners
-and edges of a polygon on its rim, which are above it by R (1 - cos(pi / n)) times the tilt at that instant.
+its discs are parts of the bodies, so that their distance is one that contact keeps from being negative. A rim touches
+where the normal leans from that of the side to that of the end; else the side or the end is nearer. The signed
+distance of a disc is that of convex bodies (see `closest_points`), smooth but where its normal is along the axis: a
+disc that lies flat touches with all of itself. There it hands over to the corners and edges of a polygon on its rim,
+which are above it by R (1 - cos(pi / n)) times the tilt at that instant.
 
-A contact ends where the nearest point leaves the side or the end of the other cylinder, RIM beyond it; other features
-of the two bodies are the nearest ones there.
+A contact ends a little beyond that, or where the nearest point leaves the side or the end of the other cylinder: others
+take over there at zero gap and rate, having the same normal.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import FLAT, OFF, PARALLEL_RIMS, RIM
+from ..zero import FLAT, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import closest
@@ -28,12 +30,21 @@ from .features import Bodies, FeaturePair, Meet, Place, PointOnSolid, cross, tur
 from .shapes import Region, length_of
 
 Z = np.array([0.0, 0.0, 1.0])
+SMOOTHLY = -0.5 * ROUND_RIM, -ROUND_RIM  # m: beyond an end at which what takes over has the same normal
 BEGINS, ENDS = 0.5, 0.25  # tilts, in units of FLAT, from which on a rim begins to touch, and below which it ends
 TINY = 1e-300
 SAMPLED = 2.0 * np.pi * np.arange(48) / 48.0
 AROUND = np.column_stack([np.cos(SAMPLED), np.sin(SAMPLED), np.zeros(48)])
 RISE = 1.0  # m/rad by which the points on which a disc stands are raised while it is tilted
 MEETING = (1,)  # the region of a contact of a rim
+
+
+class Margin(NamedTuple):
+    """How far (...) a contact is from an end of its features, what it begins above, and below which it ends."""
+
+    value: Array
+    begin: float
+    end: float
 
 
 class Part(ABC):
@@ -49,8 +60,8 @@ class Part(ABC):
     feature: Feature
 
     @abstractmethod
-    def margins(self, x: Array, m: Array) -> list[Array]:
-        """How far (...) a point x (..., 3) with outward normal m (..., 3) is from the ends of the part [m]."""
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """Of a point x (..., 3) with outward normal m (..., 3), from the ends of the part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +76,9 @@ class Side(Part):
         """The cylinder without ends."""
         return Line(np.zeros(3), Z, self.radius)
 
-    def margins(self, x: Array, m: Array) -> list[Array]:
-        """Along its axis from both ends."""
-        return [x[..., 2] + self.half, self.half - x[..., 2]]
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """Along its axis from both ends [m]."""
+        return [Margin(along + self.half, *SMOOTHLY) for along in (x[..., 2], -x[..., 2])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +94,9 @@ class End(Part):
         """Its plane."""
         return Plane(self.end * self.half * Z, self.end * Z)
 
-    def margins(self, x: Array, m: Array) -> list[Array]:
-        """From its rim."""
-        return [self.radius - length_of(x[..., :2])[..., 0]]
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """From its rim [m]."""
+        return [Margin(self.radius - length_of(x[..., :2])[..., 0], -0.5 * RIM, -RIM)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +112,10 @@ class Rim(Part):
         """Its circle."""
         return Circle(self.end * self.half * Z, Z, self.radius)
 
-    def margins(self, x: Array, m: Array) -> list[Array]:
-        """Of the sine of its tilt against the normal, from that at which it lies flat."""
-        return [length_of(m[..., :2])[..., 0] - BEGINS * FLAT]
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """The sine of its tilt against the normal, and how far that leans away from the side's, as a way [m]."""
+        tilt, lean = length_of(m[..., :2])[..., 0], self.end * self.radius * m[..., 2]
+        return [Margin(tilt, BEGINS * FLAT, ENDS * FLAT), Margin(lean, *SMOOTHLY)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,15 +197,15 @@ class RimOnPart(FeaturePair):
         y = np.broadcast_to(nearest.y, (*lead, len(nearest.y)))
         return settled(self.rim.feature, self.part.feature, poses, y)
 
-    def _margins(self, place: Place, found: Nearest) -> list[Array]:
-        """Of the tilt of the rim, then of the part."""
+    def _margins(self, place: Place, found: Nearest) -> list[Margin]:
+        """Of the rim, then of the part."""
         n = found.normal
         m = -turned_back(place.R_a, n)
         x, outward = turned_back(place.R_b, found.x_b - place.o_b), turned_back(place.R_b, n)
         own = self.rim.margins(turned_back(place.R_a, found.x_a - place.o_a), m)
         margins = [*own, *self.part.margins(x, outward)]
         if isinstance(self.part, Rim):
-            margins.append(self._crossing(place, n) - PARALLEL_RIMS)
+            margins.append(Margin(self._crossing(place, n), PARALLEL_RIMS, 0.5 * PARALLEL_RIMS))
         return margins
 
     def _crossing(self, place: Place, n: Array) -> Array:
@@ -223,9 +235,7 @@ class RimOnPart(FeaturePair):
         found = self._nearest(place)
         if found is None:
             return OFF, False
-        begins = [0.0, *([-0.5 * RIM] * 2 if not isinstance(self.part, Rim) else [0.0] * 2)]
-        margins = self._margins(place, found)
-        touch = all(float(margin) > begin for margin, begin in zip(margins, begins, strict=False))
+        touch = all(float(margin.value) > margin.begin for margin in self._margins(place, found))
         gap = float(found.gap)
         touch = touch and gap > -self.deepest
         return (gap, True) if touch else (max(gap, 0.0) + OFF, False)
@@ -235,15 +245,13 @@ class RimOnPart(FeaturePair):
         return self.looked(place)[0]
 
     def sides(self, region: Region) -> tuple[int, ...]:
-        """The tilt of the rim, then the ends of the part."""
-        return (0, 1, 2) if isinstance(self.part, Side | Rim) else (0, 1)
+        """Tilt and lean of the rim, then the ends of the part."""
+        return {Side: (0, 1, 2, 3), End: (0, 1, 2), Rim: (0, 1, 2, 3, 4)}[type(self.part)]
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """How far it is from its end, and a little beyond it."""
         margin = self._margins(place, self._settled(place)[0])[side]
-        if side > 0 and not isinstance(self.part, Rim):
-            return margin + RIM
-        return margin + (0.5 * PARALLEL_RIMS if side == 2 else (BEGINS - ENDS) * FLAT)
+        return margin.value - margin.end
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """Where they touch with these features."""
@@ -254,8 +262,7 @@ class RimOnPart(FeaturePair):
         found = self._nearest(place)
         if found is None:
             return 0.0
-        sine = min(float(margin) for margin in self._margins(place, found)[:1])
-        sine = max(sine - spin * duration, FLAT)
+        sine = max(float(self._margins(place, found)[0].value) - spin * duration, FLAT)
         own = self.rim.radius * spin * spin * (1.0 + 1.0 / sine**3)
         if isinstance(self.part, End):
             return own
