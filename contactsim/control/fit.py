@@ -28,7 +28,7 @@ UNTOLD = 1e-10  # effect of a parameter of its own size, relative to the largest
 BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the largest belong to what cannot be told
 PART = 0.05  # entries of a direction that is told are at least this large
 HORIZONS = (0.2, 0.4, 0.6, 0.8)  # shares of the measurements that are fitted first, roughly
-ROUGH = 1e-3  # relative decrease of the sum of squares at which that ends
+ROUGH = 1e-2  # relative decrease of the sum of squares at which that ends
 OF_ROUGH_RUNS = Tolerances(rtol=1e-5, atol=1e-7)  # where the user gives none: derivatives do without exact runs
 OF_VARIATIONS = Tolerances(rtol=1e-3, atol=1e-6)  # of the Jacobian, by which steps are directed
 
