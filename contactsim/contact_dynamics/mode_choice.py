@@ -72,6 +72,7 @@ class ModeChoice:
         sliding = tuple([self._slip_direction(i, mode, slips[i], at_rest, jumped) for i in staying])
         problem = contact_problem(world, terms, force, staying, sliding, slips)
         before: Mapping[int, Array] = {}
+        zero = 0.0
         if any(kind in OF_FORCES for kind in kinds.values()):
             before = closed_forces(world, t, x, mode)
             zero = world.force_rounding(np.concatenate(list(before.values())), force)
@@ -79,7 +80,7 @@ class ModeChoice:
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         asked = replace(problem, guess=guess, directions=directions)
         if "force" in kinds.values():
-            asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before))
+            asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before, zero))
         with UserCall("the contact law", type(self._law).__name__, t):
             solution = self._law.select(asked)
             if "cone" in kinds.values():
@@ -162,13 +163,17 @@ class ModeChoice:
         kinds: Mapping[int, str],
         problem: ContactProblem,
         before: Mapping[int, Array],
+        zero: float,
     ) -> tuple[float, ...]:
-        """Acceleration that the force left at a lift-off would cause: an event is as exact as its time is."""
+        """Acceleration that the force left at a lift-off would cause, at least that of a force that is rounding.
+
+        An event is as exact as its time is.
+        """
         closed = tuple(Mode.STICK if mode.contacts[i].mode is Mode.STICK else Mode.SLIP for i in staying)
         staying = self._world.pressing(staying)
         fired = [kinds.get(i) == "force" and i in before for i in staying]
         return tuple(
-            2.0 * abs(float(before[i][0])) * _mobility(problem, closed, k) if off else 0.0
+            2.0 * max(abs(float(before[i][0])), zero) * _mobility(problem, closed, k) if off else 0.0
             for k, (i, off) in enumerate(zip(staying, fired, strict=True))
         )
 
