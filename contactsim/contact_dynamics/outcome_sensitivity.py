@@ -29,12 +29,6 @@ class OutcomeSensitivity:
     _world: World
     _neighbourhood: Neighbourhood
 
-    def by_state(
-        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
-    ) -> Array:
-        """D_x R (dim, dim) of `derivative`."""
-        return self.derivative(t, x, impact, x_post, mode, after)
-
     def by_time(
         self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
     ) -> Array:

@@ -358,7 +358,7 @@ class RigidContacts:
             impulses,
             then.residuals,
             then.notes,
-            partial(self._sensitivity.by_state, *happened),
+            partial(self._sensitivity.derivative, *happened),
             partial(self._sensitivity.by_time, *happened),
             None if then.jammed else partial(self._sensitivity.by_parameters, *happened),
             still=self._world.mechanism.autonomous,

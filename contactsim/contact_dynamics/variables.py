@@ -181,12 +181,10 @@ class Parameter(Variable):
         """By differences of fourth order; of masses, which enter linearly, they are exact."""
         world, nv = self.beside.world, len(v)
         where = laid_out([(i, world.mechanism.dims[i]) for i in contacts])
-        count, pressing = (
-            sum(part.stop - part.start for part in where.values()),
-            np.array(world.pressing(contacts), int),
-        )
+        count = sum(part.stop - part.start for part in where.values())
         if not self.beside.moves:
             return TermChanges(np.zeros(count), np.zeros((count, nv)), np.zeros(count), np.zeros((nv, nv)))
+        pressing = np.array(world.pressing(contacts), int)
         heads = [where[i].start for i in pressing]
 
         def there(other: World) -> Array:
