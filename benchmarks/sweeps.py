@@ -26,10 +26,11 @@ from contactsim.studies.cluster import Dispatcher, client_of
 from contactsim.studies.plan import Plan, plan
 from contactsim.studies.work import FINISHED, Result, Work, work_of
 
-WORKERS, BLOCKS = 2, 5  # processes; blocks that each of the two gets
+WORKERS = 2  # processes
 NOISE = 0.01  # m/s, rad/s
 LEAST = 0.95
-CASES = {"biped": (1000, 0.9, 25), "hexapod": (200, 0.15, 5)}  # runs, seconds of each, runs of a chunk
+CASES = {"biped": (1000, 5, 0.9, 25), "hexapod": (200, 20, 0.15, 1)}
+# runs; blocks that each of the two gets, of some 5 s: short beside the drift of a machine; seconds; runs of a chunk
 
 
 def one(work: Work, made: Plan, number: int) -> Result:
@@ -44,7 +45,7 @@ def busy() -> float:
     return sum(found.user + found.system for found in times)
 
 
-def compared(name: str, runs: int, seconds: float, chunk: int) -> tuple[list[float], float, float]:
+def compared(name: str, runs: int, blocks: int, seconds: float, chunk: int) -> tuple[list[float], float, float]:
     """Ratios of runs a second, dask to pool, block by block; that of processor time, pool to dask; seconds of a run."""
     work = work_of(name, (f"run.time={seconds}",), None, NOISE)
     made = plan({}, runs, "random", 0)
@@ -67,7 +68,7 @@ def compared(name: str, runs: int, seconds: float, chunk: int) -> tuple[list[flo
             job(list(range(4 * WORKERS)))  # processes start, and import what they need
         for kept in found.values():
             kept.clear()
-        for k, block in enumerate(np.array_split(np.arange(runs), BLOCKS)):
+        for k, block in enumerate(np.array_split(np.arange(runs), blocks)):
             for own in (jobs, reversed(jobs))[k % 2]:
                 began, before = time.perf_counter(), busy()
                 jobs[own](block.tolist())
@@ -92,10 +93,10 @@ def demand_same(one: list[Result], other: list[Result], count: int) -> None:
 def main(names: list[str]) -> None:
     """Print the table."""
     for name in names or list(CASES):
-        runs, seconds, chunk = CASES[name]
-        ratios, work, each = compared(name, runs, seconds, chunk)
+        runs, blocks, seconds, chunk = CASES[name]
+        ratios, work, each = compared(name, runs, blocks, seconds, chunk)
         question = f"{runs} landings of the {name} on dask / ProcessPoolExecutor"
-        told = f"{BLOCKS} blocks each in turns, {min(ratios):.2f} to {max(ratios):.2f}; load {os.getloadavg()[0]:.1f}"
+        told = f"{blocks} blocks each in turns, {min(ratios):.2f} to {max(ratios):.2f}; load {os.getloadavg()[0]:.1f}"
         line(f"{question}, runs a second", told, statistics.median(ratios), LEAST, at_least=True)
         line("... runs in a second of processor time", f"{1e3 * each:.0f} ms each", work, LEAST, at_least=True)
 
