@@ -84,6 +84,7 @@ _HOMES = {
     "Actuators": "multibody.actuators",
     "Controller": "multibody.controllers",
     "PD": "multibody.controllers",
+    "PiecewiseReference": "multibody.piecewise_reference",
     "Sampled": "multibody.controllers",
     "Gap": "multibody.mechanism",
     "Mechanism": "multibody.mechanism",
@@ -172,6 +173,7 @@ if TYPE_CHECKING:
     from .multibody.latches import Latch
     from .multibody.loops import JointCoupling, LoopClosure
     from .multibody.mechanism import Gap, Mechanism
+    from .multibody.piecewise_reference import PiecewiseReference
     from .multibody.robot import Robot
     from .studies.sweep import sweep
     from .viewing.session import Session

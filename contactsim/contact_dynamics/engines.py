@@ -24,7 +24,7 @@ from ..hybrid.flow import Stages
 from ..multibody.controllers import Holding, PlainGains
 from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 3  # of what follows; an engine says for which it was made
+INTERFACE = 4  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -55,7 +55,8 @@ class PlainArc:
         memory: numbers of a state behind (q, v), of controller and law.
         holding: torques that are held, the first of them by its place in a state; None: none are.
         gains: of a controller that is no more than that; None: it has none.
-        reference: t -> (q_ref, v_ref, tau_ff) of the gains in one array (nq + 2 nv,); None where the posture says it.
+        reference: t -> (q_ref, v_ref, tau_ff) of the gains in one array (nq + 2 nv,); None where their posture or their
+            pieces say it.
         drive: (t, x) -> what controllers and pushes apply (nv,) and the rate of the memory (memory,), in one array;
             None where `holding` or `gains` or nothing says it all.
     """

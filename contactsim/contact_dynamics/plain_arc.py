@@ -37,7 +37,8 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     drive = None if told or holding is not None or gains is not None else Drive(world)
     if holding is not None:
         holding = holding._replace(first=world.nq + world.nv + holding.first)
-    followed = None if gains is None or gains.posture is not None else Followed(world, gains)
+    called = gains is not None and gains.posture is None and gains.pieces is None
+    followed = Followed(world, gains) if gains is not None and called else None
     return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive)
 
 
@@ -77,7 +78,7 @@ class Followed:
         world = self._world
         try:
             q_ref, v_ref, tau_ff = self._gains.reference(t)
-            joined = np.concatenate((q_ref, v_ref, self._gains.driven * tau_ff))
+            joined = np.concatenate((q_ref, v_ref, tau_ff))
         except Exception:
             with UserCall("the controller", world.controller, t):
                 raise

@@ -364,7 +364,7 @@ def _joint_control(table: ControllerTable, kind: str, robot: Robot, demo: Any) -
     if kind == "demo" and table.reference not in (None, "demo"):
         raise InputError("controller.kind 'demo' has its own reference; give controller.kind = 'pd' for another")
     follow = kind == "demo" or table.reference == "demo"
-    reference = demo.reference if follow else table.reference if isinstance(table.reference, list) else robot.nominal
+    reference = _followed(demo) if follow else table.reference if isinstance(table.reference, list) else robot.nominal
     kp, kd = (demo.kp, demo.kd) if moved else _gains(robot)
     kp, kd = (
         own if given is None or isinstance(given, dict) else given for own, given in ((kp, table.kp), (kd, table.kd))
@@ -380,6 +380,15 @@ def _joint_control(table: ControllerTable, kind: str, robot: Robot, demo: Any) -
     for name, value in (single | scales).items():
         controller = controller.with_parameter(name, value)
     return controller
+
+
+def _followed(demo: Any) -> Any:
+    """The reference of a demonstration, in polynomials where it says between which times it is smooth."""
+    if getattr(demo, "breaks", None) is None:
+        return demo.reference
+    from ..multibody.piecewise_reference import PiecewiseReference
+
+    return PiecewiseReference.fit(demo.reference, *demo.breaks)
 
 
 def _gains(robot: Robot) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
 from .configuration_space import ConfigurationSpace, whole
 from .drive_limits import DriveLimits, drive_limits
+from .piecewise_reference import PiecewiseReference
 
 
 class PlainGains(NamedTuple):
@@ -29,6 +30,7 @@ class PlainGains(NamedTuple):
         posture: q_ref (nq,) where it stands still, and is all of the reference; else None.
         reference: t -> (q_ref, v_ref, tau_ff), of which the driven joints follow tau_ff.
         driven: 1.0 of each velocity (nv,) that is driven, else 0.0.
+        pieces: the reference, where it is one of polynomials.
     """
 
     kp: Array
@@ -36,6 +38,7 @@ class PlainGains(NamedTuple):
     posture: Array | None
     reference: Callable[[float], tuple[Array, Array, Array]]
     driven: Array
+    pieces: PiecewiseReference | None
 
 
 class Holding(NamedTuple):
@@ -264,8 +267,8 @@ class PD(Controller):
 
     Args:
         robot: the Robot (or Mechanism) it drives; the root joint of a floating robot is not actuated.
-        reference: configuration (nq,), or t -> (q_ref, v_ref, tau_ff) or t -> q_ref; by default the nominal one. The
-            fixed one, and that of t -> q_ref, may give all continuous joints by their angles.
+        reference: configuration (nq,), or t -> (q_ref, v_ref, tau_ff), as a `PiecewiseReference` is, or t -> q_ref; by
+            default the nominal one. The fixed one, and that of t -> q_ref, may give all continuous joints by angles.
         kp: stiffness, a number or (nv,) [N m/rad, N/m].
         kd: damping, a number or (nv,) [N m s/rad, N s/m].
         period: sampled with zero-order hold at this period [s]; None: continuous.
@@ -370,7 +373,8 @@ class PD(Controller):
         """Its gains and its reference, where it has neither limits nor samples."""
         if self._limits is not None or self.period is not None:
             return None
-        return PlainGains(self._kp, self._kd, self._still, self._reference, self._actuated)
+        pieces = self._reference if isinstance(self._reference, PiecewiseReference) else None
+        return PlainGains(self._kp, self._kd, self._still, self._reference, self._actuated, pieces)
 
     def holding(self) -> Holding | None:
         """Its memory is the torque, where it samples."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,8 @@ class Demo:
         slope: angle of the ground, rad, downhill along +x through the origin; 0 for a level floor.
         time: duration, s.
         reference: t in s -> (q_ref (nq,), v_ref (nv,), tau_ff (nv,)); None where no motor works.
+        breaks: times between which the reference is smooth, for engines that follow it by polynomials, and the one from
+            which it repeats after the last of them, s; None: it is called at each time.
         kp: stiffness of each coordinate of the tangent space, N m / rad or N / m, (nv,), zero on the root.
         kd: damping, N m s / rad or N s / m, (nv,), zero on the root.
         feet: contacts of the demonstration in place of the robot's, keyword arguments as in RobotEntry; None: the same.
@@ -43,6 +45,7 @@ class Demo:
     time: float
     slope: float = 0.0
     reference: Reference | None = None
+    breaks: tuple[Sequence[float], float] | None = None
     kp: Array | float = 0.0
     kd: Array | float = 0.0
     feet: tuple[dict[str, Any], ...] | None = None

@@ -161,6 +161,35 @@ class TripodGait:
         walked = self.ramp * s**4 * (2.5 - 3.0 * s + s * s) + steady
         return walked / self.period, pace / self.period, gain / (self.ramp * self.period)
 
+    def breaks(self) -> tuple[list[float], float]:
+        """Times between which all of it is smooth, and the one from which it repeats after the last of them [s].
+
+        A foot changes its motion where it lifts, moves forward, moves no more, and lands; torques are cubic between
+        their knots.
+        """
+        repeats = max(self.start + self.ramp, self.landing + self.uptake)
+        times = {0.0, self.landing, self.landing + self.uptake, self.start, self.start + self.ramp, repeats}
+        swing = 1.0 - self.duty
+        turns = [self.duty + share * swing for share in (0.0, self.upright, 1.0 - self.upright, 1.0)]
+        phases = {(turn - offset) % 1.0 for offset in self.offsets() for turn in turns}
+        if self.torques is not None:
+            phases |= {k / len(self.torques) for k in range(len(self.torques))}
+        last = self.cycles(repeats + self.period)[0]
+        counts = (cycle + phase for cycle in range(int(last) + 1) for phase in phases)
+        times |= {self.time(count) for count in counts if 0.0 < count < last} | {repeats + self.period}
+        return _apart(sorted(t for t in times if 0.0 <= t <= repeats + self.period), repeats), repeats
+
+    def time(self, count: float) -> float:
+        """When that many cycles have been walked [s]."""
+        full = self.start + self.ramp
+        steady = count * self.period - 0.5 * self.ramp
+        if steady >= 0.0:
+            return full + steady
+        low, high = self.start, full
+        while low < (middle := 0.5 * (low + high)) < high:
+            low, high = (middle, high) if self.cycles(middle)[0] < count else (low, middle)
+        return high
+
     def step(self, phase: float) -> tuple[float, float, float, float]:
         """Displacement (forward, up) of a foot from its standing place at a phase, m, and its phase derivative."""
         p = phase - floor(phase)
@@ -187,6 +216,17 @@ def _rise(s: float) -> tuple[float, float]:
     """The quintic step from 0 to 1, at rest at both ends, and its derivative."""
     s = min(max(s, 0.0), 1.0)
     return s**3 * (10.0 - 15.0 * s + 6.0 * s * s), 30.0 * (s * (1.0 - s)) ** 2
+
+
+def _apart(times: list[float], kept: float, least: float = 1e-9) -> list[float]:
+    """The same, without those that rounding alone holds apart from the one before or from the one that is kept."""
+    found = times[:1]
+    for t in times[1:]:
+        if t == kept and kept - found[-1] < least:
+            found[-1] = t
+        elif t - found[-1] >= least:
+            found.append(t)
+    return found
 
 
 def feed_forward(model: Any, gait: TripodGait, knots: int = 200) -> Array:
@@ -267,7 +307,7 @@ def walk(model: Any) -> Demo:
     q[2] += 0.05
     motors = np.r_[np.zeros(6), np.ones(model.nv - 6)]
     kp, kd = STIFFNESS * motors, DAMPING * motors
-    return Demo(q, np.zeros(model.nv), time=3.0, reference=gait, kp=kp, kd=kd, tolerances=ACCURACY)
+    return Demo(q, np.zeros(model.nv), 3.0, reference=gait, breaks=gait.breaks(), kp=kp, kd=kd, tolerances=ACCURACY)
 
 
 ENTRY = RobotEntry(

@@ -6,6 +6,7 @@ import importlib
 import pickle
 import threading
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
@@ -148,6 +149,16 @@ def landing(kind: str, controller: object = None) -> cs.Trajectory:
     return cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.2), tolerances=tight, engine=kind)
 
 
+def crouching(robot: cs.Robot) -> Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A reference whose joints move, with torques besides, some of them where no motor is."""
+    joints, nv = np.arange(robot.nq) > 6, robot.nv
+    return lambda t: (
+        robot.nominal + 0.02 * np.sin(9.0 * t) * joints,
+        0.18 * np.cos(9.0 * t) * (np.arange(nv) > 5),
+        0.1 * t * np.ones(nv),
+    )
+
+
 @pytest.mark.parametrize(
     "controller",
     [
@@ -157,8 +168,9 @@ def landing(kind: str, controller: object = None) -> cs.Trajectory:
             robot, lambda t: robot.nominal + 0.02 * np.sin(9.0 * t) * (np.arange(robot.nq) > 6), 3.0, 0.05
         ),
         lambda robot: lambda t, q, v: -0.05 * v * (np.arange(robot.nv) > 5),
+        lambda robot: cs.PD(robot, cs.PiecewiseReference.fit(crouching(robot), [0.0, 0.07], repeat=0.0), 3.0, 0.05),
     ],
-    ids=["PD", "sampled", "moving reference", "function"],
+    ids=["PD", "sampled", "moving reference", "function", "polynomials"],
 )
 def test_runs_agree(controller: object) -> None:
     one, two = landing("native", controller), landing("python", controller)

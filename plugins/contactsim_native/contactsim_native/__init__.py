@@ -18,6 +18,7 @@ from contactsim.contact_dynamics.engines import (
 )
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
+from contactsim.multibody.piecewise_reference import PiecewiseReference
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
@@ -54,6 +55,13 @@ def native_robot(robot: PlainRobot) -> _native.Robot:
     return made
 
 
+@lru_cache(maxsize=16)
+def native_pieces(reference: PiecewiseReference) -> _native.Pieces:
+    """A reference of polynomials as the extension has it."""
+    again = -1 if reference.again is None else reference.again
+    return _native.Pieces(reference.knots.tolist(), reference.coefficients, reference.nq, again)
+
+
 class NativeArc(CompiledArc):
     """A contact mode in C++.
 
@@ -82,9 +90,12 @@ class NativeArc(CompiledArc):
         elif arc.gains is not None:
             gains = arc.gains
             posture = np.zeros(robot.nq) if gains.posture is None else np.array(gains.posture, dtype=float)
-            self._drive.gains(self._robot, posture, np.array(gains.kp), np.array(gains.kd))
+            driven = np.array(gains.driven)
+            self._drive.gains(self._robot, posture, np.array(gains.kp), np.array(gains.kd), driven)
             if arc.reference is not None:
                 self._drive.follow(self._robot, arc.reference)
+            elif gains.pieces is not None:
+                self._drive.follow_pieces(native_pieces(gains.pieces))
 
     def motion(
         self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
@@ -147,7 +158,7 @@ class NativeArc(CompiledArc):
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
-    interface = 3  # of the engines of contactsim that it was written for
+    interface = 4  # of the engines of contactsim that it was written for
 
     def __init__(self) -> None:
         self._solver = NativeSolver()

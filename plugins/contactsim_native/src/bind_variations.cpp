@@ -79,7 +79,7 @@ nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directio
         return propagate(motion, path, few, many, control, t0, first_step, t1, variations.data(), width);
     };
     Ending ending;
-    if (drive.gains && drive.gains->moving) {
+    if (drive.gains && drive.gains->calls_back) {
         ending = run();
     } else {
         nb::gil_scoped_release released;

@@ -21,10 +21,8 @@ inline void demand(bool fits, const char* what) {
     if (!fits) throw nb::value_error(what);
 }
 
-inline std::vector<double> numbers(const Row& a) {
-    return {a.data(), a.data() + a.size()};
-}
-inline std::vector<double> numbers(const Table& a) {
+template <typename Numbers>
+std::vector<double> numbers(const Numbers& a) {
     return {a.data(), a.data() + a.size()};
 }
 

@@ -1,5 +1,8 @@
 // What Python sees: Robot, ContactMode and Drive, made from plain arrays, and the two functions that runs call.
+#include <nanobind/stl/shared_ptr.h>
+
 #include <algorithm>
+#include <memory>
 
 #include "bindings.hpp"
 #include "stages.hpp"
@@ -79,6 +82,15 @@ NB_MODULE(_native, m) {
              })
         .def_ro("rows", &ContactMode::rows);
 
+    nb::class_<Pieces>(m, "Pieces")
+        .def("__init__", [](Pieces* self, const std::vector<double>& knots, Cube coefficients, int nq, int again) {
+            const int size = coefficients.shape(2), nv = (size - nq) / 2;
+            demand(knots.size() >= 2 && coefficients.shape(0) + 1 == knots.size() && coefficients.shape(1) >= 1 &&
+                       size == nq + 2 * nv && again + 1 < int(knots.size()),
+                   "knots (n + 1,) and coefficients (n, degree + 1, nq + 2 nv)");
+            new (self) Pieces{knots, numbers(coefficients), static_cast<int>(coefficients.shape(1)), nq, nv, again};
+        });
+
     nb::class_<PythonDrive>(m, "Drive", nb::type_slots(owner_slots<PythonDrive>))
         .def("__init__",
              [](PythonDrive* self, int memory) {
@@ -88,11 +100,11 @@ NB_MODULE(_native, m) {
         .def("hold", [](PythonDrive& drive, int at,
                         const std::vector<int>& velocities) { drive.held_at = at, drive.held_on = velocities; })
         .def("gains",
-             [](PythonDrive& drive, const Robot& robot, Row reference, Row kp, Row kd) {
-                 JointGains gains{numbers(reference), numbers(kp), numbers(kd), {}, {}};
+             [](PythonDrive& drive, const Robot& robot, Row reference, Row kp, Row kd, Row driven) {
+                 JointGains gains{numbers(reference), numbers(kp), numbers(kd), numbers(driven), {}, {}};
                  demand(gains.reference.size() == std::size_t(robot.nq) && gains.kp.size() == std::size_t(robot.nv) &&
-                            gains.kd.size() == std::size_t(robot.nv),
-                        "a reference (nq,) and gains (nv,)");
+                            gains.kd.size() == std::size_t(robot.nv) && gains.driven.size() == std::size_t(robot.nv),
+                        "a reference (nq,), gains (nv,) and what is driven (nv,)");
                  for (std::size_t j = 0; j < robot.joints.size(); ++j) {
                      const Joint& joint = robot.joints[j];
                      for (int k = joint.v; k < joint.v + joint.size; ++k) {
@@ -105,7 +117,7 @@ NB_MODULE(_native, m) {
         .def("follow",
              [](PythonDrive& drive, const Robot& robot, nb::object function) {
                  demand(drive.gains.has_value(), "gains come first");
-                 drive.called.reference = function;
+                 drive.called.reference = function, drive.gains->calls_back = true;
                  drive.gains->moving = [function = nb::handle(function), nq = robot.nq, nv = robot.nv](
                                            double t, double* reference) {
                      nb::gil_scoped_acquire held;
@@ -113,6 +125,11 @@ NB_MODULE(_native, m) {
                      demand(given.shape(0) == std::size_t(nq + 2 * nv), "the reference has another number of numbers");
                      std::copy(given.data(), given.data() + nq + 2 * nv, reference);
                  };
+             })
+        .def("follow_pieces",
+             [](PythonDrive& drive, std::shared_ptr<const Pieces> pieces) {
+                 demand(drive.gains.has_value() && int(drive.gains->kp.size()) == pieces->nv, "gains come first");
+                 drive.gains->moving = [pieces](double t, double* reference) { pieces->at(t, reference); };
              })
         .def("call", [](PythonDrive& drive, const Robot& robot, nb::object function) {
             drive.called.drive = function;
@@ -137,7 +154,7 @@ NB_MODULE(_native, m) {
                 run_stages(robot, mode, slips, drive, method, base.data(), t, h, y.data(), k.data(), points.data(),
                            first, last, known);
             };
-            if (drive.callback || (drive.gains && drive.gains->moving)) return run();
+            if (drive.callback || (drive.gains && drive.gains->calls_back)) return run();
             nb::gil_scoped_release released;
             run();
         },

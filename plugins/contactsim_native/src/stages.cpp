@@ -1,5 +1,6 @@
 #include "stages.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace native {
@@ -45,6 +46,22 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
 
 }  // namespace
 
+void Pieces::at(double t, double* reference) const {
+    const double first = knots.front(), last = knots.back();
+    if (again >= 0 && t > last) t = knots[again] + std::fmod(t - knots[again], last - knots[again]);
+    const double inside = std::clamp(t, first, last);
+    const auto after = std::upper_bound(knots.begin() + 1, knots.end() - 1, inside);
+    const std::size_t piece = after - knots.begin() - 1;
+    const double s = (2.0 * inside - knots[piece] - knots[piece + 1]) / (knots[piece + 1] - knots[piece]);
+    const int size = nq + 2 * nv;
+    const double* c = coefficients.data() + piece * width * size;
+    std::copy_n(c + (width - 1) * size, size, reference);
+    for (int j = width - 2; j >= 0; --j) {
+        for (int k = 0; k < size; ++k) reference[k] = reference[k] * s + c[j * size + k];
+    }
+    if (inside != t) std::fill_n(reference + nq, nv, 0.0);
+}
+
 void Drive::at(const Robot& robot, double t, const double* x, double* force, double* rate, Known& known) const {
     if (callback) return callback(t, x, force, rate);
     std::fill(rate, rate + memory, 0.0);
@@ -56,7 +73,9 @@ void Drive::at(const Robot& robot, double t, const double* x, double* force, dou
     for (int k = 0; k < nv; ++k) force[k] -= gains->kd[k] * v[k];
     if (gains->moving) {
         reference = followed(*gains, t, nq + 2 * nv, known);
-        for (int k = 0; k < nv; ++k) force[k] += gains->kd[k] * reference[nq + k] + reference[nq + nv + k];
+        for (int k = 0; k < nv; ++k) {
+            force[k] += gains->kd[k] * reference[nq + k] + gains->driven[k] * reference[nq + nv + k];
+        }
     }
     for (const int j : gains->joints) {
         const Joint& joint = robot.joints[j];

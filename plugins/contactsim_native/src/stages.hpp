@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "charts.hpp"
 #include "contact_mode.hpp"
@@ -12,11 +13,21 @@
 
 namespace native {
 
+// A reference in polynomials of s, from -1 to 1 between two knots; at rest before the first knot and after the last
+// one, or repeating from the knot `again`.
+struct Pieces {
+    std::vector<double> knots, coefficients;  // (n + 1,) and (n, width, size)
+    int width, nq, nv, again;                 // size = nq + 2 nv: q_ref, v_ref, tau_ff
+
+    void at(double t, double* reference) const;
+};
+
 // tau = kp (q_ref (-) q) + kd (v_ref - v) + tau_ff of joints whose coordinates add up or turn without end.
 struct JointGains {
-    std::vector<double> reference, kp, kd;
+    std::vector<double> reference, kp, kd, driven;
     std::vector<int> joints;                      // of a positive kp
     std::function<void(double, double*)> moving;  // (t, (q_ref, v_ref, tau_ff)); empty: the reference stands still
+    bool calls_back = false;                      // whether that asks Python
 };
 
 // References at the last times that were asked for: stages, guards and the next step ask for some of them again.
