@@ -8,8 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"  # that of the distribution in pyproject.toml is the same
+
 _HOMES = {
-    "__version__": "common.version",
     "CallbackError": "errors",
     "CheckError": "errors",
     "ContactSimError": "errors",
@@ -110,7 +111,7 @@ _HOMES = {
 }
 _MODULES = {"terrain": "multibody.terrain"}
 
-__all__ = sorted({*_HOMES, *_MODULES} - {"__version__"})
+__all__ = sorted({*_HOMES, *_MODULES})
 
 if TYPE_CHECKING:
     from .analysis.continuation import OrbitBranch, continue_orbit
@@ -121,7 +122,6 @@ if TYPE_CHECKING:
     from .analysis.spread import Spread, ball
     from .analysis.stabilisation import StabilisedOrbit, stabilise
     from .analysis.tracking import Tracking
-    from .common.version import __version__ as __version__
     from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
     from .contact.modes import Mode
     from .contact.problem import ContactProblem, ContactSolution

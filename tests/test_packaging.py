@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import statistics
 import subprocess
 import sys
@@ -314,6 +315,63 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) 
     command.main()
 assert "Usage" in told.getvalue()"""
     assert loaded_by(asks) & HEAVY <= {"typer"}
+
+
+# What a run on level ground needs nothing of, and how many modules of ours it may load.
+UNUSED = (
+    "analysis",
+    "contact.jam",
+    "contact.solvers.conic",
+    "contact.solvers.enumerate",
+    "contact.solvers.gauss_seidel",
+    "contact_dynamics.compliant_flow",
+    "contact_dynamics.latching",
+    "contact_dynamics.outcome_sensitivity",
+    "contact_dynamics.parameters",
+    "contact_dynamics.plain_arc",
+    "contact_dynamics.rigid_sensitivity",
+    "control",
+    "derivatives",
+    "hybrid.charts",
+    "hybrid.integrators.radau9",
+    "multibody.actuators",
+    "multibody.geometry.edges",
+    "multibody.geometry.pair_kinematics",
+    "multibody.geometry.pairing",
+    "multibody.kinematics.bound_world",
+    "multibody.kinematics.closed_loops",
+    "multibody.kinematics.curved_ground",
+    "multibody.kinematics.elliptic_cones",
+    "multibody.kinematics.resistances",
+    "multibody.latches",
+    "multibody.merge",
+    "multibody.mjcf",
+    "multibody.terrain.hills",
+    "multibody.terrain.moving",
+    "studies",
+    "testing",
+    "viewing",
+)
+MOST_MODULES = 143
+
+
+def test_a_run_loads_what_it_needs(tmp_path: Path) -> None:
+    asks = f"""
+import contextlib, sys
+from contactsim.cli.command import app
+with contextlib.suppress(SystemExit):
+    app(["run", "hexapod", "--time", "0.01", "--out", {str(tmp_path)!r}])
+print("modules", *(name for name in sys.modules if name.partition(".")[0].startswith("contactsim")))"""
+    done = subprocess.run(
+        [sys.executable, "-c", asks],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "CONTACTSIM_ENGINE": "python"},
+    )
+    loaded = set(done.stdout.split("modules ")[-1].split())
+    assert not loaded & {f"contactsim.{name}" for name in UNUSED}
+    assert len(loaded) <= MOST_MODULES, f"{len(loaded)} modules: import features where they are used"
 
 
 def test_plugins_are_looked_up_when_they_are_asked_for() -> None:

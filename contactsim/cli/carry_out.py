@@ -9,8 +9,7 @@ from pathlib import Path
 from ..common.files import held
 from ..errors import StorageError
 from ..hybrid.trajectory import Trajectory
-from . import job
-from .codes import Code
+from . import Code, job
 from .keeping import Checkpoints, write_somewhere
 
 

@@ -17,7 +17,7 @@ import typer
 from ..common.interrupts import terminable
 from ..common.threads import start_with_one
 from ..errors import ContactSimError, InputError
-from .codes import Code
+from . import Code
 
 if TYPE_CHECKING:
     from .job import Job

@@ -21,8 +21,7 @@ from rich.table import Table
 
 from ..common.files import reason
 from ..common.interrupts import interruptible
-from ..common.progress import bar
-from ..common.terminal import terminal
+from ..common.terminal import bar, terminal
 from ..contact.modes import Mode
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.outcomes import Status
@@ -211,9 +210,9 @@ def demand_plots() -> None:
 
 def demand_viewer_tools(kinds: Sequence[str]) -> None:
     """Raise InputError where a program is missing that pictures ("png") or films ("mp4") need."""
-    from ..viewing.viewers import demand_tools
-
     for kind in kinds:
+        from ..viewing.viewers import demand_tools
+
         demand_tools(kind)
 
 

@@ -18,7 +18,7 @@ from ..io.load_scene import is_model
 from ..studies.plan import SAMPLERS
 from ..studies.sweep import needs_noise, sweep
 from ..studies.work import NOISE, STATUSES
-from .codes import Code
+from . import Code
 
 SHOWN = 5  # messages of runs that did not end well
 

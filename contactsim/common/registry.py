@@ -122,7 +122,8 @@ def load_all(group: str) -> Iterator[tuple[str, Any]]:
 
 def name_of(group: str, plugin: Any) -> str:
     """The name under which a plugin of a group is registered; empty where it is not."""
-    for name in names(group):
+    home = getattr(plugin, "__module__", "")  # which is asked first, so that others need not be loaded
+    for _, name in sorted({(entry.module != home, entry.name) for entry in _entries().get(group, ())}):
         try:
             if load(group, name) is plugin:
                 return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -44,7 +44,7 @@ def validated(schema: type[Schema], values: dict[str, Any], where: str) -> Schem
     try:
         return schema(**values)
     except ValidationError as error:
-        mistakes = "; ".join(_mistake(schema, item) for item in error.errors())
+        mistakes = "; ".join(_mistake(schema, item) for item in _told_once(error.errors()))
         raise InputError(f"{where}: {mistakes}") from None
 
 
@@ -57,8 +57,21 @@ def unknown_robot(name: str, known: Collection[str]) -> InputError:
 
 def nested(schema: type[BaseModel], error: ValidationError) -> PydanticCustomError:
     """The mistakes of a table that a validator made of its own accord, each to be told with its path."""
-    places = [("." if item["loc"] else ": ") + _mistake(schema, item) for item in error.errors()]
+    places = [("." if item["loc"] else ": ") + _mistake(schema, item) for item in _told_once(error.errors())]
     return PydanticCustomError(NESTED, "{mistakes}", {"mistakes": places})
+
+
+def _told_once(items: Sequence[Any]) -> list[Any]:
+    """The mistakes without what other kinds of a union would want, where the value is of one of its kinds."""
+    places = [tuple(part for part in item["loc"] if not KIND_OF_UNION.match(str(part))) for item in items]
+    told: dict[int, Any] = {}
+    for k, (item, place) in enumerate(zip(items, places, strict=True)):
+        of_union = len(place) < len(item["loc"])
+        others = [j for j, other in enumerate(places) if j != k and other[: len(place)] == place]
+        nearer = [j for j in others if not items[j]["type"].endswith("_type")]
+        if not (of_union and item["type"].endswith("_type") and (nearer or any(j in told for j in others))):
+            told[k] = item
+    return list(told.values())
 
 
 def _mistake(schema: type[BaseModel], item: Any) -> str:

@@ -101,7 +101,7 @@ class SystemMode:
     @cached_property
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
-        return tuple(i for i, state in enumerate(self.contacts) if state.closed)
+        return tuple([i for i, state in enumerate(self.contacts) if state.mode is not Mode.OPEN])
 
     @cached_property
     def limits(self) -> tuple[float, ...]:

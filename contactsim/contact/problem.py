@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from math import hypot, inf
 from typing import Any
@@ -33,6 +33,7 @@ from .modes import Mode
 from .zero import NOTHING, VERIFIED
 
 Direction = Array | None
+LAYOUTS = 512  # of rows that are kept: the same contacts touch again and again
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class ContactProblem:
         hosts: contact whose normal force presses each of the last ones of `dims`, which are resistances. What is said
             of normals (slack, given, rebound, starts) is said of contacts alone.
         compiled: what a compiled engine takes over; None: nothing. It is left out of copies and files.
+        count: number of contacts; what follows them are resistances.
+        starts: index of the normal row of each contact.
+        rows: normal row and tangential rows of each; of a resistance the normal row is that of its host.
+        widths: tangential rows d_t of each.
     """
 
     delassus: Array
@@ -74,6 +79,13 @@ class ContactProblem:
     rebound: tuple[float, ...] = ()
     hosts: tuple[int, ...] = ()
     compiled: CompiledSolver | None = field(default=None, repr=False, compare=False)
+    count: int = field(init=False, repr=False, compare=False)
+    starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    rows: tuple[tuple[int, slice], ...] = field(init=False, repr=False, compare=False)
+    widths: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.__dict__.update(_layout(self.dims, self.hosts))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"compiled": None}
@@ -85,31 +97,6 @@ class ContactProblem:
             return None
         matrices, friction = (self.delassus, self.free, self.widths), (self.friction, self.static_friction)
         return PlainProblem(*matrices, *friction, self.slack, self.sliding)
-
-    @cached_property
-    def count(self) -> int:
-        """Number of contacts; what follows them are resistances."""
-        return len(self.dims) - len(self.hosts)
-
-    @cached_property
-    def starts(self) -> tuple[int, ...]:
-        """Index of the normal row of each contact."""
-        return tuple(accumulate((0, *self.dims)))[: self.count]
-
-    @cached_property
-    def rows(self) -> tuple[tuple[int, slice], ...]:
-        """Normal row and tangential rows of each contact; of a resistance the normal row is that of its host."""
-        found = [(n, slice(n + 1, n + dim)) for n, dim in zip(self.starts, self.dims, strict=False)]
-        begin = sum(self.dims[: self.count])
-        for host, dim in zip(self.hosts, self.dims[self.count :], strict=True):
-            found.append((self.starts[host], slice(begin, begin + dim)))
-            begin += dim
-        return tuple(found)
-
-    @cached_property
-    def widths(self) -> tuple[int, ...]:
-        """Tangential rows d_t of each contact and resistance."""
-        return tuple([t.stop - t.start for _, t in self.rows])
 
     def host(self, i: int) -> int:
         """The contact whose normal force presses `i`: itself, but of a resistance its host."""
@@ -170,12 +157,26 @@ class ContactProblem:
         self, delassus: Array, free: Array, sliding: tuple[Direction, ...], friction: Array | None = None
     ) -> ContactProblem:
         """The same contacts in another state: a copy in a microsecond, for those who ask at every step."""
-        other, _ = object.__new__(ContactProblem), self.widths
+        other = object.__new__(ContactProblem)
         other.__dict__.update(self.__dict__, delassus=delassus, free=free, sliding=sliding)
         if friction is not None:
             other.__dict__["friction"] = friction
         other.__dict__.pop("speed", None)
         return other
+
+
+@lru_cache(LAYOUTS)
+def _layout(dims: tuple[int, ...], hosts: tuple[int, ...]) -> dict[str, Any]:
+    """Where the rows of contacts and resistances lie: the attributes of a problem that follow from these two."""
+    count = len(dims) - len(hosts)
+    starts = tuple(accumulate((0, *dims)))[:count]
+    rows = [(n, slice(n + 1, n + dim)) for n, dim in zip(starts, dims, strict=False)]
+    begin = sum(dims[:count])
+    for host, dim in zip(hosts, dims[count:], strict=True):
+        rows.append((starts[host], slice(begin, begin + dim)))
+        begin += dim
+    widths = tuple([t.stop - t.start for _, t in rows])
+    return {"count": count, "starts": starts, "rows": tuple(rows), "widths": widths}
 
 
 @dataclass(frozen=True)
@@ -215,14 +216,15 @@ class ContactSolution:
         Motions are relative to the largest of w0, forces to the largest of lam: no law hangs on the unit of mass.
         """
         problem = self.problem
-        forces, motion = self.forces / problem.force(self.forces), self.motion / problem.speed
+        scale = problem.force(self.forces)
+        forces, motion = self.forces / scale, self.motion / problem.speed
         signorini = cone = friction = 0.0
         none = (0.0,) * len(self.modes)
         slack = problem.slack or none
-        given = [force / problem.force(self.forces) for force in problem.given or none]
+        given = [force / scale for force in problem.given or none]
         rebound = [speed / problem.speed for speed in problem.rebound or none]
         for i, (mode, (n, t)) in enumerate(zip(self.modes, problem.rows, strict=True)):
-            host = problem.host(i)
+            host = i if i < problem.count else problem.hosts[i - problem.count]
             if slack[host] == inf:
                 continue
             if host == i:

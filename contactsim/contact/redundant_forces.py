@@ -7,7 +7,6 @@ from math import hypot
 import numpy as np
 
 from ..common.arrays import Array
-from .cone_program import minimiser
 from .modes import Mode
 from .problem import ContactProblem
 from .zero import RANK, SMALLEST_FORCE, rounding
@@ -61,6 +60,8 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
     Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r. Contacts
     that clamp a body may press as hard as they like: there r ends at the largest of `forces`, with a small y.
     """
+    from .cone_program import minimiser
+
     scale = max(float(np.abs(forces).max()), max(problem.given, default=0.0), SMALLEST_FORCE)
     width = null.shape[1]
     blocks, right, cones = [], [], []

@@ -16,7 +16,7 @@ from .problem import ContactProblem, ContactSolution, Direction
 from .solvers.contract import ContactSolver
 from .solvers.enumerate import Enumerate
 from .solvers.pivot import solve_modes, violations
-from .stick_slip_choice import ORDER, solve
+from .stick_slip_choice import solve
 from .zero import CLEAR, DEFINITE, RANK, SYMMETRIC
 
 ROWS = either(whole("1, 2 or 3 rows", ge=1, le=3), several(whole("1, 2 or 3", ge=1, le=3), "one of these a contact"))
@@ -35,7 +35,7 @@ def solve_contacts(
     dims: int | Sequence[int] | None = None,
     sliding: Sequence[Any] | None = None,
     guess: Sequence[Mode] | None = None,
-    solvers: Sequence[ContactSolver] = ORDER,
+    solvers: Sequence[ContactSolver] | None = None,
 ) -> ContactSolution:
     """Forces, motion and modes of n contacts under Signorini's and Coulomb's laws, with the circular cone.
 
@@ -54,7 +54,7 @@ def solve_contacts(
         sliding: slip velocity (d_t,) of each contact that slides already, zero or None for those at rest: accelerations
             do not tell. Its friction acts against that velocity, and Painleve's paradoxes may occur.
         guess: modes to try first; of several solutions that with the nearest modes is found.
-        solvers: those to try, in turn.
+        solvers: those to try, in turn; None: all, in the order of `stick_slip_choice.in_order`.
 
     Returns:
         `.forces` (m,), `.motion` (m,), `.modes` and `.residual`, the largest violation of a law relative to the largest
@@ -77,7 +77,7 @@ def solve_contacts(
         normal = motion[list(problem.starts)] if rows else np.empty(0)
         e = _coefficients(restitution, "restitution", len(rows), most=1.0)
         problem = replace(problem, rebound=tuple(np.where(normal < 0.0, -e * normal, 0.0).tolist()))
-    solution = solve(problem, solvers=tuple(solvers))
+    solution = solve(problem, solvers=None if solvers is None else tuple(solvers))
     return replace(solution, unique=solution.unique and _is_the_only_one(solution))
 
 
@@ -86,7 +86,7 @@ def _is_the_only_one(solution: ContactSolution) -> bool:
     problem, modes = solution.problem.shifted, solution.modes
     if not problem.dims or _monotone(problem):
         return True
-    if FEW.reaches(problem):
+    if FEW.proves(problem):
         others = list(FEW.all(problem))
     else:
         changed = [(*modes[:i], mode, *modes[i + 1 :]) for i in range(len(modes)) for mode in _others(problem, i)]

@@ -6,8 +6,9 @@ always solved directly with its modes and meets its residuals.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from math import hypot
 
 import numpy as np
@@ -16,32 +17,41 @@ from ..errors import NoAdmissibleModeError
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution
 from .redundant_forces import least_margin
-from .solvers.conic import Conic
 from .solvers.contract import ContactSolver, Start
-from .solvers.enumerate import Enumerate
-from .solvers.gauss_seidel import GaussSeidel
 from .solvers.pivot import Pivot, solve_modes, violations
 from .zero import CLEAR, CREEP, TOLERANCE
 
 MINORS = 4096  # that are looked at for Painleve's paradox: in some tens of milliseconds
 QUICK, THOROUGH = Pivot(quick=True), Pivot()
-# Mostly the guess is right, or nearly so. Where its corrections run in circles, few sweeps tell the modes, then convex
-# programs, then many sweeps; slip directions that Newton's method misses are looked for one by one after all that.
-ORDER: tuple[ContactSolver, ...] = (
-    QUICK,
-    GaussSeidel((12,), (QUICK,)),
-    Conic(QUICK),
-    GaussSeidel((50, 600, 600), (QUICK, THOROUGH), after=12),
-    THOROUGH,
-    Conic(THOROUGH),
-    Enumerate(),
-)
+
+
+def in_order() -> Iterator[ContactSolver]:
+    """All solvers, in the order in which they are tried.
+
+    Mostly the guess is right, or nearly so. Where its corrections run in circles, few sweeps tell the modes, then
+    convex programs, then many sweeps; slip directions that Newton's method misses are looked for one by one after that.
+    """
+    return chain((QUICK,), _behind_the_first())
+
+
+def _behind_the_first() -> Iterator[ContactSolver]:
+    """Those that are loaded where the first one finds nothing."""
+    from .solvers.conic import Conic
+    from .solvers.enumerate import Enumerate
+    from .solvers.gauss_seidel import GaussSeidel
+
+    yield GaussSeidel((12,), (QUICK,))
+    yield Conic(QUICK)
+    yield GaussSeidel((50, 600, 600), (QUICK, THOROUGH), after=12)
+    yield THOROUGH
+    yield Conic(THOROUGH)
+    yield Enumerate()
 
 
 def solve(
-    problem: ContactProblem, guess: tuple[Mode, ...] | None = None, solvers: tuple[ContactSolver, ...] = ORDER
+    problem: ContactProblem, guess: tuple[Mode, ...] | None = None, solvers: tuple[ContactSolver, ...] | None = None
 ) -> ContactSolution:
-    """Modes and forces of all contacts together, by the first of the solvers that finds any.
+    """Modes and forces of all contacts together, by the first of the solvers that finds any; None: all `in_order`.
 
     Raises:
         NoAdmissibleModeError: no combination of modes satisfies the law; the problem is attached.
@@ -53,11 +63,12 @@ def solve(
         return ContactSolution(problem, (), np.empty(0), (), True)
     resting = tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
     start = Start(guess or problem.guess or resting, problem.directions, problem.lifted)
-    for solver in solvers:
+    for solver in in_order() if solvers is None else solvers:
         solution = solver.solve(problem, start)
         if solution is not None:
             return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
-    raise NoAdmissibleModeError(_why_none(problem, start, solvers), contact_problem=problem)
+    tried = tuple(in_order()) if solvers is None else solvers
+    raise NoAdmissibleModeError(_why_none(problem, start, tried), contact_problem=problem)
 
 
 def _why_none(problem: ContactProblem, start: Start, solvers: tuple[ContactSolver, ...]) -> str:
@@ -68,8 +79,9 @@ def _why_none(problem: ContactProblem, start: Start, solvers: tuple[ContactSolve
     """
     names = ", ".join(problem.names) or f"{len(problem.dims)} contacts"
     none = f"no combination of open, stick and slip of {names} satisfies Coulomb's law"
-    tried = any(isinstance(solver, Enumerate) and solver.reaches(problem) for solver in solvers)
-    proof = "as each of them shows" if tried else "within what the search tries"
+    proof = (
+        "as each of them shows" if any(solver.proves(problem) for solver in solvers) else "within what the search tries"
+    )
     driven = driven_into_the_ground(problem)
     if driven:
         into = ", ".join(problem.names[i] if problem.names else f"contact {i}" for i in driven)

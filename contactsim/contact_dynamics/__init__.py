@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 def is_contact_system(system: HybridSystem) -> TypeGuard[ContactSystem]:
     """True for a ContactSystem; pinocchio is imported no sooner than somebody asks."""
+    if not hasattr(system, "world"):
+        return False
     from .contact_system import ContactSystem
 
     return isinstance(system, ContactSystem)

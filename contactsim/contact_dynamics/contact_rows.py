@@ -74,7 +74,7 @@ def closed_terms(
 ) -> ContactTerms:
     """Equations of motion with the rows of `contacts`; in the regions of a mode."""
     mechanism = world.mechanism if mode is None or not mode.regions else world.mechanism.within(mode.regions)
-    terms = mechanism.terms(t, world.q(x), world.v(x), contacts)
+    terms = mechanism.prepared(contacts)(t, world.q(x), world.v(x))
     return ContactTerms(terms, laid_out([(i, mechanism.dims[i]) for i in contacts]))
 
 

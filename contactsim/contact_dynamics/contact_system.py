@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,23 +21,18 @@ from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
 from ..multibody.controllers import controller_of
-from ..multibody.geometry.overlaps import warn_of_humps
-from ..multibody.kinematics.closed_loops import ClosedMechanism
-from ..multibody.kinematics.frame_motion import coordinate_names
-from ..multibody.latches import checked_latches
 from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
-from .energy_audit import audit
-from .field_parameters import field_by_parameters, guard_by_parameters, knows
-from .restarts import as_mode, demand_mode, projected
 from .rigid_flow import RigidFlow
 from .states import State, StateSpace
 from .transitions import RigidContacts
-from .variables import Beside
 from .variants import Variants, as_law, as_vector
 from .world import World, bind
-from .zeno import bounces_on
+
+if TYPE_CHECKING:
+    from ..multibody.latches import Latch
+    from .variables import Beside
 
 __all__ = ["ContactSystem", "State"]
 
@@ -153,8 +148,8 @@ class Facade(Variants):
         world = self.world
         x = self.pack(State(q, np.zeros(world.nv) if v is None else v))
         x = world.space.integrate(x, np.zeros(world.space.dim))
-        if isinstance(world.mechanism, ClosedMechanism):
-            x = world.moved(x, *world.mechanism.close(world.q(x), world.v(x)))
+        if world.closed_loops is not None:
+            x = world.moved(x, *world.closed_loops.close(world.q(x), world.v(x)))
         return State(world.q(x), world.v(x))
 
     def gaps(self, state: Any, t: float = 0.0) -> dict[str, float]:
@@ -181,6 +176,8 @@ class Facade(Variants):
         Raises:
             InputError: there is no such state close by, or the mode is not one of this system.
         """
+        from .restarts import as_mode, demand_mode, projected
+
         world, t = self.world, REAL.check("t", t)
         x = self.pack(state)
         given = demand_mode(world, mode)
@@ -190,9 +187,9 @@ class Facade(Variants):
         """Basis (dim, k) of the variations of a state that keep its loops closed: all, where there are none."""
         x, world = self.pack(state), self.world
         basis = np.eye(world.tangent_size)
-        if not isinstance(world.mechanism, ClosedMechanism):
+        if world.closed_loops is None:
             return basis
-        motions = world.mechanism.admissible(world.q(x), world.v(x))
+        motions = world.closed_loops.admissible(world.q(x), world.v(x))
         moved = np.zeros((world.tangent_size, motions.shape[1]))
         moved[: 2 * world.nv] = motions
         return np.hstack([moved, basis[:, 2 * world.nv :]])
@@ -244,7 +241,9 @@ class ContactSystem(Facade):
             raise InputError(f"the robot is a {type(robot).__name__}; give a Robot (load_robot by name) or a Mechanism")
         closures = (*getattr(robot, "loops", ()), *checked(loops))
         chosen = as_law(law)
-        if isinstance(robot, RobotModel):
+        if isinstance(robot, RobotModel) and ground.constant_normal() is None:
+            from ..multibody.geometry.overlaps import warn_of_humps
+
             warn_of_humps(robot, ground)
         mechanism = bind(robot, ground, down, joint_limits, closures, chosen)
         world = World(
@@ -259,7 +258,7 @@ class ContactSystem(Facade):
             controller_of(controller, robot),
             (mechanism.friction, mechanism.static_friction),
             mechanism.restitution,
-            latches=checked_latches(latches, robot, mechanism.names),
+            latches=_latches(latches, robot, mechanism.names),
         )
         if world.latches and not isinstance(chosen, RigidLaw):
             raise InputError(
@@ -311,7 +310,9 @@ class ContactSystem(Facade):
 
     def transition(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """Impact, then choice of the modes of all touching contacts together."""
-        return self._pass(t, x, mode, fired, self._contacts.transition)
+        if CLOCK in fired and self.world.is_sampling(t):
+            return self._sampled(t, x, mode, fired, self._contacts.transition)
+        return self._contacts.transition(t, x, mode, fired)
 
     def start(self, t: float, x: Array) -> Transition:
         """Initial modes: a touching contact that approaches is an impact, the others are sorted by the contact law.
@@ -334,6 +335,8 @@ class ContactSystem(Facade):
         Raises:
             InputError: the state is not one of that mode (see `project`), or no valid one at all.
         """
+        from .restarts import demand_mode
+
         mode = demand_mode(self.world, mode)
         return self._contacts.restart(t, self._begun(t, x), mode)
 
@@ -344,8 +347,8 @@ class ContactSystem(Facade):
             InputError: it is not finite, not on its manifold, or leaves a loop open.
         """
         world = self.world
-        if isinstance(world.mechanism, ClosedMechanism):
-            world.mechanism.begin(world.q(x), world.v(x))
+        if world.closed_loops is not None:
+            world.closed_loops.begin(world.q(x), world.v(x))
         x = self.prepared(t, x)
         self.validate(x)
         return world.space.integrate(x, np.zeros(world.space.dim))  # normalises to rounding
@@ -357,30 +360,30 @@ class ContactSystem(Facade):
         for all variations, those that would open a loop among them (see `admissible` for those that would not).
         """
         world = self.world
-        if isinstance(world.mechanism, ClosedMechanism):
+        if world.closed_loops is not None:
             q, v = world.q(x), world.v(x)
-            if world.mechanism.is_closed(q, v, world.tolerances.drift):  # a run that is resumed goes on unchanged
+            if world.closed_loops.is_closed(q, v, world.tolerances.drift):  # a run that is resumed goes on unchanged
                 x = x.copy()
             else:
-                x = world.moved(x, *world.mechanism.close(q, v))
+                x = world.moved(x, *world.closed_loops.close(q, v))
         if not (world.is_sampling(t) or np.isnan(world.z(x)).any()):
             return x
         return world.sampled(t, np.nan_to_num(x) if np.isfinite(x[: world.nq + world.nv]).all() else x)
 
     def crossing(self, t: float, x: Array, mode: Any, fired: frozenset[Hashable]) -> Transition:
         """The same without the open contacts that touch the ground here but have not fired."""
-        return self._pass(t, x, mode, fired, self._contacts.crossing)
+        if CLOCK in fired and self.world.is_sampling(t):
+            return self._sampled(t, x, mode, fired, self._contacts.crossing)
+        return self._contacts.crossing(t, x, mode, fired)
 
     def separable(self, t: float, x: Array, mode: Any, names: frozenset[Hashable]) -> tuple[frozenset[Hashable], ...]:
         """Each guard alone, but for contacts that every neighbouring run brings to rest or to ground together."""
         return self._contacts.separable(t, x, mode, names)
 
-    def _pass(
+    def _sampled(
         self, t: float, x: Array, mode: Any, fired: frozenset[Hashable], contacts: Callable[..., Transition]
     ) -> Transition:
-        """Sampling of the controller, where its clock fired, and then what happens to the contacts."""
-        if not (CLOCK in fired and self.world.is_sampling(t)):
-            return contacts(t, x, mode, fired)
+        """Sampling of the controller, whose clock fired, and then what happens to the contacts."""
         transition = contacts(t, self.world.sampled(t, x), mode, fired)
         derivative = partial(self._sampled_derivative, t, x, transition)
         return replace(transition, derivative=derivative, by_time=None, by_parameters=None, still=False, unmoved=False)
@@ -396,6 +399,8 @@ class ContactSystem(Facade):
 
     def field_by_parameters(self, flow: Any, t: float, x: Array, names: tuple[str, ...]) -> Mapping[str, Array]:
         """{name: D_p f (dim,)} of a rigid mode by coefficients, masses, gravity, ground and its controller."""
+        from .field_parameters import field_by_parameters, knows
+
         of_impacts = {name: np.zeros(self.tangent_size) for name in names if name.endswith(IMPACTS_ALONE)}
         if not isinstance(flow, RigidFlow) or not knows(flow.arc):
             return of_impacts
@@ -405,6 +410,8 @@ class ContactSystem(Facade):
         self, flow: Any, t: float, x: Array, guard: Any, names: tuple[str, ...]
     ) -> Mapping[str, float]:
         """{name: D_p g} of a guard of a rigid mode by the same parameters."""
+        from .field_parameters import guard_by_parameters, knows
+
         of_impacts = {name: 0.0 for name in names if name.endswith(IMPACTS_ALONE)}
         if not isinstance(flow, RigidFlow) or not knows(flow.arc):
             return of_impacts
@@ -428,6 +435,8 @@ class ContactSystem(Facade):
 
     def why_so_many(self, events: Sequence[Event]) -> str | None:
         """The contact that bounces on and on, where it is elastic or almost so."""
+        from .zeno import bounces_on
+
         return bounces_on(self.world, events)
 
     def named_modes(self, mode: SystemMode) -> dict[str, Mode]:
@@ -461,6 +470,8 @@ class ContactSystem(Facade):
 
     def coordinate_names(self) -> tuple[list[str], list[str]] | None:
         """Names of the coordinates of a Robot, by its joints; None for a Mechanism, whose have none."""
+        from ..multibody.kinematics.frame_motion import coordinate_names
+
         robot = self.world.robot
         return coordinate_names(robot.model) if isinstance(robot, RobotModel) else None
 
@@ -486,18 +497,29 @@ class ContactSystem(Facade):
         Loops that say the same thing more than once share their forces in least squares.
         """
         world = self.world.latched_as(mode.latched)
-        if not isinstance(world.mechanism, ClosedMechanism):
+        if world.closed_loops is None:
             return {}
         q, v = world.q(x), world.v(x)
         acceleration = self.flow(mode).rebased(t, x).field(t, x)[world.nv : 2 * world.nv]
         along_rows = self._contacts.forces(t, x, mode)
         forces = np.concatenate([np.zeros(0), *(along_rows[i] for i in mode.closed)])
         given = world.given_force(t, q, v, world.z(x))
-        return world.mechanism.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
+        return world.closed_loops.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """Residuals of the laws along a run, and their limits."""
+        from .energy_audit import audit
+
         return audit(self.world, trajectory)
+
+
+def _latches(given: Any, robot: Any, contacts: tuple[str, ...]) -> tuple[Latch, ...]:
+    """The latches that a user gave."""
+    if isinstance(given, tuple) and not given:
+        return ()
+    from ..multibody.latches import checked_latches
+
+    return checked_latches(given, robot, contacts)
 
 
 def _contacts_of(world: World) -> Any:

@@ -12,7 +12,6 @@ from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..contact.modes import Mode, SystemMode
 from ..hybrid.trajectory import Arc, Trajectory
-from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .contact_flow import ContactFlow
 from .rigid_flow import RigidFlow
 from .world import World, overlaps
@@ -92,8 +91,8 @@ def _look_at(arc: Arc, worst: _Worst) -> tuple[float, float]:
 def _look_here(world: World, flow: ContactFlow, mode: SystemMode, t: float, x: Array, worst: _Worst) -> float:
     """See the violations at one state; returns the power of what is not conservative [W]."""
     q, v = world.q(x), world.v(x)
-    if isinstance(world.mechanism, ClosedMechanism):
-        worst.see(CLOSURE, max(world.mechanism.loops.openings(q).values()))
+    if world.closed_loops is not None:
+        worst.see(CLOSURE, max(world.closed_loops.loops.openings(q).values()))
     terms = world.mechanism.within(mode.regions).terms(t, q, v, mode.closed)
     worst.speed = max(worst.speed, float(np.abs(v).max(initial=0.0)))
     worst.force = max(worst.force, float(np.abs(terms.force).max(initial=0.0)))

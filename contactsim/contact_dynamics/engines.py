@@ -12,17 +12,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..common.arrays import Array
 from ..common.registry import load, names
-from ..contact.compiled import CompiledSolver
 from ..errors import InputError, PluginError
-from ..hybrid.chart_path import ChartPath
-from ..hybrid.course import Course, Passed
-from ..hybrid.flow import Stages
-from ..multibody.controllers import Holding, PlainGains
-from ..multibody.plain_robot import PlainContact, PlainRobot
+
+if TYPE_CHECKING:
+    from ..common.arrays import Array
+    from ..contact.compiled import CompiledSolver
+    from ..hybrid.chart_path import ChartPath
+    from ..hybrid.course import Course, Passed
+    from ..hybrid.flow import Stages
+    from ..multibody.controllers import Holding, PlainGains
+    from ..multibody.plain_robot import PlainContact, PlainRobot
 
 INTERFACE = 4  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"

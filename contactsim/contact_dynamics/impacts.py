@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import root
 
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution
@@ -45,6 +44,8 @@ def impact_by(world: World, touching: tuple[int, ...], problem: ContactProblem) 
         before, mu = mu, found(mu)
         if np.abs(mu - before).max() <= SAME_FRICTION:
             return struck(mu)
+    from scipy.optimize import root  # which takes long to import
+
     for start in (mu, before, 0.5 * (mu + before)):
         mu = root(lambda chosen: found(chosen) - chosen, start, tol=SAME_FRICTION).x
         if np.abs(found(mu) - mu).max() <= 10.0 * SAME_FRICTION:

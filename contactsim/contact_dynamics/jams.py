@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..common.arrays import Array
-from ..contact.painleve import Jammed, jammed
+from ..contact.jam import Jammed, jammed
 from ..contact.problem import ContactProblem
 from ..errors import NoAdmissibleModeError
 from ..hybrid.system import LIMIT

@@ -12,7 +12,6 @@ from ..common.user_calls import UserCall
 from ..contact.modes import Latched, Mode, SystemMode
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import tangent_derivative
-from ..multibody.kinematics.closed_loops import ClosedMechanism
 from .world import World
 from .zero import OFF_LATCH
 
@@ -89,8 +88,8 @@ def held(world: World, t: float, x: Array) -> Array:
     Raises:
         InputError: a latch closes while its frames are apart.
     """
-    mechanism = world.mechanism
-    assert isinstance(mechanism, ClosedMechanism)
+    mechanism = world.closed_loops
+    assert mechanism is not None
     q, v = world.q(x), world.v(x)
     openings = mechanism.loops.openings(q)
     widest = max(openings, key=lambda name: openings[name])
@@ -117,8 +116,8 @@ def held_derivative(before: World, world: World, t: float, x: Array) -> Array:
             f"the event at t = {t:.9g} s has no derivative: latch {', '.join(clamping)} holds frames where it finds"
             " them; hold a joint, or a place of their own"
         )
-    mechanism, nv = world.mechanism, world.nv
-    assert isinstance(mechanism, ClosedMechanism)
+    mechanism, nv = world.closed_loops, world.nv
+    assert mechanism is not None
     q, v = world.q(x), world.v(x)
 
     def after(moved: Array) -> Array:
@@ -133,8 +132,8 @@ def held_derivative(before: World, world: World, t: float, x: Array) -> Array:
 
 def impulses(before: World, world: World, x: Array, after: Array) -> dict[str, Array]:
     """{latch: impulse} of those that close: the moment or force of a joint (1,), of frames as of a closed loop."""
-    mechanism, known = world.mechanism, {k for k, _ in before.latched}
-    assert isinstance(mechanism, ClosedMechanism)
+    mechanism, known = world.closed_loops, {k for k, _ in before.latched}
+    assert mechanism is not None
     q = world.q(after)
     mass = mechanism.inner.terms(0.0, q, world.v(x), ()).mass
     pull = mechanism.hold(q).lift.T @ (mass @ (world.v(after) - world.v(x)))

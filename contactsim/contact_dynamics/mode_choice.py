@@ -12,7 +12,6 @@ from ..common.arrays import Array
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
 from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
-from ..contact.painleve import indeterminate, sentence
 from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.solvers.pivot import solve_modes, violations
 from ..contact.stick_slip_choice import slips_without_motion
@@ -81,17 +80,19 @@ class ModeChoice:
         asked = replace(problem, guess=guess, directions=directions)
         if "force" in kinds.values():
             asked = replace(asked, slack=self._slack(staying, mode, kinds, asked, before, zero))
-        with UserCall("the contact law", type(self._law).__name__, t):
+        try:
             solution = self._law.select(asked)
             if "cone" in kinds.values():
-                solution = self._leading_on(
-                    asked, solution, [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
-                )
+                leaving = [k for k, i in enumerate(staying) if kinds.get(i) == "cone"]
+                solution = self._leading_on(asked, solution, leaving)
+        except Exception:
+            with UserCall("the contact law", type(self._law).__name__, t):
+                raise
         for k, i in enumerate(staying):
             state = self._contact_state(
                 i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
             )
-            states[i] = replace(state, until=mode.contacts[i].until) if state.closed else state
+            states[i] = replace(state, until=mode.contacts[i].until) if state.mode is not Mode.OPEN else state
         states = self._placed(x, mode, states)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = SystemMode(tuple(states), not solution.unique, world.latched, mode.waiting)
@@ -105,9 +106,12 @@ class ModeChoice:
             notes = (
                 "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown",
             )
-        if paradoxes := indeterminate(problem, solution.modes):
-            names = tuple(self._world.mechanism.all_names[i] for i in staying)
-            notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
+        if any(slip is not None for slip in problem.sliding):
+            from ..contact.painleve import indeterminate, sentence
+
+            if paradoxes := indeterminate(problem, solution.modes):
+                names = tuple(self._world.mechanism.all_names[i] for i in staying)
+                notes += (sentence(paradoxes, names, dict(enumerate(problem.friction.tolist()))),)
         return notes
 
     def _leading_on(self, problem: ContactProblem, solution: ContactSolution, leaving: list[int]) -> ContactSolution:
@@ -141,7 +145,9 @@ class ModeChoice:
         """The states with the regions in which the closed contacts touch: as before, or where they are."""
         q, mechanism, before, count = x[: self._world.nq], self._world.mechanism, mode.regions, self._world.count
         return [
-            replace(state, region=before.get(i) or mechanism.region(q, i)) if state.closed and i < count else state
+            state
+            if state.mode is Mode.OPEN or i >= count
+            else replace(state, region=before.get(i) or mechanism.region(q, i))
             for i, state in enumerate(states)
         ]
 

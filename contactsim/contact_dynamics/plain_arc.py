@@ -11,7 +11,6 @@ from ..common.arrays import Array
 from ..common.user_calls import UserCall
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..multibody.controllers import PlainGains
-from ..multibody.kinematics.bound_world import plain_robot
 from .engines import PlainArc, PlainClosed
 from .world import World
 
@@ -20,6 +19,8 @@ State = Literal["smooth", "stick", "slip", "directed", "begins"]
 
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     """A mode of unique forces; None where plain data does not say it all."""
+    from ..multibody.kinematics.bound_world import plain_robot
+
     robot = plain_robot(world.mechanism)
     if robot is None:
         return None

@@ -16,12 +16,9 @@ from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..errors import NoAdmissibleModeError
 from .contact_rows import ContactEvent, ContactTerms, Impact, closed_terms, motion_in, resting_rows
-from .impacts import impact_by
-from .jams import impact_without_collision
 from .mode_choice import Choice, ModeChoice
 from .rigid_arc import problem_of
 from .world import World
-from .zeno import time_to_rest
 from .zero import GAIN, LEAVE, LOWEST, OF_HOPS, SPACING
 
 NO_MODE = "no mode is admissible for what slides (Painleve): the run goes on by an impact without collision of {}"
@@ -72,12 +69,25 @@ class Resolution:
         either, slips that are slower than their directions are told come to rest.
         """
         try:
-            return self._jammed_or_not(x, event)
-        except NoAdmissibleModeError:
-            stopped = self._stopped(x, event) if self._law.jams else None
-            if stopped is None:
-                raise
-            return stopped
+            return self._unjammed(x, event, JAMS) if "jam" in event.kinds.values() else self._outcome(x, event)
+        except NoAdmissibleModeError as error:
+            return self._another_way(x, event, error)
+
+    def _another_way(self, x: Array, event: ContactEvent, error: NoAdmissibleModeError) -> PostEvent:
+        """What is left where no mode is admissible: forces that stay bounded at a jam, an impact without collision,
+        and rest for what is slow.
+        """
+        try:
+            if "jam" in event.kinds.values():
+                return self._outcome(x, event)
+            if self._law.jams and event.slowest is None:
+                return self._unjammed(x, event, NO_MODE)
+        except NoAdmissibleModeError as last:
+            error = last
+        stopped = self._stopped(x, event) if self._law.jams else None
+        if stopped is None:
+            raise error
+        return stopped
 
     def _stopped(self, x: Array, event: ContactEvent) -> PostEvent | None:
         """State and modes where what slips too slowly to have a direction comes to rest; None where nothing does."""
@@ -99,20 +109,6 @@ class Resolution:
         slow = LEAVE * world.tolerances.slip_speed
         speed = {i: float(np.linalg.norm(touch.terms.rates[world.tangents(i, touch.where[i])])) for i in touching}
         return {i for i in touching if world.tolerances.speed < speed[i] <= slow}
-
-    def _jammed_or_not(self, x: Array, event: ContactEvent) -> PostEvent:
-        """What the law leads to, or an impact without collision."""
-        if "jam" in event.kinds.values():
-            try:
-                return self._unjammed(x, event, JAMS)
-            except NoAdmissibleModeError:  # forces that stay bounded lead through
-                return self._outcome(x, event)
-        try:
-            return self._outcome(x, event)
-        except NoAdmissibleModeError:
-            if not self._law.jams or event.slowest is not None:
-                raise
-        return self._unjammed(x, event, NO_MODE)
 
     def going_on(self, t: float, x: Array, mode: SystemMode) -> SystemMode:
         """The mode in which the law goes on where the closed contacts of `mode` touch, and stick or slip as it says."""
@@ -165,8 +161,16 @@ class Resolution:
         solved = solve_mass(terms.mass, rows.T)
         problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
-        with UserCall("the contact law", type(self._law).__name__, event.t):
-            solution = impact_by(world, touching, problem)
+        try:
+            if world.curves.keys().isdisjoint(touching):
+                solution = self._law.impact(problem, world.restitution[list(world.pressing(touching))])
+            else:
+                from .impacts import impact_by
+
+                solution = impact_by(world, touching, problem)
+        except Exception:
+            with UserCall("the contact law", type(self._law).__name__, event.t):
+                raise
         return self._impact_of(touching, solution, touch), solved @ solution.impulses
 
     def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:
@@ -232,6 +236,8 @@ class Resolution:
         self, before: PostEvent, event: ContactEvent, touch: ContactTerms, why: str
     ) -> tuple[PostEvent, ContactTerms, set[int]]:
         """State behind one more impact without collision, the equations there, and the contacts at rest."""
+        from .jams import impact_without_collision
+
         found, problem = impact_without_collision(self._world, before.x, event, touch)
         rows = touch.terms.rows[self._world.kept_rows(event.touching)]
         solution = found.solution
@@ -286,6 +292,8 @@ class Resolution:
             if not stopped and not hopping:
                 break
             if hopping and not bouncing and event.slowest is None:
+                from .zeno import time_to_rest
+
                 rest = time_to_rest(self, t, settled, choice.mode, hopping)
             if hopping and not stopped and flown is None:
                 flown = choice, settled, left

@@ -31,7 +31,6 @@ from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .engines import CompiledArc, chosen, engine
-from .plain_arc import plain_arc
 from .world import World
 from .zero import STRAIGHT
 
@@ -103,8 +102,12 @@ class RigidArc:
     def compiled(self) -> CompiledArc | None:
         """The arc by the engine of its world; None: it runs in Python."""
         found = None if self.mode.redundant else engine(chosen(self.world.engine))
-        plain = None if found is None else plain_arc(self.world, self.mode)
-        return None if found is None or plain is None else found.compiled(plain)
+        if found is None:
+            return None
+        from .plain_arc import plain_arc
+
+        plain = plain_arc(self.world, self.mode)
+        return None if plain is None else found.compiled(plain)
 
     def directions(self, references: References) -> Array:
         """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""

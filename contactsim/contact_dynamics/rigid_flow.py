@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,15 +20,11 @@ from ..hybrid.course import Course, Passed
 from ..hybrid.flow import Cruise, Finding, Look, Looks, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY, UNITS_A_SECOND
-from ..multibody.kinematics.closed_loops import ClosedMechanism
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
-from .engines import CompiledWatch
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
 from .rigid_guards import OF_FORCES, SIDE, Margin, guards_of, plain_guards
-from .rigid_sensitivity import Sensitivity, mode_equations, sensitivity
-from .variables import Time
 from .zero import (
     APPROACH,
     AT_JAM,
@@ -48,6 +45,11 @@ from .zero import (
     STRAIGHT,
     TURNING,
 )
+
+if TYPE_CHECKING:
+    from ..multibody.kinematics.closed_loops import ClosedMechanism
+    from .engines import CompiledWatch
+    from .rigid_sensitivity import Sensitivity
 
 TOGETHER = 32  # open contacts whose motion is looked at together
 
@@ -220,8 +222,7 @@ class RigidFlow(ContactFlow):
             with UserCall("the function of latch", latch.name, t):
                 left = float(guard(t, q, v)) * (-1.0 if kind == "arm" else 1.0)
         if kind == "open" and latch.strength is not None:
-            mechanism, motion = self.arc.mechanism, self.motion(t, x)
-            assert isinstance(mechanism, ClosedMechanism)
+            mechanism, motion = cast("ClosedMechanism", self.arc.mechanism), self.motion(t, x)
             applied = world.given_force(t, q, v, world.z(x))
             borne = mechanism.loop_forces(t, q, v, motion.acceleration, self.arc.closed, motion.forces, applied)
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
@@ -406,6 +407,8 @@ class RigidFlow(ContactFlow):
         forces grow without bound, or the free normal acceleration vanishes with it and no step leads past.
         Source: Genot and Brogliato, New results on Painleve paradoxes, 1999.
         """
+        from .rigid_sensitivity import mode_equations
+
         arc, world = self.arc, self.arc.world
         if not arc.slips or arc.mode.redundant:
             return None
@@ -582,6 +585,8 @@ class RigidFlow(ContactFlow):
 
     def input_matrix(self, t: float, x: Array) -> Array:
         """D_u f (dim, nu) for generalised forces u on the actuated joints."""
+        from .rigid_sensitivity import mode_equations
+
         arc, world, nv = self.arc, self.arc.world, self.arc.world.nv
         terms = self._terms(t, x)
         select = arc.mechanism.admissible_force(world.q(x), np.eye(nv)[:, world.actuated])
@@ -593,6 +598,8 @@ class RigidFlow(ContactFlow):
 
     def _sensitivity(self, t: float, x: Array) -> Sensitivity | None:
         """Derivatives at (t, x), kept with the accelerations there."""
+        from .rigid_sensitivity import sensitivity
+
         motion = self.motion(t, x)
         if motion.derivatives is None:
             motion.derivatives = (sensitivity(self.arc, t, x, self.references, motion),)
@@ -601,6 +608,8 @@ class RigidFlow(ContactFlow):
 
 def _smooth_for(arc: RigidArc, t: float, x: Array) -> float:
     """Time [s] in which moving ground turns a slow slip, and with it the friction."""
+    from .variables import Time
+
     q, v = arc.world.q(x), arc.world.v(x)
     rates, change = arc.terms(t, q, v).rates, Time(arc.world, t).changes(q, v, arc.closed).rates
     slips = [(_size(rates[part]), _size(change[part])) for part in (arc.tangent[i] for i, _ in arc.slips)]

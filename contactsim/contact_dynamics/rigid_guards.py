@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..contact.modes import Mode, Phase
-from ..multibody.kinematics.bound_world import plain_robot
-from .engines import PlainGuards
 from .rigid_arc import RigidArc
+
+if TYPE_CHECKING:
+    from .engines import PlainGuards
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
@@ -79,6 +81,9 @@ KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable"
 
 def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
     """The guards of an arc that is plain, with what it knows of jams; None where plain data does not say it all."""
+    from ..multibody.kinematics.bound_world import plain_robot
+    from .engines import PlainGuards
+
     world = arc.world
     robot, tolerances = plain_robot(world.mechanism), world.tolerances
     if robot is None or not world.mechanism.bounded_steps or any(kind not in KNOWN for kind, _ in table.names):

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,47 +17,44 @@ from ..errors import InputError
 from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
-from ..multibody.geometry.bodies import GROUND
-from ..multibody.kinematics.closed_loops import ClosedMechanism
+from ..multibody.mechanism import GROUND
 from .contact_rows import ContactEvent, Impact, closed_forces, closed_terms, laid_out
-from .latching import (
-    KINDS,
-    LatchEvents,
-    changes,
-    events_of,
-    held,
-    held_derivative,
-    impulses,
-    waiting_at,
-    with_closed,
-    without,
-)
-from .outcome_sensitivity import OutcomeSensitivity
 from .resolution import PostEvent, Resolution
-from .restarts import as_mode, demand_near, projected
 from .rigid_arc import prepare
 from .rigid_flow import RigidFlow
 from .rigid_guards import SIDE
-from .variables import Neighbourhood, Time
 from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
+
+if TYPE_CHECKING:
+    from .latching import LatchEvents
+    from .outcome_sensitivity import OutcomeSensitivity
+    from .variables import Neighbourhood
 
 FLOWS = 32  # of a system that are kept: modes come back, at samples of a controller at once
 INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only the engine sees a change
 
 
 class RigidContacts:
-    """The discrete side of a ContactSystem with a rigid law.
-
-    Attributes:
-        neighbourhood: the worlds beside its own by parameters.
-    """
+    """The discrete side of a ContactSystem with a rigid law."""
 
     def __init__(self, world: World) -> None:
-        self._world, self.neighbourhood = world, Neighbourhood(world)
-        self._resolution, self._sensitivity = Resolution(world), OutcomeSensitivity(world, self.neighbourhood)
+        self._world, self._resolution = world, Resolution(world)
         self._latched: dict[int, RigidContacts] = {}
         self._flows: dict[SystemMode, RigidFlow] = {}
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """The worlds beside its own by parameters."""
+        from .variables import Neighbourhood
+
+        return Neighbourhood(self._world)
+
+    @cached_property
+    def _sensitivity(self) -> OutcomeSensitivity:
+        from .outcome_sensitivity import OutcomeSensitivity
+
+        return OutcomeSensitivity(self._world, self.neighbourhood)
 
     def under(self, latched: Latched) -> RigidContacts:
         """The same while some latches are closed."""
@@ -93,6 +90,8 @@ class RigidContacts:
         mechanism = self._world.mechanism
         closed = tuple(k for k, latch in enumerate(self._world.latches) if latch.closed)
         if closed and not self._world.latched:
+            from .latching import with_closed
+
             own = self.under(with_closed(self._world, x, (), closed))
             own._world.mechanism.begin(own._world.q(x), own._world.v(x))  # type: ignore[attr-defined]
             return own.start(t, x)
@@ -110,7 +109,11 @@ class RigidContacts:
             raise InputError(_in_ground(overlap.first, overlap.depth))
         resistances = (ContactState(),) * len(mechanism.hosts)
         states = tuple(ContactState(enabled=on) for on in enabled) + resistances
-        waiting = waiting_at(self._world, t, x) if self._world.latches else ()
+        waiting: tuple[int, ...] = ()
+        if self._world.latches:
+            from .latching import waiting_at
+
+            waiting = waiting_at(self._world, t, x)
         before = SystemMode(states, latched=self._world.latched, waiting=waiting)
         touching = tuple(i for i, gap in enumerate(gaps) if enabled[i] and gap <= self._world.tolerances.start_depth)
         event = ContactEvent(t, before, self._world.with_resistances(touching), {})
@@ -123,6 +126,8 @@ class RigidContacts:
         Raises:
             InputError: the state is not one of that mode, or an open contact lies inside the ground.
         """
+        from .restarts import as_mode, demand_near, projected
+
         known = as_mode(self._world, t, x, mode)
         demand_near(self._world, t, x, known)
         x = projected(self._world, t, x, known)
@@ -146,6 +151,8 @@ class RigidContacts:
         # In the order of their names: of a contact whose cone and force vanish together, the force counts.
         kinds = {i: kind for kind, i in sorted(name for name in fired if isinstance(name, tuple))}
         if self._world.latches and kinds:
+            from .latching import KINDS, events_of
+
             latching = events_of(self._world, t, x, mode, kinds)
             kinds = {i: kind for i, kind in kinds.items() if kind not in KINDS}
             mode = replace(mode, waiting=latching.waiting)
@@ -175,6 +182,9 @@ class RigidContacts:
         self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str], latching: LatchEvents, alone: bool
     ) -> Transition:
         """State and modes behind an instant at which latches close, then contacts land, and then latches open."""
+        from .latching import changes, held, held_derivative, impulses, with_closed, without
+        from .variables import Time
+
         closed = with_closed(self._world, x, mode.latched, latching.closing)
         first = self.under(closed)
         struck = held(first._world, t, x) if latching.closing else x
@@ -358,13 +368,22 @@ class RigidContacts:
             impulses,
             then.residuals,
             then.notes,
-            partial(self._sensitivity.derivative, *happened),
-            partial(self._sensitivity.by_time, *happened),
-            None if then.jammed else partial(self._sensitivity.by_parameters, *happened),
+            partial(self._by_state, *happened),
+            partial(self._by_time, *happened),
+            None if then.jammed else partial(self._by_parameters, *happened),
             still=self._world.mechanism.autonomous,
             unmoved=impact is None,
             jammed=tuple(self._world.mechanism.all_names[i] for i in then.jammed),
         )
+
+    def _by_state(self, *happened: Any) -> Array:
+        return self._sensitivity.derivative(*happened)
+
+    def _by_time(self, *happened: Any) -> Array:
+        return self._sensitivity.by_time(*happened)
+
+    def _by_parameters(self, *happened: Any) -> Any:
+        return self._sensitivity.by_parameters(*happened)
 
     def _impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
         """{name: impulse} of an impact with those `left` when it settles, and those of closed loops under both."""
@@ -378,12 +397,12 @@ class RigidContacts:
         for i, impulse in left.items():
             settling = mechanism.world_force(t, q, i, impulse)
             total[names[i]] = total.get(names[i], 0.0) + settling
-        return total | self._loop_impulses(t, x, impact, left) if isinstance(mechanism, ClosedMechanism) else total
+        return total if self._world.closed_loops is None else total | self._loop_impulses(t, x, impact, left)
 
     def _loop_impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
         """Impulses of closed loops under those of an impact, and under those `left` when it settles."""
-        mechanism = self._world.mechanism
-        assert isinstance(mechanism, ClosedMechanism)
+        mechanism = self._world.closed_loops
+        assert mechanism is not None
         contacts = tuple(sorted({*impact.contacts, *left}))
         where = laid_out([(i, mechanism.dims[i]) for i in contacts])
         along = np.zeros(max(part.stop for part in where.values()))

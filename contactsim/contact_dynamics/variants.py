@@ -13,12 +13,8 @@ from ..common.doors import NAME, REAL, door, numbers
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
-from ..multibody.actuators import Actuators
 from ..multibody.controllers import controller_of
-from ..multibody.kinematics.frame_motion import coordinate_names
 from ..multibody.robot_model import RobotModel
-from . import parameters
-from .engines import chosen
 from .states import State
 from .world import World
 
@@ -43,15 +39,21 @@ class Variants(HybridSystem):
         Raises:
             InputError: no such parameter, or the contacts differ in it.
         """
+        from . import parameters
+
         return parameters.read(self.world, name)
 
     @door(name=NAME)
     def parameter_scale(self, name: str) -> float:
         """Change of a parameter that counts as large: for one of the law its own size, or that of its default."""
+        from . import parameters
+
         return parameters.scale(self.world, name, self.parameter(name))
 
     def parameters(self) -> dict[str, float]:
         """All parameters with their values, those of single contacts, bodies and joints."""
+        from . import parameters
+
         return {name: parameters.read(self.world, name) for name in parameters.names(self.world)}
 
     @door(name=NAME, value=REAL)
@@ -66,6 +68,8 @@ class Variants(HybridSystem):
         Raises:
             InputError: no such parameter (the known ones are listed), or its value is out of range.
         """
+        from . import parameters
+
         if (known := self._varied.get((name, value))) is not None:
             return known
         made = self._of(self.world.changed(**parameters.changes(self.world, name, value)))
@@ -97,6 +101,8 @@ class Variants(HybridSystem):
         Raises:
             InputError: there is no such engine.
         """
+        from .engines import chosen
+
         return self._of(self.world.changed(engine=chosen(name)))
 
     def carried(self, state: State) -> State:
@@ -127,6 +133,9 @@ class Variants(HybridSystem):
     @property
     def action_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Inputs of `with_action`: the actuators of the robot's file where these drive it, else the actuated joints."""
+        from ..multibody.actuators import Actuators
+        from ..multibody.kinematics.frame_motion import coordinate_names
+
         world = self.world
         if isinstance(world.controller, Actuators):
             return world.controller.names
@@ -145,6 +154,8 @@ class Variants(HybridSystem):
         Raises:
             InputError: it is no array of that size.
         """
+        from ..multibody.actuators import Actuators
+
         world, names = self.world, self.action_names
         if action is None:
             return self if world.action is None else self._of(world.changed(action=None))

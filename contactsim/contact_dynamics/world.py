@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,18 +20,18 @@ from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
 from ..multibody.controllers import Controller, Held
-from ..multibody.kinematics.closed_loops import ClosedMechanism
-from ..multibody.kinematics.elliptic_cones import with_ellipses
-from ..multibody.kinematics.frame_motion import FrameKinematics
-from ..multibody.kinematics.resistances import with_resistances
-from ..multibody.latches import Latch
-from ..multibody.loops import Loop
 from ..multibody.mechanism import ContactMechanism, Overlap
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .states import StateSpace
 from .zero import LEAST_FORCE, NO_FORCE, OF_FORCE
+
+if TYPE_CHECKING:
+    from ..multibody.kinematics.closed_loops import ClosedMechanism
+    from ..multibody.kinematics.frame_motion import FrameKinematics
+    from ..multibody.latches import Latch
+    from ..multibody.loops import Loop
 
 LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
 
@@ -110,6 +110,11 @@ class Parts:
         return tuple(id(part) for part in (*parts, *self.own_friction))
 
     @cached_property
+    def closed_loops(self) -> ClosedMechanism | None:
+        """The mechanism with what closes its loops; None: there are none."""
+        return cast("ClosedMechanism", self.mechanism) if self.mechanism.has_loops else None
+
+    @cached_property
     def controller_memory(self) -> int:
         """Numbers of the controller's own state."""
         return self.controller.memory if self.controller else 0
@@ -137,6 +142,8 @@ class Parts:
         Raises:
             InputError: a Mechanism has none.
         """
+        from ..multibody.kinematics.frame_motion import FrameKinematics
+
         if not isinstance(self.robot, RobotModel):
             raise InputError(f"a {type(self.robot).__name__} has no frames; only a Robot has")
         return FrameKinematics(self.robot)
@@ -187,7 +194,7 @@ class Driven(Parts):
     def applied_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
         given = self.given_force(t, q, v, z)
-        return None if given is None else self.mechanism.admissible_force(q, given)
+        return given if given is None or self.closed_loops is None else self.closed_loops.admissible_force(q, given)
 
     def applied_at(self, t: float, x: Array) -> Array | None:
         """The same at a plain state."""
@@ -323,12 +330,12 @@ class World(Driven):
         found[list(self.curves)] = self.static_friction[list(self.curves)]
         return found
 
-    @property
+    @cached_property
     def friction(self) -> Array:
         """Kinetic coefficients (nc,) under the law."""
         return self._friction[0]
 
-    @property
+    @cached_property
     def static_friction(self) -> Array:
         """Static coefficients (nc,) under the law."""
         return self._friction[1]
@@ -394,10 +401,9 @@ class World(Driven):
         return self._latched_worlds[latched]
 
     def _closed_by(self, latched: Latched) -> World:
-        open_ = self.mechanism.inner if isinstance(self.mechanism, ClosedMechanism) else self.mechanism
         closures = (*self.loops, *(self.latches[k].closure(held) for k, held in latched))
-        mechanism = ClosedMechanism(open_, self.robot, closures) if closures else open_
-        return replace(self, mechanism=mechanism, latched=latched)
+        open_ = self.mechanism if self.closed_loops is None else self.closed_loops.inner
+        return replace(self, mechanism=_closed(open_, self.robot, closures), latched=latched)
 
     @cached_property
     def silenced(self) -> frozenset[int]:
@@ -423,10 +429,10 @@ class World(Driven):
 
     def on_loops(self, x: Array) -> Array:
         """The state put back on its closed loops, where it is off by more than the drift; else `x` itself."""
-        if not isinstance(self.mechanism, ClosedMechanism):
+        if self.closed_loops is None:
             return x
         q, v = self.q(x), self.v(x)
-        q_closed, v_closed = self.mechanism.on_loops(q, v, self.tolerances.drift)
+        q_closed, v_closed = self.closed_loops.on_loops(q, v, self.tolerances.drift)
         return x if q_closed is q and v_closed is v else self.moved(x, q_closed, v_closed)
 
     def of_the_user(self) -> list[tuple[str, Any]]:
@@ -450,9 +456,10 @@ class World(Driven):
         if parts.keys().isdisjoint({"robot", "terrain", "gravity"}) and len(kinds) == 1:
             return other
         bound = bind(other.robot, other.terrain, other.gravity, other.joint_limits, other.loops, other.law)
-        if isinstance(bound, ClosedMechanism):
-            bound = bound.with_rank_of(self.mechanism)
-        return replace(other, mechanism=bound, **_fitting(other, bound))
+        other = replace(other, mechanism=bound, **_fitting(other, bound))
+        if other.closed_loops is not None:
+            other.closed_loops.keep_rank_of(self.mechanism)
+        return other
 
 
 def _fitting(world: World, bound: ContactMechanism) -> dict[str, Any]:
@@ -500,17 +507,32 @@ def bind(
         InputError: loops are to be closed of a mechanism that has no bodies, or between frames that are not there.
     """
     mechanism: ContactMechanism = robot.bind(terrain, gravity, joint_limits)
-    if isinstance(law, RigidLaw):
-        mechanism = with_resistances(with_ellipses(mechanism, robot), robot, law)
-    elif isinstance(robot, RobotModel):
-        _warn_of_rigid_friction(robot, law)
-    if not loops:
-        return mechanism
-    if not hasattr(robot, "frame_id"):
+    if isinstance(robot, RobotModel):
+        if not isinstance(law, RigidLaw):
+            _warn_of_rigid_friction(robot, law)
+        else:
+            if robot.ellipses():
+                from ..multibody.kinematics.elliptic_cones import with_ellipses
+
+                mechanism = with_ellipses(mechanism, robot)
+            if robot.moment_coefficients() or type(law).moments is not RigidLaw.moments:
+                from ..multibody.kinematics.resistances import with_resistances
+
+                mechanism = with_resistances(mechanism, robot, law)
+    if loops and not hasattr(robot, "frame_id"):
         raise InputError(
             f"a {type(robot).__name__} has no bodies whose loops could be closed; give a Robot, or coordinates"
             " that close them"
         )
+    return _closed(mechanism, robot, loops)
+
+
+def _closed(mechanism: ContactMechanism, robot: Any, loops: tuple[Loop, ...]) -> ContactMechanism:
+    """The mechanism with its loops closed; itself where there are none."""
+    if not loops:
+        return mechanism
+    from ..multibody.kinematics.closed_loops import ClosedMechanism
+
     return ClosedMechanism(mechanism, robot, loops)
 
 

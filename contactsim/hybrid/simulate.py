@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.doors import COUNT, FLAG, NAME, POSITIVE, REAL, door, either, function, one_of, optional, tuples
+from ..common.representation import several
 from ..common.threads import one_thread
 from ..errors import CallbackError, InputError, InvalidStateError, NoAdmissibleModeError, SimulationError, StepSizeError
 from .course import AT_ONCE as STEPS_AT_ONCE
@@ -21,7 +22,6 @@ from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, method
 from .manifold import Euclidean, Manifold
-from .no_step import why_no_step
 from .outcomes import Status
 from .segments import Segment, segments_of
 from .stepper import Stepper
@@ -302,6 +302,8 @@ class Simulation:
 
     def _cause_of(self, error: StepSizeError) -> SimulationError:
         """The error with a cause that was looked at: what the flow knows, or what its field does ahead."""
+        from .no_step import why_no_step
+
         found = self._flow.singular(self.t, self._x)
         if found is None:
             found = StepSizeError(why_no_step(self._flow, self._space(), self.t, self._x), **error.problem)
@@ -477,7 +479,7 @@ class Simulation:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
                 f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
-                f" the modes {event.mode_pre} and {event.mode_post}. {Status.EVENTS_WITHOUT_END.value}",
+                f" {_told((event.mode_pre, event.mode_post), event)}. {Status.EVENTS_WITHOUT_END.value}",
             )
         if event.accumulated and self._settings.accumulation == "stop":
             names = ", ".join(event.accumulated)
@@ -514,11 +516,11 @@ class Simulation:
         self._to_and_fro, self._between = self._to_and_fro + 1, self._between | modes
         if self._to_and_fro < EVENTS_TO_AND_FRO:
             return
-        names = " and ".join(sorted(f"'{mode}'" for mode in self._between))
+        names = _told(self._between, event)
         guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
         where = f"at t = {self.t:.12g} s by {guards}"
         if np.array_equal(event.x_pre, event.x_post):
-            what = f"the modes {names} lead to each other {where}, and the run slides between them"
+            what = f"{names} lead to each other {where}, and the run slides between them"
             what += "; cs.Filippov(system) follows that where their fields point at each other"
         else:
             what = f"ever smaller events in {names} accumulate {where}"
@@ -564,7 +566,8 @@ class Simulation:
         self._enter(start.mode, start.x)
         fatal = [finding.reason for finding in self._flow.validate(t, self._x) if finding.fatal]
         if fatal and not self._watch.fired_at_start():
-            raise InputError(f"the run cannot start at t = {t:.9g} s in chart {self._mode}: {'; '.join(fatal)}")
+            chart = f" in chart {self._mode}" if len(str(self._mode)) <= LONGEST_CHART else ""
+            raise InputError(f"the run cannot start at t = {t:.9g} s{chart}: {'; '.join(fatal)}")
 
     def _retire_stepper(self) -> None:
         """Keep of the stepper of a finished arc how much it worked, and its last step as the next one's first."""
@@ -675,7 +678,7 @@ def simulate(
         engine=engine,
     )
     if progress is True:
-        from ..common.progress import bar
+        from ..common.terminal import bar
 
         with bar(t0, t1) as tick:
             simulation.advance_to(t1, tick)
@@ -689,6 +692,21 @@ def _checked_span(span: tuple[float, float]) -> tuple[float, float]:
     if t1 <= t0:
         raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
     return t0, t1
+
+
+def _told(modes: Iterable[Hashable], event: Event) -> str:
+    """Modes in a sentence; those of many contacts by what the event between them changes."""
+    names = sorted(f"'{mode}'" for mode in modes)
+    if max(map(len, names)) <= LONGEST_CHART:
+        return f"the modes {' and '.join(names)}"
+    changed = several(
+        [f"{name} {_word(before)} -> {_word(after)}" for name, (before, after) in event.transitions.items()]
+    )
+    return f"two modes ({changed})" if changed else "two modes"
+
+
+def _word(value: Any) -> str:
+    return str(getattr(value, "value", value))
 
 
 def _instant(t: float, x: Array, space: Manifold) -> Segment:

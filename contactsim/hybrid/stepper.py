@@ -16,7 +16,6 @@ from .differences import tangent_derivative
 from .flow import Flow
 from .integrators import FIRM, IMPLICIT, method
 from .integrators.dop853 import Dop853, Interpolant853
-from .integrators.radau9 import Radau9
 from .manifold import Manifold
 from .segments import Chain, Segment, segments_of
 from .stiff_arcs import StiffArcs
@@ -76,8 +75,9 @@ class Stepper:
 
     def _use(self, name: str) -> None:
         self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
-        self._led = issubclass(self._method, DOP853 | Radau9)
-        self.flow = self.flow.fitted(self.stiffness.rate > 0.0 or issubclass(self._method, Radau9))
+        self._collocates = getattr(self._method, "collocates", False)
+        self._led = self._collocates or issubclass(self._method, DOP853)
+        self.flow = self.flow.fitted(self.stiffness.rate > 0.0 or self._collocates)
 
     def _restart(self, t: float, x: Array, bound: float) -> None:
         self.t, self.x, self._base = t, x, x
@@ -129,7 +129,7 @@ class Stepper:
         if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
         solver = self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
-        if isinstance(solver, Radau9):
+        if self._collocates:
             solver.floor = ROUNDED * float(np.spacing(np.abs(self.x).max(initial=1.0)))
         return solver
 

@@ -19,14 +19,11 @@ from ..common.doors import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, custom, door, n
 from ..common.representation import brief, counted, span
 from ..common.representation import several as first_of
 from ..errors import CheckError, InputError
-from .extended_arcs import continued
 from .manifold import Euclidean
 from .outcomes import Status
 from .samples import Samples, samples
 from .segments import Segment
-from .summary_page import page
 from .system import LIMIT, LOOP, Dynamics, HybridSystem, Transition
-from .tables import dataframe, dataset
 from .tolerances import Tolerances
 
 if TYPE_CHECKING:
@@ -185,6 +182,8 @@ class Arc:
         Raises:
             SimulationError: the motion does not go on so far.
         """
+        from .extended_arcs import continued
+
         segments, flow = list(self.segments), self.system.flow(self.mode)
         x0, x1 = self(self.t0), self(self.t1)
         space = self.system.space(self.mode) or Euclidean(len(x0))
@@ -270,6 +269,8 @@ class Trajectory:
 
     def _repr_html_(self) -> str:
         """The run in a cell of a notebook: summary, strip of modes, table of events."""
+        from .summary_page import page
+
         title = str(getattr(getattr(self.system, "robot", None), "name", "")) or type(self.system).__name__
         return page(title, self.arcs, self.events, self.status.name, self.message, self.evaluations)
 
@@ -359,6 +360,8 @@ class Trajectory:
         Args:
             times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
         """
+        from .tables import dataset
+
         return dataset(self._samples(times, side, frames))
 
     def to_dataframe(
@@ -369,6 +372,8 @@ class Trajectory:
         Args:
             times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
         """
+        from .tables import dataframe
+
         return dataframe(self._samples(times, side, frames))
 
     def _samples(self, times: ArrayLike | None, side: str, frames: Sequence[str]) -> Samples:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,18 +18,12 @@ from ..contact_dynamics.contact_system import ContactSystem
 from ..contact_dynamics.engines import PYTHON
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
-from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
+from ..multibody import terrain as grounds
 from ..multibody.controllers import PD, Controller, holds, name_of
-from ..multibody.geometry.pairs import ContactPair
-from ..multibody.geometry.solids import Solid
-from ..multibody.latches import AtTime, Latch
-from ..multibody.loops import stored_loop
 from ..multibody.mechanism import COEFFICIENTS
-from ..multibody.merge import MergedGeometry
-from ..multibody.primitives import PrimitiveGeometry
 from ..multibody.robot import Robot
-from ..multibody.robot_files.reading import GeometryFile
-from ..multibody.robot_files.stored import (
+from ..multibody.robot_files.reading import (
+    GeometryFile,
     StoredGeometry,
     model_of,
     model_text,
@@ -38,30 +32,23 @@ from ..multibody.robot_files.stored import (
     stored,
 )
 from ..multibody.robot_model import Part
-from ..multibody.springs import Lift, Springs
-from ..multibody.terrain import (
-    Flat,
-    Function,
-    HeightField,
-    Moving,
-    NoGround,
-    Oscillation,
-    Plane,
-    Sinusoid,
-    Slope,
-    Terrain,
-)
-from ..multibody.terrain.moving import Given
+from ..multibody.terrain import Terrain
+
+if TYPE_CHECKING:
+    from ..multibody.contact_point import ContactPoint
+    from ..multibody.latches import Latch
+    from ..multibody.springs import Springs
 
 Description = dict[str, Any]
 
 SPRINGS = ("stiffness", "rest", "curve", "drag")  # the arrays of springs
 
-GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
-    Flat: ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
-    NoGround: ("none", lambda ground: {}),
-    Slope: ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
-    Plane: (
+# By the name of their class in `terrain`.
+GROUNDS: dict[str, tuple[str, Callable[[Any], Description]]] = {
+    "Flat": ("flat", lambda ground: {"height": ground.height, "velocity": ground.belt()[:2].tolist()}),
+    "NoGround": ("none", lambda ground: {}),
+    "Slope": ("slope", lambda ground: {"angle": ground.angle, "downhill": list(ground.downhill)}),
+    "Plane": (
         "plane",
         lambda ground: {
             "point": ground.plane()[0].tolist(),
@@ -69,8 +56,8 @@ GROUNDS: dict[type[Terrain], tuple[str, Callable[[Any], Description]]] = {
             "velocity": ground.belt().tolist(),
         },
     ),
-    Sinusoid: ("sinusoid", lambda ground: {**ground.parameters(), "velocity": list(ground.velocity)}),
-    HeightField: (
+    "Sinusoid": ("sinusoid", lambda ground: {**ground.parameters(), "velocity": list(ground.velocity)}),
+    "HeightField": (
         "height-field",
         lambda ground: {
             "x": ground.x.tolist(),
@@ -113,6 +100,8 @@ def rebuild(description: Description) -> ContactSystem:
     Raises:
         InputError: the mechanism, the terrain or the law exists as code only.
     """
+    from ..multibody.loops import stored_loop
+
     if description["robot"] is None:
         raise InputError(f"the functions of its {description['mechanism']} are not stored")
     law = description["law"]
@@ -201,6 +190,8 @@ def _describe_robot(robot: Robot) -> Description:
 
 def _describe_latch(latch: Latch) -> Description:
     """The fields of a latch; times as numbers, functions by name."""
+    from ..multibody.latches import AtTime, Latch
+
     values = {name: getattr(latch, name) for name in Latch.__dataclass_fields__}
     for name in LATCH_FUNCTIONS:
         if values[name] is not None:
@@ -209,6 +200,8 @@ def _describe_latch(latch: Latch) -> Description:
 
 
 def _rebuild_latch(values: Description) -> Latch:
+    from ..multibody.latches import AtTime, Latch
+
     found = dict(values)
     for name in LATCH_FUNCTIONS:
         if found[name] is not None:
@@ -222,6 +215,8 @@ def _describe_springs(springs: Springs) -> Description:
 
 
 def _rebuild_springs(data: Description) -> Springs:
+    from ..multibody.springs import Lift, Springs
+
     lifts = tuple(Lift(**_tuples(lift)) for lift in data["lifts"])
     stiffness, rest, curve, drag = (np.array(data[name], dtype=float) for name in SPRINGS)
     return Springs(stiffness, rest, curve, drag, lifts)
@@ -229,6 +224,8 @@ def _rebuild_springs(data: Description) -> Springs:
 
 def _describe_world(robot: Robot) -> Description:
     """Solids, pairs and parts of a robot that has several parts or contacts between its bodies."""
+    from ..multibody.geometry.pairs import ContactPair
+
     return {
         "solids": [asdict(solid) for solid in robot.solids],
         "pairs": [
@@ -248,6 +245,10 @@ def _describe_world(robot: Robot) -> Description:
 
 
 def _rebuild_robot(data: Description) -> Robot:
+    from ..multibody.geometry.pairs import ContactPair
+    from ..multibody.geometry.solids import Solid
+    from ..multibody.merge import MergedGeometry
+
     contacts = [
         _contact_kind(point)(**_tuples(point) | {"enabled": point["enabled"] and StoredFunction(point["enabled"])})
         for point in data["contacts"]
@@ -271,6 +272,8 @@ def _rebuild_robot(data: Description) -> Robot:
 
 def _contact_kind(point: Description) -> type[ContactPoint]:
     """The class of a contact, by what only it has."""
+    from ..multibody.contact_point import ContactEllipsoid, ContactPoint, ContactRim
+
     if "rim" in point:
         return ContactRim
     return ContactEllipsoid if "radii" in point else ContactPoint
@@ -303,38 +306,53 @@ def _rebuild_geometry(data: Description | None) -> Any:
     if data is None:
         return None
     if "size" in data:
+        from ..multibody.primitives import PrimitiveGeometry
+
         return PrimitiveGeometry(**_tuples(data))
     return StoredGeometry(data["path"], tuple(data["folders"]), data["urdf"])
 
 
 def _describe_geometry(source: Any) -> Description | None:
-    if isinstance(source, PrimitiveGeometry):
-        return asdict(source)
     source = stored(source) if isinstance(source, GeometryFile) else source
-    return asdict(source) | {"folders": list(source.folders)} if isinstance(source, StoredGeometry) else None
+    if isinstance(source, StoredGeometry):
+        return asdict(source) | {"folders": list(source.folders)}
+    if source is None:
+        return None
+    from ..multibody.primitives import PrimitiveGeometry
+
+    return asdict(source) if isinstance(source, PrimitiveGeometry) else None
 
 
 def _describe_terrain(terrain: Terrain) -> Description:
-    if type(terrain) is Moving:
-        if isinstance(terrain.motion, Oscillation):
-            motion = asdict(terrain.motion) | {"amplitude": list(terrain.motion.amplitude)}
-            return {"kind": "moving", "ground": _describe_terrain(terrain.ground), "motion": motion}
-        given = terrain.motion.functions[0] if isinstance(terrain.motion, Given) else terrain.motion
-        return {"kind": None, "class": "Moving", "function": name_of(given)}
-    if type(terrain) is Function:
-        return {"kind": None, "class": "Function", "function": name_of(terrain.height)}
-    if type(terrain) not in GROUNDS:
-        return {"kind": None, "class": type(terrain).__name__}
-    kind, parameters = GROUNDS[type(terrain)]
-    return {"kind": kind, **parameters(terrain)}
+    name = type(terrain).__name__
+    if type(terrain) is not getattr(grounds, name, None):  # a user's own
+        return {"kind": None, "class": name}
+    if name in GROUNDS:
+        kind, parameters = GROUNDS[name]
+        return {"kind": kind, **parameters(terrain)}
+    if isinstance(terrain, grounds.Moving):
+        return _describe_moving(terrain)
+    given = {"function": name_of(terrain.height)} if isinstance(terrain, grounds.Function) else {}
+    return {"kind": None, "class": name, **given}
+
+
+def _describe_moving(terrain: grounds.Moving) -> Description:
+    from ..multibody.terrain.moving import Given, Oscillation
+
+    if isinstance(terrain.motion, Oscillation):
+        motion = asdict(terrain.motion) | {"amplitude": list(terrain.motion.amplitude)}
+        return {"kind": "moving", "ground": _describe_terrain(terrain.ground), "motion": motion}
+    given = terrain.motion.functions[0] if isinstance(terrain.motion, Given) else terrain.motion
+    return {"kind": None, "class": "Moving", "function": name_of(given)}
 
 
 def _rebuild_terrain(data: Description) -> Terrain:
     if data["kind"] == "moving":
-        return Moving(_rebuild_terrain(data["ground"]), Oscillation(**data["motion"]))
+        return grounds.Moving(_rebuild_terrain(data["ground"]), grounds.Oscillation(**data["motion"]))
     for ground, (kind, _) in GROUNDS.items():
         if data["kind"] == kind:
-            return ground(**{name: value for name, value in data.items() if name != "kind"})
+            made: Terrain = getattr(grounds, ground)(**{name: value for name, value in data.items() if name != "kind"})
+            return made
     function = f" with the function {data['function']}" if "function" in data else ""
     raise InputError(f"its terrain {data.get('class', data['kind'])}{function} is not stored")
 

@@ -11,7 +11,7 @@ from ..common import registry
 from ..common.doors import PATH, TEXT, custom, door, several
 from ..common.schemas import unknown_robot
 from ..errors import InputError
-from ..multibody.robot_names import robot_entries
+from ..multibody.catalogue import robot_entries
 from .scene_run import SceneRun
 
 if TYPE_CHECKING:

@@ -23,13 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from ..common import registry
 from ..common.arrays import Array
 from ..common.files import is_broken, sealed, unsealed, write_whole
-from ..common.version import __version__
 from ..contact_dynamics import is_contact_system
 from ..errors import ContactSimError, InputError
-from ..hybrid.charts import Model, load_model
 from ..hybrid.outcomes import Status
 from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
 from ..hybrid.tables import STATE, about_forces, force_rows, mode_rows
@@ -229,20 +228,24 @@ def _header(trajectory: Trajectory, scene: str) -> dict[str, Any]:
 
 
 def _describe(system: HybridSystem) -> dict[str, Any]:
-    description: dict[str, Any] = {"class": type(system).__name__}
-    if isinstance(system, Model):
-        name = registry.name_of("models", type(system))
-        return description | ({"model": name, "parameters": system.parameters.model_dump(mode="json")} if name else {})
     if is_contact_system(system):
         from .description import describe
 
         return {"class": "ContactSystem"} | describe(system)
+    from ..hybrid.charts import Model
+
+    description: dict[str, Any] = {"class": type(system).__name__}
+    if isinstance(system, Model):
+        name = registry.name_of("models", type(system))
+        return description | ({"model": name, "parameters": system.parameters.model_dump(mode="json")} if name else {})
     return description
 
 
 def _system_of(header: Mapping[str, Any], path: Path) -> HybridSystem:
     description = json.loads(header["system"])
     if "model" in description:
+        from ..hybrid.charts import load_model
+
         return load_model(description["model"], **description["parameters"])
     if description["class"] != "ContactSystem":
         raise InputError(f"{path} is a run of a {description['class']}, which is code; {REMEDY}")

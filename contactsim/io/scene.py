@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,15 +21,12 @@ from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.placement import DROP, clearance, lifted, lifting
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
-from ..multibody.catalogue import load_robot
+from ..multibody.catalogue import load_robot, robot_entries
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
-from ..multibody.latches import Latch
 from ..multibody.loops import LoopClosure
 from ..multibody.model_checks import inside
-from ..multibody.part_controllers import JointControllers
 from ..multibody.robot import Robot
-from ..multibody.robot_names import robot_entries
 from ..multibody.terrain import Flat, NoGround, Slope, Terrain
 from .scene_bodies import Member, shifted, start_of, world_of
 from .scene_run import SceneRun
@@ -43,6 +40,9 @@ from .scene_tables import (
     Scene,
     StartTable,
 )
+
+if TYPE_CHECKING:
+    from ..multibody.latches import Latch
 
 TIME = 2.0  # duration of a run without a demonstration [s]
 
@@ -165,9 +165,16 @@ def build(scene: Scene) -> SceneRun:
         robot, controller, start = _world(scene, robot, controller, start, terrain)
     assert robot is not None
     assert start is not None
-    latches = [Latch(**latch.model_dump()) for latch in scene.latch]
     system = ContactSystem(
-        robot, terrain, law, controller, gravity, scene.joint_limits, loops, tolerances=tolerances, latches=latches
+        robot,
+        terrain,
+        law,
+        controller,
+        gravity,
+        scene.joint_limits,
+        loops,
+        tolerances=tolerances,
+        latches=_latches(scene),
     )
     for name, value in left_over.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -179,10 +186,20 @@ def build(scene: Scene) -> SceneRun:
     return SceneRun(scene.title, system, start, (0.0, time), options)
 
 
+def _latches(scene: Scene) -> tuple[Latch, ...]:
+    if not scene.latch:
+        return ()
+    from ..multibody.latches import Latch
+
+    return tuple(Latch(**latch.model_dump()) for latch in scene.latch)
+
+
 def _world(
     scene: Scene, robot: Robot | None, controller: Controller | None, start: State | None, terrain: Terrain
 ) -> tuple[Robot, Controller | None, State]:
     """All robots and bodies of a scene, what drives them, and where they start."""
+    from ..multibody.part_controllers import JointControllers
+
     shared = scene.contact.given()
     members = [] if robot is None or start is None else [Member(scene.main, robot, start.q, start.v)]
     driven = {} if controller is None else {scene.main: controller}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ..common.arrays import Array
 from ..common.schemas import Flag, Real
-from ..contact_dynamics.placement import along
 from ..errors import InputError
-from ..multibody.geometry.pairs import ContactPair
 from ..multibody.mechanism import COEFFICIENTS
-from ..multibody.merge import placed
 from ..multibody.robot import Robot
 from .terrain_schema import Table
+
+if TYPE_CHECKING:
+    from ..multibody.geometry.pairs import ContactPair
 
 Friction = Annotated[Real, Field(ge=0.0)] | tuple[Annotated[Real, Field(gt=0.0)], Annotated[Real, Field(gt=0.0)]]
 
@@ -139,6 +139,8 @@ class PairTable(Coefficients):
 
     def build(self) -> ContactPair:
         """The pair."""
+        from ..multibody.geometry.pairs import ContactPair
+
         return ContactPair(self.first, self.second, **self.given())
 
     @model_validator(mode="after")
@@ -164,6 +166,8 @@ def world_of(members: Sequence[Member], pairs: Sequence[PairTable]) -> Robot:
     Raises:
         InputError: two have one name, or a pair names nothing that can touch.
     """
+    from ..multibody.merge import placed
+
     placements = [None if member.place is None else placed(*member.place) for member in members]
     world = Robot.merge([m.robot for m in members], [m.name for m in members], placements=placements)
     return world.with_pairs([*world.pairs, *(pair.build() for pair in pairs)]) if pairs else world
@@ -180,6 +184,8 @@ def shifted(robot: Robot, q: Array, shift: Sequence[float]) -> Array:
     Raises:
         InputError: the root of the robot does not move that way.
     """
+    from ..contact_dynamics.placement import along
+
     moved = q.copy()
     for axis, distance in enumerate(shift):
         index = along(robot, q, axis) if distance else None

@@ -12,7 +12,7 @@ from ..common import registry
 from ..common.arrays import Array
 from ..common.schemas import Real, nested
 from ..errors import InputError, PluginError
-from ..multibody.terrain import Flat, HeightField, Moving, Oscillation, Sinusoid, Slope, Terrain
+from ..multibody.terrain import Flat, Slope, Terrain
 from .ground_table import GroundTable
 
 Pair = tuple[Real, Real]
@@ -60,6 +60,8 @@ class SinusoidTable(GroundTable):
 
     def build(self) -> Terrain:
         """The ground."""
+        from ..multibody.terrain import Sinusoid
+
         return Sinusoid(self.a1, self.a2, self.a3, self.velocity)
 
 
@@ -92,6 +94,8 @@ class HeightFieldTable(GroundTable):
         Raises:
             InputError: the file cannot be used, or nothing says where the heights are.
         """
+        from ..multibody.terrain import HeightField
+
         places: tuple[Any, Any] | None = None if self.x is None else (self.x, self.y)
         if self.file is None:
             heights = _rectangle(self.heights)
@@ -167,6 +171,8 @@ class MovingTable(GroundTable):
 
     def build(self) -> Terrain:
         """The ground."""
+        from ..multibody.terrain import Moving, Oscillation
+
         return Moving(self.ground.build(), Oscillation(self.amplitude, self.frequency, self.phase))
 
 

@@ -1,15 +1,29 @@
-"""Robots by name, from the catalogues that plugins register."""
+"""Robots by name, from the catalogues that plugins register; names are found without pinocchio."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ..common import registry
 from ..common.doors import NAME, custom, door
 from ..common.schemas import unknown_robot
-from .contact_point import ContactPoint
-from .loops import followed
-from .robot import Robot
-from .robot_names import robot_entries
+
+if TYPE_CHECKING:
+    from .robot import Robot
+
+
+def robot_entries() -> dict[str, Any]:
+    """Entries of all registered catalogues by name."""
+    entries: dict[str, Any] = {}
+    for name, catalogue in registry.load_all("robots"):
+        try:
+            entries.update(catalogue())
+        except Exception as error:  # a broken catalogue does not stop the others
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
+    return entries
 
 
 @door(name=custom("the name of a robot, `contactsim robots` lists them", NAME.take))
@@ -19,6 +33,10 @@ def load_robot(name: str) -> Robot:
     Raises:
         InputError: no catalogue knows the name; similar ones are told.
     """
+    from .contact_point import ContactPoint
+    from .loops import followed
+    from .robot import Robot
+
     entry = robot_entries().get(name)
     if entry is None:
         raise unknown_robot(name, robot_entries())

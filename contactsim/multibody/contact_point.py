@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..common.doors import NAME, NOT_NEGATIVE, POSITIVE, REAL, SHARE, TEXT, TRIPLE, door, either, optional, tuples
 from ..errors import InputError
-from .geometry.closest_points.features import Circle, Ellipsoid, Feature, Point
 from .mechanism import MARGIN, check_static, kinetic_of
 from .zero import UNIT
+
+if TYPE_CHECKING:
+    from .geometry.closest_points.features import Circle, Feature
 
 ARGUMENTS = {
     "frame": NAME,
@@ -85,6 +88,8 @@ class ContactPoint:
     @property
     def feature(self) -> Feature:
         """What touches, in axes of the frame."""
+        from .geometry.closest_points.features import Point
+
         return Point(np.array(self.offset), self.radius)
 
 
@@ -118,11 +123,15 @@ class ContactRim(ContactPoint):
     @property
     def circle(self) -> Circle:
         """The whole rim, in axes of the frame."""
+        from .geometry.closest_points.features import Circle
+
         return Circle(np.array(self.offset), np.array(self.axis) / np.linalg.norm(self.axis), self.rim, self.radius)
 
     @property
     def feature(self) -> Feature:
         """The rim, or its fixed point."""
+        from .geometry.closest_points.features import Point
+
         if self.angle is None:
             return self.circle
         first, second = perpendicular(np.array(self.axis))
@@ -152,6 +161,8 @@ class ContactEllipsoid(ContactPoint):
     @property
     def feature(self) -> Feature:
         """The ellipsoid."""
+        from .geometry.closest_points.features import Ellipsoid
+
         return Ellipsoid(np.array(self.offset), rotation(self.quaternion), np.array(self.radii), self.radius)
 
 

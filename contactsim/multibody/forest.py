@@ -7,6 +7,7 @@ four arrays of nv^3 numbers (60 free bodies: 1.5 GB), of several small models ne
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -315,3 +316,34 @@ class Forest(ForestKinematics):
         for block, (_, _, at_v) in zip(blocks, self._parts, strict=True):
             found[at_v, at_v] = block
         return found
+
+
+class Workspace(threading.local):
+    """Pinocchio's data of a model, and what is computed in it, for the thread that asks.
+
+    Everything computed with it is a function of its arguments: two threads that share a system never share a
+    workspace, runs in one thread go through it one after the other, and a copy or a pickle of its owner begins with an
+    empty one.
+
+    Args:
+        model: pinocchio's model, not changed any more.
+    """
+
+    def __init__(self, model: Any) -> None:  # called once in each thread
+        self.model = model
+        self.data = data_of(model)
+        self.placements = self.data.oMf
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.model,)
+
+
+class Computing:
+    """Something that computes with a workspace of its own."""
+
+    _workspace: Workspace
+
+    @property
+    def _data(self) -> ModelData | Forest:
+        """Pinocchio's data, for the thread that asks."""
+        return self._workspace.data

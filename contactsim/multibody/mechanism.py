@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -123,6 +123,9 @@ class GapBounds(NamedTuple):
             return below(every)[places]
 
         return GuardBounds(guards[places], self.speed[places], None if below is None else at_least, closer)
+
+
+GROUND = "ground"  # what bodies may be inside, besides each other
 
 
 class Overlap(NamedTuple):
@@ -269,6 +272,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         enabled: for each contact a function (t, q, v) -> margin, or None.
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step.
         autonomous: whether gaps and rows do not depend on time.
+        has_loops: whether it is a ClosedMechanism.
     """
 
     nq: int
@@ -287,8 +291,9 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
     bounded_steps: bool = False
     autonomous: bool = False
+    has_loops: bool = False
 
-    @property
+    @cached_property
     def all_names(self) -> tuple[str, ...]:
         """Names of contacts, constraints and resistances, in the order of their indices."""
         return self.names + self.constraint_names + self.resistance_names

@@ -16,13 +16,13 @@ from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
 from .controllers import name_of
-from .geometry.bodies import GROUND
 from .geometry.collision_solids import items_of
 from .geometry.mesh_hulls import MeshHull, mesh_hulls
 from .geometry.pairing import affordable, automatic, expanded, tell_of_stand_ins, warn_of_other_shapes
-from .geometry.pairs import ContactPair
-from .geometry.solids import SIDES, Solid
+from .geometry.pairs import CYLINDER_SIDES, ContactPair
+from .geometry.solids import Solid
 from .loops import WORLD, JointCoupling, Loop
+from .mechanism import GROUND
 from .model_checks import link_frame
 from .robot_model import Part, RobotModel
 from .springs import joined
@@ -132,7 +132,7 @@ def _solids(
     found: list[Solid] = []
     for part in parts:
         for solid in (*part.robot.solids, *(hull.solid for hull in hulls.get(part.name, []))):
-            own = {"sides": sides} if solid.kind == "cylinder" and solid.sides == SIDES else {}
+            own = {"sides": sides} if solid.kind == "cylinder" and solid.sides == CYLINDER_SIDES else {}
             found.append(replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}", **own))
     if affordable(found, [part.name for part in parts]):
         return tuple(found), hulls

@@ -7,34 +7,51 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.doors import NAME, NOT_NEGATIVE, PATH, POSITIVE, door, instance, one_of, optional, several, whole
+from ..common.doors import (
+    NAME,
+    NOT_NEGATIVE,
+    PATH,
+    POSITIVE,
+    custom,
+    door,
+    instance,
+    one_of,
+    optional,
+    real_array,
+    several,
+    whole,
+)
 from ..errors import InputError
-from . import merge as merging
-from . import primitives
 from .contact_point import ContactPoint
-from .geometry.bodies import LeftOut, bodies_of
-from .geometry.meetings import paired
-from .geometry.mesh_hulls import CORNERS
-from .geometry.pairing import expanded
-from .geometry.pairs import ContactPair
-from .geometry.solids import SIDES
-from .kinematics.bound_shapes import grounded
-from .kinematics.bound_world import BoundWorld
-from .mechanism import ContactMechanism
-from .mjcf.reading import read
+from .geometry.pairs import CYLINDER_SIDES, HULL_CORNERS, ContactPair
+from .kinematics.bound_robot import BoundRobot
 from .robot_files.reading import GeometryFile, existing, package_folders
 from .robot_files.urdf import SOURCE, urdf_of
 from .robot_model import Part, RobotModel
-from .servos import GAINS, servos
 from .terrain import Flat, Terrain
 
+if TYPE_CHECKING:
+    from .geometry.bodies import LeftOut
+    from .kinematics.bound_world import BoundWorld
+    from .mechanism import ContactMechanism
+
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
+
+
+def _gains(given: Any) -> Array:
+    found = real_array(given)
+    if found.ndim > 1 or not np.isfinite(found).all() or (found < 0.0).any():
+        raise ValueError
+    return found
+
+
+GAINS = custom("a number that is not negative, or one for each actuated joint", _gains)
 
 
 class Robot(RobotModel):
@@ -134,6 +151,9 @@ class Robot(RobotModel):
         Raises:
             InputError: the file is missing, MuJoCo is not installed or refuses it, or there are no feet.
         """
+        from .geometry.meetings import paired
+        from .mjcf.reading import read
+
         path, folders = existing(path, "MJCF"), tuple(str(folder) for folder in package_dirs or ())
         found, load = read(path, contacts, folders), GeometryFile(str(path), folders)
         found.warn(stacklevel=2)
@@ -173,7 +193,9 @@ class Robot(RobotModel):
         Raises:
             InputError: a number is not positive.
         """
-        return primitives.sphere(cls, mass, radius, name, root, inertia, coefficients)
+        from .primitives import sphere
+
+        return sphere(cls, mass, radius, name, root, inertia, coefficients)
 
     @classmethod
     @door(name=NAME)
@@ -192,7 +214,9 @@ class Robot(RobotModel):
         Raises:
             InputError: a number is not positive.
         """
-        return primitives.box(cls, mass, size, name, root, coefficients)
+        from .primitives import box
+
+        return box(cls, mass, size, name, root, coefficients)
 
     @classmethod
     @door(name=NAME)
@@ -218,7 +242,9 @@ class Robot(RobotModel):
         Raises:
             InputError: the mass is not positive, or the points lie in a plane.
         """
-        return primitives.hull(cls, mass, vertices, name, root, coefficients)
+        from .primitives import hull
+
+        return hull(cls, mass, vertices, name, root, coefficients)
 
     @classmethod
     @door(name=NAME)
@@ -243,7 +269,9 @@ class Robot(RobotModel):
         Raises:
             InputError: a number is not positive.
         """
-        return primitives.capsule(cls, mass, radius, length, name, root, coefficients)
+        from .primitives import capsule
+
+        return capsule(cls, mass, radius, length, name, root, coefficients)
 
     @classmethod
     @door(name=NAME)
@@ -270,7 +298,9 @@ class Robot(RobotModel):
         Raises:
             InputError: a number is not positive.
         """
-        return primitives.cylinder(cls, mass, radius, length, name, root, coefficients)
+        from .primitives import cylinder
+
+        return cylinder(cls, mass, radius, length, name, root, coefficients)
 
     @classmethod
     @door(name=NAME)
@@ -289,7 +319,9 @@ class Robot(RobotModel):
         Raises:
             InputError: a number is not positive.
         """
-        return primitives.ellipsoid(cls, mass, radii, name, root, coefficients)
+        from .primitives import ellipsoid
+
+        return ellipsoid(cls, mass, radii, name, root, coefficients)
 
     @staticmethod
     @door(
@@ -303,8 +335,8 @@ class Robot(RobotModel):
         names: Sequence[str] | None = None,
         pairs: str | Sequence[ContactPair] = "auto",
         placements: Sequence[Any] | None = None,
-        hull_corners: int = CORNERS,
-        cylinder_sides: int = SIDES,
+        hull_corners: int = HULL_CORNERS,
+        cylinder_sides: int = CYLINDER_SIDES,
     ) -> Robot:
         """Several robots and free bodies as one, whose joints, frames and contacts are called PART/...
 
@@ -326,11 +358,15 @@ class Robot(RobotModel):
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.
         """
-        return merging.merge(Robot, robots, names, pairs, placements, hull_corners, cylinder_sides)
+        from .merge import merge
+
+        return merge(Robot, robots, names, pairs, placements, hull_corners, cylinder_sides)
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Shapes that pass through each other or through the ground, by name, each with the reason."""
+        from .geometry.bodies import bodies_of
+
         return bodies_of(self).left_out
 
     # --- on a ground ------------------------------------------------------------------------------------------
@@ -338,8 +374,14 @@ class Robot(RobotModel):
     def bind(self, terrain: Terrain, gravity: Array, joint_limits: bool = True) -> ContactMechanism:
         """The robot on a ground, under a gravity (3,) [m/s^2]: what a ContactSystem computes with."""
         if self.pairs:
+            from .kinematics.bound_world import BoundWorld
+
             return BoundWorld(self, terrain, gravity, joint_limits)
-        return grounded(self, terrain, gravity, joint_limits)
+        if self.is_curved:
+            from .kinematics.bound_shapes import BoundShapes
+
+            return BoundShapes(self, terrain, gravity, joint_limits)
+        return BoundRobot(self, terrain, gravity, joint_limits)
 
     def pack(self, states: Mapping[str, Any]) -> tuple[Array, Array]:
         """(q, v) of all parts from {part: (q, v)}; parts that are left out rest in their nominal pose.
@@ -347,7 +389,9 @@ class Robot(RobotModel):
         Raises:
             InputError: there is no such part, or a state has the wrong size.
         """
-        return merging.pack(self, states)
+        from .merge import pack
+
+        return pack(self, states)
 
     def unpack(self, state: Any) -> dict[str, tuple[Array, Array]]:
         """{part: (q, v)} of a state."""
@@ -360,6 +404,8 @@ class Robot(RobotModel):
 
     @cached_property
     def _paired(self) -> BoundWorld:
+        from .kinematics.bound_world import BoundWorld
+
         return BoundWorld(self, Flat(), np.array([0.0, 0.0, -9.81]), joint_limits=False)
 
     # --- copies -----------------------------------------------------------------------------------------------
@@ -371,6 +417,8 @@ class Robot(RobotModel):
         Raises:
             InputError: a pair names nothing that can touch.
         """
+        from .geometry.pairing import expanded
+
         return self._with(pairs=expanded(self, pairs))
 
     def with_contacts(self, contacts: Sequence[ContactPoint]) -> Robot:
@@ -404,6 +452,8 @@ class Robot(RobotModel):
         """
         if self.parts:
             raise InputError(f"robot '{self.name}' is made of parts, of which none has servos; drive it by PD")
+        from .servos import servos
+
         return self._with(actuators=servos(self, kp, kd))
 
     @door(body=NAME, kind=one_of("mass", "inertia_scale"))

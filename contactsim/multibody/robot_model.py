@@ -9,7 +9,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 import pinocchio as pin
@@ -17,13 +17,10 @@ import pinocchio as pin
 from ..common.arrays import Array
 from ..common.doors import NAME, TEXT, VECTOR, door, instance, numbers, one_of, several
 from ..errors import InputError
-from .actuators import Actuator
 from .configuration_space import ConfigurationSpace, whole
 from .contact_point import ContactPoint
-from .controllers import Controller, as_controller
-from .geometry.collision_solids import items_of, solids_of
-from .geometry.pairs import ContactPair, of_edges
-from .geometry.solids import Solid
+from .forest import Workspace
+from .geometry.pairs import of_edges
 from .loops import Loop, checked, followed
 from .mechanism import unique_names
 from .model_checks import (
@@ -35,11 +32,14 @@ from .model_checks import (
     unbounded,
     warn_about_dry_friction,
 )
-from .part_controllers import PartController, PartPlace
-from .robot_files.geometry_files import automatic_contacts, load_geometry
-from .springs import Springs
-from .terrain import Terrain
-from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .actuators import Actuator
+    from .controllers import Controller
+    from .geometry.pairs import ContactPair
+    from .geometry.solids import Solid
+    from .springs import Springs
+    from .terrain import Terrain
 
 R_co = TypeVar("R_co", bound="RobotModel", covariant=True)
 
@@ -84,6 +84,8 @@ class RobotModel:
         self.nq, self.nv = self.model.nq, self.model.nv
         self.space = ConfigurationSpace(self.model)
         if isinstance(contacts, str):
+            from .robot_files.geometry_files import automatic_contacts
+
             contacts = automatic_contacts(self.model, collision, contacts)
         self.contacts, self.loops = self._checked_points(contacts), checked(loops)
         self._nominal = nominal
@@ -101,12 +103,21 @@ class RobotModel:
     @cached_property
     def visual_model(self) -> Any:
         """Pinocchio's visual geometry; None where there is none."""
+        from .robot_files.geometry_files import load_geometry
+
         return load_geometry(self.model, self._visual)
 
     @cached_property
     def collision_model(self) -> Any:
         """Pinocchio's collision geometry; None where there is none."""
+        from .robot_files.geometry_files import load_geometry
+
         return load_geometry(self.model, self._collision)
+
+    @property
+    def is_curved(self) -> bool:
+        """True where contacts touch the ground with rims or ellipsoids, besides points and spheres."""
+        return any(type(point) is not ContactPoint for point in self.contacts)
 
     def moment_coefficients(self) -> dict[str, tuple[float, float]]:
         """{contact: coefficients of torsional and rolling friction [m]} of the contacts that have any.
@@ -156,6 +167,8 @@ class RobotModel:
     @property
     def solids(self) -> tuple[Solid, ...]:
         """Shapes against which contact points of other bodies press, read off the collision geometry."""
+        from .geometry.collision_solids import items_of, solids_of
+
         if self._solids is None:
             self._solids = solids_of(self.model, items_of(self.collision_model))
         return self._solids
@@ -336,4 +349,7 @@ class Part(Generic[R_co]):
 
     def drive(self, controller: Any) -> Controller:
         """A controller of the whole world from one of this part, or from a function (t, q, v) -> tau of its own."""
+        from .controllers import as_controller
+        from .part_controllers import PartController, PartPlace
+
         return PartController(PartPlace(self.name, self.q, self.v, self.robot.space), as_controller(controller))

@@ -7,19 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import custom, real_array
 from ..errors import InputError
 from .actuators import Actuator
-
-
-def _gains(given: Any) -> Array:
-    found = real_array(given)
-    if found.ndim > 1 or not np.isfinite(found).all() or (found < 0.0).any():
-        raise ValueError
-    return found
-
-
-GAINS = custom("a number that is not negative, or one for each actuated joint", _gains)
 
 
 def servos(robot: Any, kp: Array, kd: Array) -> tuple[Actuator, ...]:

@@ -17,8 +17,8 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
+from .forest import Workspace
 from .kinematics.plane_ground import simple_model
-from .workspace import Workspace
 
 ROTATIONS = {"JointModelSpherical": 0, "JointModelFreeFlyer": 3}  # where the rotation of a joint begins in q and in v
 

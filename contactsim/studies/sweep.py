@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..common.doors import COUNT, FLAG, INDEX, NOT_NEGATIVE, PATH, TEXT, door, one_of, optional, several
-from ..common.progress import counting
+from ..common.terminal import counting
 from .cluster import Dispatcher, client_of
 from .plan import SAMPLERS, plan
 from .store import Store, opened

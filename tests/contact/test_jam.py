@@ -8,8 +8,7 @@ from scipy.integrate import solve_ivp
 
 import contactsim as cs
 from contactsim.contact.impact import newton
-from contactsim.contact.jam import impact_without_collision
-from contactsim.contact.painleve import jammed
+from contactsim.contact.jam import impact_without_collision, jammed
 from contactsim.contact.problem import ContactProblem
 
 REST = 1e-10  # m/s

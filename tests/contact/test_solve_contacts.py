@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 import contactsim as cs
-from contactsim.contact.stick_slip_choice import ORDER
+from contactsim.contact.stick_slip_choice import in_order
 
 Array = np.ndarray
 OPEN, STICK, SLIP = cs.Mode.OPEN, cs.Mode.STICK, cs.Mode.SLIP
@@ -265,7 +265,7 @@ def test_without_friction_it_is_a_linear_complementarity_problem(seed: int, coun
         np.testing.assert_allclose(solution.forces, expected, rtol=0, atol=SAME_FORCE * scale)
 
 
-@pytest.mark.parametrize("solver", ORDER, ids=lambda solver: type(solver).__name__)
+@pytest.mark.parametrize("solver", list(in_order()), ids=lambda solver: type(solver).__name__)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_solver_alone_finds_the_solution(solver: Any, seed: int) -> None:
     rng = np.random.default_rng([64, seed])

@@ -102,6 +102,27 @@ def test_a_run_that_would_switch_without_end_says_so() -> None:
     np.testing.assert_allclose(traj.final, [place, BELT], atol=STATE)
 
 
+class Wordy(Oscillator):
+    """The same with modes that take a page to print, and many parts that change at once."""
+
+    def flow(self, mode: tuple[int, str]) -> cs.Flow:
+        return super().flow(mode[0])
+
+    def transition(self, t: float, x: np.ndarray, mode: tuple[int, str], fired: frozenset) -> cs.Transition:
+        sign, rest = mode
+        changes = {f"mass {k}": (sign, -sign) for k in range(20)}
+        return cs.Transition(x, (-sign, rest), changes, unmoved=True, still=True)
+
+    def start(self, t: float, x: np.ndarray) -> cs.Transition:
+        return cs.Transition(x, (1 if x[1] > BELT else -1, "open, " * 500))
+
+
+def test_a_message_names_few_of_many_parts() -> None:
+    traj = cs.simulate(Wordy(), START, (0.0, 12.0))
+    assert traj.status is cs.Status.EVENTS_WITHOUT_END and len(traj.message) < 600
+    assert "two modes (mass 0 " in traj.message and " and 14 more) lead to each other" in traj.message
+
+
 class Hysteresis(Oscillator):
     """A thermostat-like relay: it switches often, but each time after a way."""
 

@@ -9,6 +9,7 @@ import pytest
 
 import contactsim as cs
 from contactsim import Mode
+from contactsim.io.scene import parse
 
 BALL = """
 [[bodies]]
@@ -86,3 +87,17 @@ def test_what_a_scene_is_refused_for(tmp_path: Path) -> None:
         scene_of(fixed, tmp_path)
     with pytest.raises(cs.InputError, match="belong to contact points, not to pairs"):
         scene_of(BALL + '\n[[pairs]]\nfirst = "ball"\nsecond = "ball"\nfriction = [0.1, 0.2]\n', tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("friction", "told"),
+    [
+        ("nan", "scene: contact.friction is nan; give a finite number"),
+        ("'rough'", "scene: contact.friction is 'rough'; give a number"),
+        ("[0.5, -0.2]", "scene: contact.friction.1 is -0.2; give a number greater than 0"),
+    ],
+)
+def test_a_coefficient_that_may_be_a_number_or_a_pair_is_told_of_once(friction: str, told: str) -> None:
+    with pytest.raises(cs.InputError) as error:
+        parse(f"[contact]\nfriction = {friction}\n")
+    assert str(error.value) == told

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import contactsim as cs
 from contactsim.common import registry
-from contactsim.hybrid.integrators import METHODS
+from contactsim.hybrid.integrators import method
 from contactsim.hybrid.integrators.rk4 import RK4
 
 # --- tolerances ---------------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ def test_rk4_takes_steps_of_max_step_and_meets_bounds_and_cubics() -> None:
 
 
 def test_rk4_needs_a_step() -> None:
-    assert METHODS["RK4"] is RK4
+    assert method("RK4") is RK4
     with pytest.raises(cs.InputError, match=r"fixed step; give it as Tolerances\(max_step"):
         cs.simulate(Switch(), [0.0], (0.0, 2.0), integrator="RK4")
     with pytest.raises(cs.InputError, match="fixed step"):

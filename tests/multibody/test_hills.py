@@ -9,7 +9,7 @@ from test_derivatives import ANALYTIC, ROBOTS, check_impulses, check_terms, chos
 from test_terrain import AsSurface, Bowl
 
 import contactsim as cs
-from contactsim.multibody.kinematics.curved_ground import Level
+from contactsim.multibody.kinematics.tangents import Level
 from contactsim.multibody.terrain import Terrain, level_axes
 
 Array = np.ndarray

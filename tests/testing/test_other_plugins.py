@@ -13,7 +13,7 @@ from scipy.integrate import RK45
 import contactsim as cs
 from contactsim.cli import command as cli
 from contactsim.common import registry
-from contactsim.hybrid.integrators import METHODS
+from contactsim.hybrid.integrators import method
 from contactsim.hybrid.integrators.rk4 import Hermite
 from contactsim.testing import Outcome, check_plugin, derivatives, kit, methods
 from contactsim.testing.drives import Drive
@@ -146,7 +146,7 @@ def test_what_a_derivative_does_not_accept_is_not_asked() -> None:
 @pytest.mark.parametrize("name", ["DOP853", "RK45", "RK4", "Radau9", "Radau", "BDF"])
 def test_integrators_conform(name: str) -> None:
     """LSODA is none of them: its longest step is firm, and the run makes a new one where it has to be shorter."""
-    for title, check in methods.named(Method(METHODS[name], name)).items():
+    for title, check in methods.named(Method(method(name), name)).items():
         found = kit.quietly(check)
         assert found.holds is not False, str(found)
         assert found.holds or (name == "RK4" and title in methods.FREE)

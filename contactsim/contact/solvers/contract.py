@@ -83,3 +83,7 @@ class ContactSolver(ABC):
 
         The solution was solved directly in its modes, to rounding, and says whether its forces are unique.
         """
+
+    def proves(self, problem: ContactProblem) -> bool:
+        """True where there is no solution if it finds none."""
+        return False

@@ -24,8 +24,8 @@ class Enumerate(ContactSolver):
     most: int = EXHAUSTIVE
     quick: bool = False
 
-    def reaches(self, problem: ContactProblem) -> bool:
-        """True where the combinations of a problem are few enough."""
+    def proves(self, problem: ContactProblem) -> bool:
+        """True where the combinations of a problem are few enough to be tried all."""
         return prod(len(_choices(problem, i)) for i in range(len(problem.dims))) <= self.most
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
@@ -34,7 +34,7 @@ class Enumerate(ContactSolver):
 
     def all(self, problem: ContactProblem) -> Iterator[ContactSolution]:
         """Every admissible combination, in the plane with both directions of each slip; none where they are many."""
-        if not self.reaches(problem):
+        if not self.proves(problem):
             return
         for chosen in itertools.product(*(_choices(problem, i) for i in range(len(problem.dims)))):
             lifted = frozenset(i for i, (_, parts, _) in enumerate(chosen) if parts)

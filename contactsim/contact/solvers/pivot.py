@@ -34,10 +34,11 @@ class Pivot(ContactSolver):
 
     def solve(self, problem: ContactProblem, start: Start) -> ContactSolution | None:
         """The solution to which corrections of the modes in `start` lead; None where they run in circles."""
-        if self.quick and not start.lifted:
+        if self.quick and not start.lifted and problem.compiled is not None:
             with suppress(Unknown):
                 return _compiled(problem, start)
-        modes, directions, lifted = problem.with_hosts(start.modes), start.directions, start.lifted
+        modes = problem.with_hosts(start.modes) if problem.hosts else start.modes
+        directions, lifted = start.directions, start.lifted
         seen: set[tuple[tuple[Mode, ...], frozenset[int]]] = set()
         one_at_a_time = False
         for _ in range(8 * len(modes) + 8):
@@ -281,7 +282,7 @@ class GivenModes:
         for i, mode in enumerate(self.modes):
             if mode is Mode.OPEN:
                 continue
-            (n, t), host = problem.rows[i], problem.host(i)
+            (n, t), host = problem.rows[i], problem.host(i) if problem.hosts else i
             if host not in problem.lifted:
                 if host == i:
                     columns[i] = len(rows)

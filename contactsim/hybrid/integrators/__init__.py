@@ -10,22 +10,10 @@ from ...common import registry
 from ...errors import InputError
 from ..tolerances import Tolerances
 from .dop853 import Dop853
-from .radau9 import Radau9
-from .rk4 import NO_STEP, RK4
 
 AUTOMATIC = "automatic"  # DOP853, and Radau9 where the motion is stiff: see `hybrid/stiff_arcs`
 
-METHODS: dict[str, type[OdeSolver]] = {
-    "DOP853": Dop853,
-    AUTOMATIC: Dop853,
-    "RK45": RK45,
-    "RK23": RK23,
-    "RK4": RK4,
-    "Radau": Radau,
-    "Radau9": Radau9,
-    "BDF": BDF,
-    "LSODA": LSODA,
-}
+METHODS = ("DOP853", AUTOMATIC, "RK45", "RK23", "RK4", "Radau", "Radau9", "BDF", "LSODA")
 
 IMPLICIT = ("Radau", "Radau9", "BDF", "LSODA")  # methods that use the derivative of the rate
 FIRM = ("LSODA",)  # methods that keep the longest step they were made with
@@ -41,6 +29,15 @@ def method(name: str, tolerances: Tolerances | None = None) -> type[OdeSolver]:
         return registry.load("integrators", name)
     if name not in METHODS:
         raise InputError(f"no integrator '{name}'; choose one of {', '.join([*METHODS, *plugins])}")
-    if name == "RK4" and tolerances is not None and math.isinf(tolerances.max_step):
-        raise InputError(NO_STEP)
-    return METHODS[name]
+    if name == "RK4":
+        from .rk4 import NO_STEP, RK4
+
+        if tolerances is not None and math.isinf(tolerances.max_step):
+            raise InputError(NO_STEP)
+        return RK4
+    if name == "Radau9":
+        from .radau9 import Radau9
+
+        return Radau9
+    scipys: dict[str, type[OdeSolver]] = {"RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF, "LSODA": LSODA}
+    return scipys.get(name, Dop853)

@@ -112,9 +112,11 @@ class Radau9(Radau):
 
     Attributes:
         floor: rounding of the stages, in the unit of each; Newton's method has converged where it changes them by less.
+        collocates: what tells it from other methods, where none of them is loaded.
     """
 
     floor: float = 0.0
+    collocates = True
 
     t: float
     y: Array

@@ -21,6 +21,7 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
+from ..mechanism import GROUND
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from . import convex
@@ -28,11 +29,9 @@ from .closest_points.equations import Pose
 from .closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
 from .collision_solids import GEOMETRY, items_of, placement_of
 from .convex import Convex
-from .pairing import tips
 from .pairs import EDGES
 from .solids import CORNERS, Solid
 
-GROUND = "ground"
 KNOWN = "bodies"
 MEANT = ""  # instead of a reason: a pair that is kept apart
 NEIGHBOURS = "neighbouring links"
@@ -223,8 +222,11 @@ class _Judge:
         self._parents = list(robot.model.parents)
         self._paired = {(pair.first, pair.second): pair.enabled is None for pair in robot.pairs}
         self._tips: dict[str, list[Any]] = {}
-        for tip in tips(robot) if robot.pairs else ():
-            self._tips.setdefault(tip.frame, []).append(tip)
+        if robot.pairs:
+            from .pairing import tips
+
+            for tip in tips(robot):
+                self._tips.setdefault(tip.frame, []).append(tip)
         self._points: dict[str, list[Any]] = {}
         for point in robot.contacts:
             self._points.setdefault(point.frame, []).append(point)

@@ -28,7 +28,6 @@ from ...errors import SingularError
 from ..zero import PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
 from .closest_points.equations import Pose, residual, side
 from .closest_points.features import Circle, Ellipsoid, Feature, Line, Point
-from .closest_points.search import closest
 from .polyhedra import Polyhedron
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -263,6 +262,8 @@ class _Search:
 
     def _touch(self, one: Feature, two: Feature, n: Array, closely: bool) -> tuple[Array, Array] | None:
         """Normal (3,) and gap (1,) of two features around n, if they have one; `closely`: n is near it."""
+        from .closest_points.search import closest
+
         try:
             with np.errstate(all="ignore"):
                 y = self._newton(one, two, n) if closely else closest(one, two, self.poses, n).nearest.y

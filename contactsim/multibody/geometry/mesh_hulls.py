@@ -12,10 +12,9 @@ import pinocchio as pin
 from ...errors import InputError
 from ..contact_point import ContactPoint
 from .collision_solids import items_of
+from .pairs import HULL_CORNERS
 from .polyhedra import Points, outermost, polyhedron_of_hull
 from .solids import Solid
-
-CORNERS = 24  # of the hull of a mesh, unless another number is asked for
 
 
 class MeshHull(NamedTuple):
@@ -34,7 +33,7 @@ class MeshHull(NamedTuple):
     item: str
 
 
-def mesh_hulls(robot: Any, corners: int = CORNERS) -> list[MeshHull]:
+def mesh_hulls(robot: Any, corners: int = HULL_CORNERS) -> list[MeshHull]:
     """Hulls of the collision meshes of a robot, but of flat ones, and of links that touch with round points or hulls.
 
     Args:
@@ -47,7 +46,7 @@ def mesh_hulls(robot: Any, corners: int = CORNERS) -> list[MeshHull]:
     return hulls_of(robot.model, [item for item in items if frames[item.parentFrame].name not in done], corners)
 
 
-def hulls_of(model: Any, items: Sequence[Any], corners: int = CORNERS) -> list[MeshHull]:
+def hulls_of(model: Any, items: Sequence[Any], corners: int = HULL_CORNERS) -> list[MeshHull]:
     """Hulls of the meshes with a volume among the objects of a geometry model, see `mesh_hulls`."""
     found = list[tuple[str, Any, Points, float, float, str]]()
     for item in items:

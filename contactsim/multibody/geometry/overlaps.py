@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...common.arrays import Array
-from ..mechanism import Overlap
+from ..mechanism import GROUND, Overlap
 from ..robot_model import RobotModel
 from ..terrain import Terrain
 from ..zero import LEAST_HUMP
-from .bodies import GROUND, Bodies, PlacedShape, bodies_of, depth_between
+from .bodies import Bodies, PlacedShape, bodies_of, depth_between
 from .closest_points.equations import Pose
 from .convex import Flat
 
@@ -81,12 +81,10 @@ class Overlaps:
 
 
 def warn_of_humps(robot: RobotModel, terrain: Terrain) -> None:
-    """Warn of boxes and hulls on ground that bends: they touch it by their corners, and no hump between these.
+    """Warn of boxes and hulls on ground that is curved: they touch it by their corners, and no hump between these.
 
     Over a length L a hump of curvature k rises by k L^2 / 8. Bodies with more contact points than corners are left out.
     """
-    if terrain.constant_normal() is not None:
-        return
     bodies = bodies_of(robot)
     flat = [shape for k in bodies.above_ground if isinstance((shape := bodies.shapes[k]).body, Flat)]
     points = Counter(point.frame for point in robot.contacts)

@@ -25,10 +25,10 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look, Looks
+from ..forest import Computing, Workspace
 from ..kinematics.plane_ground import follows, simple_model, skew, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
-from ..workspace import Computing, Workspace
 from ..zero import ASIDE, MOTION, OFF
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables

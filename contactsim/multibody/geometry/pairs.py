@@ -9,6 +9,8 @@ from ...common.arrays import Array
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
 from ..mechanism import MARGIN, check_static
 
+HULL_CORNERS = 24  # of the hull of a mesh, unless another number is asked for
+CYLINDER_SIDES = 12  # of the prism in a cylinder that meets other bodies
 EDGES = "/edges"  # behind the name of a solid: all its edges, against those of another one
 
 

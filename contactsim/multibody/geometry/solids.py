@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples, whole
 from ...errors import InputError
 from .closest_points.features import Ellipsoid, Feature, Plane, Point
-from .cylinders import Drum
-from .hulls import Hull
-from .polyhedra import Polyhedron, polyhedron_of_box, polyhedron_of_hull, prism, segment
-from .shapes import Ball, Block, HalfSpace, Shape
+from .pairs import CYLINDER_SIDES
+
+if TYPE_CHECKING:
+    from .hulls import Hull
+    from .polyhedra import Polyhedron
+    from .shapes import Shape
 
 SHAPES = ("sphere", "box", "half_space", "hull", "capsule", "cylinder", "ellipsoid")
 NUMBERS = {
@@ -25,7 +28,6 @@ NUMBERS = {
     "ellipsoid": ("its three radii", 3),
 }
 CORNERS = ("box", "hull", "capsule", "cylinder")  # shapes with edges and corners, sharp or rounded
-SIDES = 12  # of the prism in a cylinder that meets other bodies
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
@@ -71,7 +73,7 @@ class Solid:
     static_friction: float | None = None
     restitution: float | None = None
     vertices: tuple[tuple[float, float, float], ...] = ()
-    sides: int = SIDES
+    sides: int = CYLINDER_SIDES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.frame)
@@ -90,6 +92,10 @@ class Solid:
     @property
     def shape(self) -> Shape:
         """Its distance function."""
+        from .cylinders import Drum
+        from .hulls import Hull
+        from .shapes import Ball, Block, HalfSpace
+
         if self.kind == "sphere":
             return Ball(self.size[0])
         if self.kind in ("hull", "capsule"):
@@ -103,6 +109,8 @@ class Solid:
     @property
     def surface(self) -> tuple[Feature | Hull, float | None]:
         """What an ellipsoid meets, one smooth feature or a polyhedron, and its largest distance from the origin [m]."""
+        from .hulls import Hull
+
         if self.kind in CORNERS:
             core = Hull(self.polyhedron, self.rounding)
             return core, core.extent
@@ -115,6 +123,8 @@ class Solid:
     @property
     def polyhedron(self) -> Polyhedron:
         """Faces, edges and corners of a box or hull, of the core of a capsule, of the prism in a cylinder."""
+        from .polyhedra import polyhedron_of_box, polyhedron_of_hull, prism, segment
+
         if self.kind == "capsule":
             return segment(self.size[1])
         if self.kind == "cylinder":

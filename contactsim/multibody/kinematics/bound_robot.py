@@ -17,10 +17,12 @@ from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
-from ..forest import data_of, groups_of
+from ..forest import Workspace, data_of, groups_of
 from ..mechanism import (
+    ContactMechanism,
     GapBounds,
     JointPath,
+    Overlap,
     Shortcut,
     TermDerivatives,
     Terms,
@@ -28,22 +30,41 @@ from ..mechanism import (
     kinetic_of,
     static_of,
 )
-from ..plain_robot import PlainContact, PlainRobot, plain_joints
 from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
-from ..workspace import Workspace
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
-from .curved_ground import CurvedDerivatives, PointKinematics, axes, rows, tangents_of
 from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, PartDynamics, RollingDynamics, SplitDynamics
 from .plane_ground import PlaneDerivatives, add_points, simple_model, skew
 from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
-from .watched import Watched
+from .tangents import axes, tangents_of
 
 if TYPE_CHECKING:
+    from ..geometry.overlaps import Overlaps
+    from ..plain_robot import PlainRobot
     from ..robot_model import RobotModel
 
 TURN = 1.0  # rotation within one step [rad]
+
+
+class Watched(ContactMechanism):
+    """A mechanism of a robot over its ground."""
+
+    terrain: Terrain
+    _robot: RobotModel
+    _workspace: Workspace
+
+    def overlaps(self, t: float, q: Array) -> list[Overlap]:
+        """Bodies that are inside each other or in the ground, by their shapes alone."""
+        self._workspace.data.forward_kinematics(q)
+        return list(self._shapes.found(t, self._workspace.data.oMi, self.terrain))
+
+    @cached_property
+    def _shapes(self) -> Overlaps:
+        from ..geometry.bodies import bodies_of
+        from ..geometry.overlaps import Overlaps
+
+        return Overlaps(bodies_of(self._robot))
 
 
 class BoundRobot(Watched):
@@ -243,6 +264,8 @@ class BoundRobot(Watched):
 
     def _rows(self, contacts: tuple[int, ...], t: float, v: Array) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, from the ground's distance function: see `curved`."""
+        from .curved_ground import PointKinematics, rows
+
         self._workspace.data.update_frame_placements()
         chosen = list(contacts)
         jacobians = np.array([self._jacobian(i) for i in contacts])
@@ -258,6 +281,8 @@ class BoundRobot(Watched):
     @cached_property
     def _derivatives(self) -> PlaneDerivatives | None:
         """Analytic derivatives; None for a joint that pinocchio cannot derive."""
+        from .curved_ground import CurvedDerivatives
+
         simple = simple_model(self._model)
         if simple is None:
             return None
@@ -389,6 +414,8 @@ class BoundRobot(Watched):
     @cached_property
     def _plain_robot(self) -> PlainRobot | None:
         """Plain arrays of it, for compiled engines; None on other grounds than planes, and of joints that they lack."""
+        from ..plain_robot import PlainContact, PlainRobot, plain_joints
+
         joints, springs = plain_joints(self._model), () if self._passive is None else self._passive.plain
         if not self._plain or self._plane is None or joints is None or springs is None:
             return None

@@ -226,12 +226,6 @@ class BoundShapes(Around):
         return points
 
 
-def grounded(robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> BoundRobot | BoundShapes:
-    """A robot on its ground."""
-    kind = BoundRobot if all(type(point) is ContactPoint for point in robot.contacts) else BoundShapes
-    return kind(robot, terrain, gravity, joint_limits)
-
-
 def _joined(mask: Array, others: Array, curved: Array) -> Array:
     """Rows of both kinds, in the order of their contacts."""
     both = np.empty((len(mask), *others.shape[1:]))

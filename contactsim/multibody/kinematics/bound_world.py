@@ -20,7 +20,7 @@ from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDe
 from ..plain_robot import PlainRobot
 from ..terrain import Terrain
 from .bound_robot import BoundRobot
-from .bound_shapes import grounded
+from .bound_shapes import BoundShapes
 from .pair_features import PairFeatures
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class BoundWorld(PairFeatures):
     """
 
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
-        self.inner = grounded(robot, terrain, gravity, joint_limits)
+        kind: type[BoundRobot | BoundShapes] = BoundShapes if robot.is_curved else BoundRobot
+        self.inner = kind(robot, terrain, gravity, joint_limits)
         pairs = resolved(robot)
         self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])
         ground, self._regions = self.inner, dict[int, Region]()

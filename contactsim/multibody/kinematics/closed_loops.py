@@ -82,17 +82,18 @@ class ClosedMechanism(Around):
         closures: what closes its loops.
     """
 
+    has_loops = True
+
     def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[Loop]) -> None:
         self.inner, self.loops = mechanism, LoopRows(robot, closures)
         self.adopt(mechanism)
         self._still = np.zeros(self.nv)
         self._found = Found()
 
-    def with_rank_of(self, other: ContactMechanism) -> ClosedMechanism:
-        """Itself, with the rank of the loops that another one has found where its run started."""
+    def keep_rank_of(self, other: ContactMechanism) -> None:
+        """Take over the rank of the loops that another one has found where its run started."""
         if isinstance(other, ClosedMechanism):
             self._found.rank = other._found.rank
-        return self
 
     # --- the loops at one configuration -----------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ..contact_point import ContactPoint, ContactRim
+from ..forest import Computing, Workspace
 from ..geometry.closest_points.equations import Pose, cross, turn
 from ..geometry.closest_points.features import Circle, Feature, on_axes
 from ..geometry.closest_points.ground import (
@@ -42,10 +43,9 @@ from ..geometry.closest_points.ground import (
     settled_over,
 )
 from ..terrain import Terrain
-from ..workspace import Computing, Workspace
 from ..zero import FLAT, FLAT_ON_HILLS
-from .curved_ground import Tangents
 from .plane_ground import follows, simple_model, supports
+from .tangents import Tangents
 
 UP = np.array([0.0, 0.0, 1.0])
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to

@@ -9,8 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..forest import Computing, Workspace
 from ..robot_model import RobotModel
-from ..workspace import Computing, Workspace
 
 PARTS = {
     "JointModelFreeFlyer": (("x", "y", "z", "qx", "qy", "qz", "qw"), ("vx", "vy", "vz", "wx", "wy", "wz")),

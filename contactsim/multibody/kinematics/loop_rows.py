@@ -16,10 +16,10 @@ import pinocchio as pin
 
 from ...common.arrays import Array
 from ...errors import InputError
+from ..forest import Computing, Workspace
 from ..loops import POINTS, JointCoupling, Loop, LoopClosure
 from ..mechanism import unique_names
 from ..robot_model import RobotModel
-from ..workspace import Computing, Workspace
 from .plane_ground import PlaneDerivatives, add_points, simple_model
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -13,9 +13,9 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..forest import Workspace
 from ..mechanism import Shortcut
 from ..springs import Passive
-from ..workspace import Workspace
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 

@@ -25,7 +25,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ..workspace import Computing, Workspace
+from ..forest import Computing, Workspace
 
 # EPS[i, 3 j + k]: p @ EPS, as a (3, 3) matrix, is the matrix of the cross product p x .
 EPS = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0]], dtype=float)

@@ -12,9 +12,9 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ..forest import Workspace
 from ..mechanism import Terms
 from ..springs import Passive
-from ..workspace import Workspace
 from .plane_ground import skew
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED

@@ -12,7 +12,7 @@ These are sums of norms: no direction is looked at, and nothing can exceed them.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -20,8 +20,10 @@ import pinocchio as pin
 from ...common.arrays import Array
 from ..forest import data_of
 from ..mechanism import JointPath
-from ..plain_robot import PlainReach
 from .plane_ground import simple_model
+
+if TYPE_CHECKING:
+    from ..plain_robot import PlainReach
 
 PLACED = {"JointModelFreeFlyer": 3, "JointModelPlanar": 2, "JointModelTranslation": 3}  # q that say where a joint is
 
@@ -100,6 +102,8 @@ class Reach:
 
     def plain(self) -> PlainReach:
         """Its arrays, for compiled engines."""
+        from ..plain_robot import PlainReach
+
         return PlainReach(self.parent, self.length, self.slides, self.turns, self.places)
 
     @staticmethod

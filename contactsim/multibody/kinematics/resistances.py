@@ -24,9 +24,9 @@ from ...contact.modes import SystemMode
 from ...errors import InputError
 from ...hybrid.differences import tangent_derivative
 from ...hybrid.manifold import Euclidean
+from ..forest import Computing, Workspace
 from ..mechanism import SPREAD, ContactMechanism, Shortcut, TermDerivatives, Terms
 from ..robot_model import RobotModel
-from ..workspace import Computing, Workspace
 from ..zero import IMMOBILE, MOTION
 from .around import Around
 from .plane_ground import supports

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import combinations
 
-from ..geometry.bodies import GROUND, MEANT
+from ..geometry.bodies import MEANT
 from ..geometry.meetings import couples_of_edges
 from ..geometry.pairing import MOST_EDGES
 from ..geometry.solids import Solid
+from ..mechanism import GROUND
 from .compiled import Compiled
 from .rules import CONTACT_OFF, can_touch, excluded, named_pair, on_one_tree, related
 from .shapes import PLANE, ground_of

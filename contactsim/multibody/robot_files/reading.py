@@ -1,4 +1,4 @@
-"""Paths of a robot's files, checks of their text, and the joint that its first link hangs on."""
+"""Paths of a robot's files, the joint that its first link hangs on, and what files of runs keep of a robot."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pinocchio as pin
 
 from ...common.doors import PATH, custom, either, one_of
 from ...errors import InputError
-from ..mjcf.shapes import read_geometry
 
 ROOTS: dict[str, Callable[[], Any]] = {
     "free_flyer": pin.JointModelFreeFlyer,
@@ -41,6 +41,8 @@ class GeometryFile:
     def __call__(self, model: Any) -> Any:
         """Pinocchio's geometry model."""
         if not self.urdf:
+            from ..mjcf.shapes import read_geometry
+
             return read_geometry(model, self.path, self.folders, self.visual)
         kind = pin.GeometryType.VISUAL if self.visual else pin.GeometryType.COLLISION
         try:
@@ -128,3 +130,49 @@ def package_folders(path: Path | None, given: Sequence[str | Path] = ()) -> list
     shared = [f"{prefix}/share" for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     above = [] if path is None else list(path.parents)
     return list(dict.fromkeys(str(folder) for folder in (*own, *above, *named, *shared) if str(folder)))
+
+
+# --- what files of runs keep ------------------------------------------------------------------------------------
+
+
+def model_text(model: pin.Model) -> str:
+    """A model as text."""
+    return str(model.saveToString())
+
+
+def model_of(text: str) -> pin.Model:
+    """The model of a text that `model_text` made."""
+    model = pin.Model()
+    model.loadFromString(text)
+    return model
+
+
+def placement_numbers(placement: pin.SE3) -> list[float]:
+    """A placement as seven numbers: position [m] and quaternion (x, y, z, w)."""
+    return [float(number) for number in pin.SE3ToXYZQUAT(placement)]
+
+
+def placement_of(numbers: list[float]) -> pin.SE3:
+    """The placement of seven numbers."""
+    return pin.XYZQUATToSE3(np.array(numbers))
+
+
+@dataclass(frozen=True)
+class StoredGeometry:
+    """The visual geometry of a stored robot: from the URDF's text, or the MJCF file if it still exists."""
+
+    path: str
+    folders: tuple[str, ...]
+    urdf: str
+
+    def __call__(self, model: Any) -> Any:
+        """Pinocchio's geometry model of the visuals."""
+        if self.urdf:
+            kind = pin.GeometryType.VISUAL
+            return pin.buildGeomFromUrdfString(model, self.urdf, kind, package_dirs=list(self.folders))
+        return GeometryFile(self.path, self.folders, visual=True)(model)
+
+
+def stored(source: GeometryFile) -> StoredGeometry:
+    """The geometry of a file with the text of a URDF, which is kept where the file is lost."""
+    return StoredGeometry(source.path, tuple(source.folders), source.urdf)

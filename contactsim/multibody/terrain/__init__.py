@@ -1,9 +1,16 @@
 """Grounds: planes, hills and moving ones; all are found under this name."""
 
-from .hills import Function, HeightField, Hills, Sinusoid
-from .moving import Moving, Oscillation
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .planes import Flat, NoGround, Plane, Slope, level_axes, rise, tangents
 from .surface import Growth, Surface, Terrain, Third
+
+if TYPE_CHECKING:
+    from .hills import Function, HeightField, Hills, Sinusoid
+    from .moving import Moving, Oscillation
 
 __all__ = [
     "Flat",
@@ -24,3 +31,12 @@ __all__ = [
     "rise",
     "tangents",
 ]
+
+_LATER = dict.fromkeys(("Function", "HeightField", "Hills", "Sinusoid"), "hills")
+_LATER |= dict.fromkeys(("Moving", "Oscillation"), "moving")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f".{_LATER[name]}", __name__), name)
