@@ -35,7 +35,8 @@ class ContactEvent(NamedTuple):
     """An event as it is met: at `t` in `mode`, `kinds` are the guards that fired, {contact: kind}.
 
     A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
-    `struck` says that it is an impact though no contact approaches: a latch closed.
+    `struck` says that it is an impact though no contact approaches: a latch closed. `following` are contacts that take
+    over at one point from others that end, {contact: the one before it}: what they approach is rounding.
     """
 
     t: float
@@ -44,6 +45,7 @@ class ContactEvent(NamedTuple):
     kinds: Mapping[int, str]
     slowest: float | None = None
     struck: bool = False
+    following: Mapping[int, int] = {}
 
 
 class ContactTerms(NamedTuple):

@@ -126,8 +126,9 @@ class Resolution:
         """State behind the impact, if a contact approaches; the equations there, and the contacts at rest."""
         t, touching, slow = event.t, event.touching, self._world.tolerances.speed
         touch = closed_terms(self._world, t, x, touching)
-        normals = [touch.where[i].start for i in self._world.pressing(touching)]
+        normals = [touch.where[i].start for i in self._world.pressing(touching) if i not in event.following]
         at_rest = self._stopping(event) if "stop" in event.kinds.values() else set[int]()
+        at_rest |= {i for i, old in event.following.items() if event.mode.contacts[old].mode is Mode.STICK}
         if not (event.struck and touching) and not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
             return PostEvent(x, event.mode, None, {}, {}, ()), touch, at_rest
         impact, change = self._impact(event, touch)
@@ -146,10 +147,12 @@ class Resolution:
         return PostEvent(x, event.mode, impact, {}, residuals, notes), touch, at_rest
 
     def _staying(self, event: ContactEvent, touch: ContactTerms) -> set[int]:
-        """The touching contacts that do not leave."""
+        """The touching contacts that do not leave; what takes over from others touches without any velocity."""
         rates, world = touch.terms.rates, self._world
         staying = (
-            i for i in world.pressing(event.touching) if float(rates[touch.where[i].start]) <= world.tolerances.speed
+            i
+            for i in world.pressing(event.touching)
+            if i in event.following or float(rates[touch.where[i].start]) <= world.tolerances.speed
         )
         return set(world.with_resistances(staying))
 

@@ -169,13 +169,14 @@ class RigidContacts:
                 return self._come_to_rest(x, mode, ended)
         if kinds and set(kinds.values()) <= INNER:
             return self._turn_phase(t, x, mode, kinds)
-        beyond = set[int]()
+        beyond, following = set[int](), dict[int, int]()
         if any(kind.startswith(SIDE) for kind in kinds.values()):
             mode, beyond = self._change_regions(mode, kinds)
-        touching = {*mode.closed, *(i for i, kind in kinds.items() if kind == "gap")}
+            following = self._taking_over(x, mode, beyond)
+        touching = {*mode.closed, *(i for i, kind in kinds.items() if kind == "gap"), *following}
         if not alone:
             touching |= self._near(t, x, mode)
-        event = ContactEvent(t, mode, self._world.with_resistances(touching - beyond), kinds)
+        event = ContactEvent(t, mode, self._world.with_resistances(touching - beyond), kinds, following=following)
         return self._record(x, event, self._resolution.resolve(x, event))
 
     def _latch(
@@ -321,6 +322,12 @@ class RigidContacts:
                 else:
                     states[i] = replace(states[i], region=behind)
         return replace(mode, contacts=tuple(states)), ended
+
+    def _taking_over(self, x: Array, mode: SystemMode, ended: set[int]) -> dict[int, int]:
+        """{contact: the one that ends} of open contacts that go on where others end."""
+        mechanism, q, states = self._world.mechanism, self._world.q(x), mode.contacts
+        found = {j: i for i in sorted(ended) for j in mechanism.taking_over(q, i, states[i].region)}
+        return {j: i for j, i in found.items() if states[j].enabled and not states[j].closed}
 
     def _may_close(self, i: int, t: float, x: Array) -> bool:
         margin = self._world.mechanism.enabled[i]

@@ -164,6 +164,10 @@ class Regions:
         """The region behind a side; None where the contact ends there."""
         raise NotImplementedError
 
+    def taking_over(self, q: Array, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """Open contacts that touch at the point and along the normal of one that ends: they go on from there."""
+        return ()
+
     def overlaps(self, t: float, q: Array) -> list[Overlap]:
         """Bodies that are inside each other or in the ground, by their shapes alone."""
         return []

@@ -74,6 +74,11 @@ class EdgeOnEdge(FeaturePair):
         return True
 
     @property
+    def takes_over(self) -> bool:
+        """Where it is the side of a cylinder."""
+        return self.blunt
+
+    @property
     def rounding(self) -> float:
         """Distance at which the edges touch [m]."""
         return self.radius_a + self.radius_b

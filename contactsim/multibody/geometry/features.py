@@ -114,6 +114,11 @@ class FeaturePair(ABC):
         """Whether it is told of while it is closed only, as it passes; its open gap jumps where others are nearer."""
         return False
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether it takes over from others of its bodies at one point and normal, and they from it."""
+        return False
+
     @abstractmethod
     def gap(self, place: Place, region: Region) -> Array:
         """Distance (...) [m], negative inside; smooth in a region, beyond the end of it as well."""

@@ -33,6 +33,7 @@ from ..zero import ASIDE, MOTION, OFF
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
 from .shapes import Region
+from .takeovers import Takeovers
 
 FEW = 8  # open contacts up to which gaps are asked for one by one
 CLEARLY = 1e-2  # a direction in which bodies move by so much of their largest motion is one of their directions
@@ -185,14 +186,37 @@ class PairKinematics(Computing):
             return np.empty(0)
         self._data.forward_kinematics(q)
         if len(chosen) <= FEW + len(regions) and sum(k not in regions for k in chosen.tolist()) <= FEW:
-            return np.array([self._gap(k, regions.get(k)) for k in chosen.tolist()])
-        R, o = self._poses()
-        found = np.empty(len(self.pairs))
-        for own, table in self._tables:
-            found[own] = table.gaps(R, o)
-        for k, region in regions.items():
-            found[k] = self._gap(k, region)
-        return found[chosen]
+            gaps = np.array([self._gap(k, regions.get(k)) for k in chosen.tolist()])
+        else:
+            R, o = self._poses()
+            found = np.empty(len(self.pairs))
+            for own, table in self._tables:
+                found[own] = table.gaps(R, o)
+            for k, region in regions.items():
+                found[k] = self._gap(k, region)
+            gaps = found[chosen]
+        hidden = self._hidden(chosen, gaps, regions)
+        gaps[hidden] = np.maximum(gaps[hidden], 0.0) + OFF
+        return gaps
+
+    @cached_property
+    def _takeovers(self) -> Takeovers:
+        return Takeovers(self.pairs, self._ends)
+
+    def _hidden(self, chosen: Array, gaps: Array, regions: Mapping[int, Region]) -> Array:
+        """Places (k,) among `chosen` of open pairs that touch where a closed one does; joints are up to date."""
+        beside = self._takeovers.beside(regions)
+        if not beside:
+            return np.zeros(0, dtype=int)
+        asked = {k: gap for k, gap in zip(chosen.tolist(), gaps.tolist(), strict=True) if k in beside}
+        hidden = self._takeovers.with_same(regions, asked, self._place)
+        return np.flatnonzero(np.isin(chosen, hidden)) if hidden else np.zeros(0, dtype=int)
+
+    def taking_over(self, q: Array, k: int, region: Region) -> list[int]:
+        """Pairs that touch where pair `k` does: they take over where it ends."""
+        beside = np.array(sorted(self._takeovers.beside([k])), dtype=int)
+        gaps = dict(zip(beside.tolist(), self.gaps(q, {}, beside).tolist(), strict=True))
+        return self._takeovers.with_same({k: region}, gaps, self._place)
 
     def _gap(self, k: int, region: Region | None) -> float:
         """The gap of a pair as it goes on in a region, or is while it is open, where the joints are up to date."""
@@ -312,8 +336,8 @@ class PairKinematics(Computing):
         change = most(A[one] - A[two]) + _norms(turned[0] - turned[1]) + (spin[one] ** 2 + spin[two] ** 2) * extents
         return np.array([speed, change + 2.0 * spin[two] * speed])
 
-    def gap_motions(self, q: Array, v: Array, chosen: Array) -> Looks:
-        """The gaps of open pairs (k,) and their rates."""
+    def gap_motions(self, q: Array, v: Array, chosen: Array, regions: Mapping[int, Region]) -> Looks:
+        """The gaps of open pairs (k,) and their rates, while those in `regions` are closed."""
         self._data.forward_kinematics(q, v)
         V, (R, o) = self._twists(self._data.v), self._poses()
         table, place = (part[chosen] for part in self._rows_of_tables)
@@ -324,6 +348,9 @@ class PairKinematics(Computing):
             found = self._tables[number][1].looks(R, o, V, place[mine])
             values[mine], rates[mine], apart[mine] = found.values, found.rates, found.apart
             pieces[mine] = found.pieces
+        hidden = self._hidden(chosen, values, regions)
+        values[hidden], rates[hidden] = np.maximum(values[hidden], 0.0) + OFF, 0.0
+        pieces[hidden], apart[hidden] = None, True
         return Looks(values, rates, pieces.tolist(), apart)
 
     # --- rows -------------------------------------------------------------------------------------------------

@@ -132,6 +132,11 @@ class RimOnPart(FeaturePair):
         return True
 
     @property
+    def takes_over(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def extent_a(self) -> float:  # type: ignore[override]
         """Of the rim."""
         return float(np.hypot(self.rim.radius, self.rim.half))
@@ -168,9 +173,12 @@ class RimOnPart(FeaturePair):
         x_a = place.o_a + place.R_a @ a.core(-n @ place.R_a)
         return float(n @ (x_a - place.o_b - place.R_b @ b.core(n @ place.R_b)))
 
-    def _nearest(self, place: Place) -> Nearest | None:
-        """Closest points of one place; None where one disc would touch with its inside, or there is none."""
-        if isinstance(self.part, Rim) and self._face_to_face(place):
+    def _nearest(self, place: Place, held: bool = False) -> Nearest | None:
+        """Closest points of one place; None where there is none, or one disc would touch with its inside.
+
+        What is `held` goes on beyond that.
+        """
+        if not held and isinstance(self.part, Rim) and self._face_to_face(place):
             return None
         poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
         try:
@@ -190,7 +198,7 @@ class RimOnPart(FeaturePair):
         """Closest points of places with leading axes and complex steps around one place."""
         lead = place.o_a.shape[:-1]
         here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
-        nearest = self._nearest(here)
+        nearest = self._nearest(here, held=True)
         if nearest is None:
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
         poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)

@@ -38,6 +38,10 @@ class SameShapes(ContactMechanism):
         """The region behind a side; None where the contact ends there."""
         return self.inner.region_beyond(contact, region, side)
 
+    def taking_over(self, q: Array, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
+        """Open contacts that touch where one that ends does."""
+        return self.inner.taking_over(q, contact, region)
+
 
 class Around(SameShapes):
     """A mechanism around an inner one."""

@@ -123,7 +123,7 @@ class BoundWorld(PairFeatures):
         paired = (contacts >= self._first) & (contacts < self._behind)
         if not paired.any():
             return ContactMechanism.gap_motions(self, t, q, v, contacts)
-        own = self._pairs.gap_motions(q, v, contacts[paired] - self._first)
+        own = self._pairs.gap_motions(q, v, contacts[paired] - self._first, self._regions)
         if paired.all():
             return own
         others = ContactMechanism.gap_motions(self, t, q, v, contacts[~paired])

@@ -67,6 +67,12 @@ class PairFeatures(Around):
             return self.inner.region_beyond(contact, region, side)
         return self._pairs.pairs[contact - self._first].features.beyond(region, side)
 
+    def taking_over(self, q: Array, contact: int, region: Region) -> tuple[int, ...]:
+        """Open contacts that touch where one that ends does."""
+        if not self._first <= contact < self._behind:
+            return ()
+        return tuple(self._first + k for k in self._pairs.taking_over(q, contact - self._first, region))
+
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the bodies of a pair, or of a contact on the ground."""
         if not self._first <= contact < self._behind:

@@ -1,0 +1,79 @@
+"""Contacts of two bodies that take over from each other where both have one point and one normal.
+
+Side, rims and ends of a cylinder end a little beyond the place where the next of them begins to touch. There the gap of
+the one that is still open is that of the closed one, but for the square of the way beyond that place: it says nothing
+new, and would fire as a guard by rounding. So it is hidden while the closed one lasts, and closes where that ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...common.arrays import Array
+from ..zero import OFF, ONE_NORMAL, ONE_POINT
+from .features import Bodies, PairShape, Place
+from .shapes import Region
+
+STILL = np.zeros(6)
+Met = tuple[Array, Array]  # a point (3,) and the normal (3,) there, from one body to the other
+
+
+class Takeovers:
+    """Which of some pairs can take over from each other.
+
+    Args:
+        pairs: the contacts.
+        ends: numbers (k, 2) of the solids of A and B of each.
+    """
+
+    def __init__(self, pairs: Sequence[PairShape], ends: Array) -> None:
+        self._pairs, self._ends = pairs, ends.reshape(-1, 2)
+        self._couples: dict[tuple[int, int], list[int]] = {}
+        for k, pair in enumerate(pairs):
+            if pair.features.takes_over:
+                self._couples.setdefault(self._couple(k), []).append(k)
+
+    def _couple(self, k: int) -> tuple[int, int]:
+        one, two = sorted(self._ends[k].tolist())
+        return one, two
+
+    def beside(self, closed: Collection[int]) -> set[int]:
+        """Open contacts that may take over from closed ones."""
+        taking = [k for k in closed if self._pairs[k].features.takes_over] if self._couples else []
+        return {j for k in taking for j in self._couples[self._couple(k)]} - set(closed)
+
+    def with_same(
+        self, closed: Mapping[int, Region], gaps: Mapping[int, float], place: Callable[[int], Place]
+    ) -> list[int]:
+        """Those of some open contacts, with their gaps, that touch where one of the closed contacts does.
+
+        Args:
+            closed: regions of the closed contacts.
+            gaps: of the open ones, all among those `beside` these [m].
+            place: where the solids of a contact are.
+        """
+        near = [k for k, gap in gaps.items() if gap < OFF]
+        if not near:
+            return []
+        couples = {self._couple(k) for k in near}
+        held = {couple: [] for couple in couples}  # type: dict[tuple[int, int], list[Met]]
+        for k, region in closed.items():
+            if self._pairs[k].features.takes_over and self._couple(k) in couples:
+                held[self._couple(k)].append(self._met(k, place(k), region))
+        return [k for k in near if self._is_one(self._met(k, place(k)), held[self._couple(k)])]
+
+    def _met(self, k: int, place: Place, region: Region | None = None) -> Met:
+        features = self._pairs[k].features
+        region = features.region(place) if region is None else region
+        found = features.meet(Bodies(*place, STILL, STILL, STILL, STILL), region)
+        one, two = self._ends[k]
+        return found.x, found.n if one < two else -found.n
+
+    @staticmethod
+    def _is_one(met: Met, others: Iterable[Met]) -> bool:
+        x, n = met
+        return any(
+            float(np.linalg.norm(x - y)) <= ONE_POINT and float(np.linalg.norm(n - m)) <= ONE_NORMAL for y, m in others
+        )
