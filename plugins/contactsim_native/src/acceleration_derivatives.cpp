@@ -245,6 +245,7 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     const int size = static_cast<int>(s.scratch.held_bias.size());
     if (!mode.rows) return true;
 
+    solve_directions(robot, s.scratch);
     // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d.
     const Rows held{s.scratch.held.data(), nv}, solved{s.scratch.solved.data(), nv};
     s.unknown.assign(size * width, 0.0);

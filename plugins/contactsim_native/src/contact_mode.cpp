@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "charts.hpp"
+#include "dense.hpp"
 
 namespace native {
 
@@ -97,12 +98,19 @@ double product(const double* a, const double* b, int n) {
     return sum;
 }
 
+// The outermost velocity that moves a contact.
+int outermost(const Robot& robot, const Contact& contact) {
+    if (contact.joint < 0) return contact.velocity;
+    const Joint& joint = robot.joints[contact.joint];
+    return joint.v + joint.size - 1;
+}
+
 // Rows C that are held and directions D of the forces, at a state that has been swept; their number.
 int assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
     const int nv = robot.nv, rows = mode.rows;
     s.row.assign(rows * nv, 0.0);
     s.rates.resize(rows), s.bias.resize(rows), s.slip.resize(mode.closed.size());
-    s.held.clear(), s.held_bias.clear(), s.directions.clear();
+    s.held.clear(), s.held_bias.clear(), s.directions.clear(), s.tip.clear();
     int first = 0, size = 0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
@@ -111,6 +119,7 @@ int assemble(const Robot& robot, const ContactMode& mode, const References& refe
         const double* normal = &s.row[first * nv];
         s.held.insert(s.held.end(), normal, normal + stuck * nv);
         s.held_bias.insert(s.held_bias.end(), &s.bias[first], &s.bias[first] + stuck);
+        s.tip.insert(s.tip.end(), stuck, outermost(robot, closed.contact));
         s.directions.insert(s.directions.end(), normal, normal + stuck * nv);
         if (slides(closed)) {
             s.slip[i] =
@@ -127,15 +136,41 @@ int assemble(const Robot& robot, const ContactMode& mode, const References& refe
     return size;
 }
 
-// held M^-1 directions^T (size, size), row by row.
+// held M^-1 directions^T (size, size), row by row: M = L^T D L, and L^-T of a row has no more entries than the row.
 void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions, int size) {
-    const int nv = robot.nv;
-    s.solved = directions;
-    s.matrix.resize(size * size);
-    for (int j = 0; j < size; ++j) s.sweep.solve(robot, &s.solved[j * nv]);
-    for (int i = 0; i < size; ++i) {
-        for (int j = 0; j < size; ++j) s.matrix[i * size + j] = product(&s.held[i * nv], &s.solved[j * nv], nv);
+    const int nv = robot.nv, width = padded(size);
+    s.inwards = directions, s.weighed = s.held;
+    s.across.assign(nv * width, 0.0);
+    for (int first = 0, end; first < size; first = end) {
+        const int tip = s.tip[first];
+        for (end = first + 1; end < size && s.tip[end] == tip;) ++end;
+        double *inwards = &s.inwards[first * nv], *weighed = &s.weighed[first * nv];
+        const bool same = std::equal(weighed, weighed + (end - first) * nv, &directions[first * nv]);
+        s.sweep.solve_inwards(robot, inwards, end - first, tip);
+        if (!same) s.sweep.solve_inwards(robot, weighed, end - first, tip);
+        for (int k = tip; k >= 0; k = robot.ancestor[k]) {
+            const double share = 1.0 / s.sweep.mass[k * nv + k];
+            for (int r = 0; r < end - first; ++r) {
+                weighed[r * nv + k] = share * (same ? inwards : weighed)[r * nv + k];
+                s.across[k * width + first + r] = inwards[r * nv + k];
+            }
+        }
     }
+    s.product.assign(size * width, 0.0);
+    add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
+    s.matrix.resize(size * size);
+    for (int i = 0; i < size; ++i) std::copy_n(&s.product[i * width], size, &s.matrix[i * size]);
+}
+
+// M^-1 sum_j u_j d_j of the directions that `delassus` was asked for.
+void moved_by(const Robot& robot, const Scratch& s, double* change) {
+    const int nv = robot.nv;
+    std::fill(change, change + nv, 0.0);
+    for (std::size_t j = 0; j < s.unknown.size(); ++j) {
+        const double* inwards = &s.inwards[j * nv];
+        for (int k = s.tip[j]; k >= 0; k = robot.ancestor[k]) change[k] += s.unknown[j] * inwards[k];
+    }
+    s.sweep.solve_outwards(robot, change);
 }
 
 // Forces along the held rows, and the acceleration under them; false where the rows depend on each other.
@@ -145,10 +180,8 @@ bool solve_forces(const Robot& robot, Scratch& s, double* acceleration) {
     s.unknown.resize(size);
     for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
     if (!solve_dense(s.matrix, s.unknown, size, &s.determinant)) return false;
-    std::copy(s.unforced.begin(), s.unforced.end(), acceleration);
-    for (int j = 0; j < size; ++j) {
-        for (int k = 0; k < nv; ++k) acceleration[k] += s.unknown[j] * s.solved[j * nv + k];
-    }
+    moved_by(robot, s, acceleration);
+    for (int k = 0; k < nv; ++k) acceleration[k] += s.unforced[k];
     return true;
 }
 
@@ -172,6 +205,7 @@ bool accelerations_by_turns(const Robot& robot, const ContactMode& mode, const s
                             Scratch& s, std::vector<double>& added) {
     const int nv = robot.nv, size = s.size, count = static_cast<int>(beginning.size());
     added.assign(count * nv, 0.0);
+    solve_directions(robot, s);
     for (int j = 0; j < count; ++j) {
         const Beginning& one = beginning[j];
         double* own = &added[j * nv];
@@ -262,6 +296,11 @@ void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
 }
 
 }  // namespace
+
+void solve_directions(const Robot& robot, Scratch& s) {
+    s.solved = s.inwards;
+    for (int j = 0; j < s.size; ++j) s.sweep.solve_outwards(robot, &s.solved[j * robot.nv]);
+}
 
 void ContactMode::count() {
     rows = 0;
@@ -401,16 +440,14 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         s.unknown.resize(k);
         for (int i = 0; i < k; ++i) s.unknown[i] = -wrong[i];
         if (!solve_dense(s.matrix, s.unknown, k)) return false;
-        std::fill(moved.begin(), moved.end(), 0.0);
-        for (int j = 0; j < k; ++j) {
-            for (int i = 0; i < nv; ++i) moved[i] += s.unknown[j] * s.solved[j * nv + i];
-        }
+        native::moved_by(robot, s, moved.data());
         return true;
     };
     if (off > drift) {
         for (int i = 0; i < count; ++i) {
             const double* normal = &s.row[mode.first[i] * nv];
             std::copy(normal, normal + nv, &s.held[i * nv]);
+            s.tip[i] = outermost(robot, mode.closed[i].contact);
         }
         if (!change(gaps)) return Projection::unknown;
         std::vector<double> there(robot.nq);

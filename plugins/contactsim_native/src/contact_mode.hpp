@@ -69,6 +69,8 @@ struct Forces {
 struct Scratch {
     Sweep sweep;
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
+    std::vector<int> tip;  // of each row that is held: the outermost velocity that moves it
+    std::vector<double> inwards, weighed, across, product;  // L^-T of directions, D^-1 L^-T of rows that are held; (nv, size)
     std::vector<std::array<double, 2>> slip;
     int size = 0;                  // rows that are held
     std::vector<double> unforced;  // acceleration without contact forces
@@ -83,6 +85,9 @@ double regularity(const Robot& robot, const ContactMode& mode, const References&
 // M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
+
+// Mobilities M^-1 D^T of the directions into `solved`, row by row, right after `accelerate`.
+void solve_directions(const Robot& robot, Scratch& scratch);
 
 // The same as `regularity`, right after `accelerate` at the same state.
 double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& scratch);

@@ -172,13 +172,26 @@ void Sweep::factorise(const Robot& robot) {
 }
 
 void Sweep::solve(const Robot& robot, double* b) const {
-    const int nv = robot.nv;
-    for (int k = nv - 1; k >= 0; --k) {
-        const double* row = &mass[k * nv];
+    for (int k = robot.nv - 1; k >= 0; --k) {
+        const double* row = &mass[k * robot.nv];
         for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) b[i] -= row[i] * b[k];
     }
-    for (int k = 0; k < nv; ++k) {
+    solve_outwards(robot, b);
+}
+
+void Sweep::solve_inwards(const Robot& robot, double* b, int count, int tip) const {
+    const int nv = robot.nv;
+    for (int k = tip; k >= 0; k = robot.ancestor[k]) {
         const double* row = &mass[k * nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) {
+            for (int r = 0; r < count; ++r) b[r * nv + i] -= row[i] * b[r * nv + k];
+        }
+    }
+}
+
+void Sweep::solve_outwards(const Robot& robot, double* b) const {
+    for (int k = 0; k < robot.nv; ++k) {
+        const double* row = &mass[k * robot.nv];
         double sum = b[k] / row[k];
         for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) sum -= row[i] * b[i];
         b[k] = sum;
