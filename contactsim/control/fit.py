@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares
+from scipy.optimize import OptimizeResult, least_squares
 
 from ..analysis.mode_directions import space_of
 from ..analysis.parameter_family import is_system, member
@@ -30,7 +30,11 @@ PART = 0.05  # entries of a direction that is told are at least this large
 HORIZONS = (0.2, 0.4, 0.6, 0.8)  # shares of the measurements that are fitted first, roughly
 ROUGH = 1e-2  # relative decrease of the sum of squares at which that ends
 OF_ROUGH_RUNS = Tolerances(rtol=1e-5, atol=1e-7)  # where the user gives none: derivatives do without exact runs
-OF_VARIATIONS = Tolerances(rtol=1e-3, atol=1e-6)  # of the Jacobian, by which steps are directed
+OF_VARIATIONS = Tolerances(rtol=1e-3, atol=1e-6)  # of the Jacobian, by which steps are directed,
+OF_ROUGH_VARIATIONS = Tolerances(rtol=1e-2, atol=1e-5)  # and of those of rough fits
+# Change of all values, relative to their sizes, over which a Jacobian is kept: where J is off by a share, a root of
+# J^T r is off by that share of a standard deviation.
+KEPT = 1e-3
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +127,14 @@ def fit(
     )
 
 
+class _NothingLeft(Exception):
+    """A search has come to values that no step makes better by more than its accuracy."""
+
+    def __init__(self, **found: Any) -> None:
+        super().__init__()
+        self.result = OptimizeResult(message="No step lowers the sum of squares by more than the accuracy.", **found)
+
+
 class _Search:
     """Residuals and Jacobians of runs, each run made once."""
 
@@ -149,6 +161,9 @@ class _Search:
         self.runs = self.derivatives = 0
         self._known: tuple[Array, Trajectory | None] | None = None
         self._own: Tolerances | None = None
+        self._residuals = np.empty(0)  # those that were asked for last
+        self._taken: tuple[Array, float, Array] | None = None  # the last Jacobian: its values, squares there, itself
+        self._accuracy = 0.0  # of the search
 
     def _first_values(self, start: Any) -> Array:
         if start is not None:
@@ -204,7 +219,8 @@ class _Search:
                 raise
             return np.full(int(np.isfinite(self._measured).sum()), np.inf)
         rows = [self._missed(run, t, z) for t, z in zip(self._times, self._measured, strict=True)]
-        return self._kept(np.array(rows))
+        self._residuals = self._kept(np.array(rows))
+        return self._residuals
 
     def _missed(self, run: Trajectory, t: float, z: Array) -> Array:
         """z (-) h(x(t)) (m,)."""
@@ -234,10 +250,31 @@ class _Search:
         return np.asarray(flat[mask])
 
     def jacobian(self, values: Array) -> Array:
-        """D_p of the residuals (N, k)."""
+        """D_p of the residuals (N, k); the last one where the values are close by, or a rough fit ends with them.
+
+        Raises:
+            _NothingLeft: no step from there is worth a run.
+        """
+        squares = float(self._residuals @ self._residuals)
+        if self._taken is None or not self._will_do(values, squares, *self._taken[:2]):
+            self._taken = values.copy(), squares, self._jacobian(values)
+        J = self._taken[2]
+        if _worth(J, self._residuals) <= self._accuracy * squares:
+            raise _NothingLeft(x=values.copy(), fun=self._residuals, jac=J)
+        return J
+
+    def _will_do(self, values: Array, squares: float, before: Array, squares_before: float) -> bool:
+        """Whether a Jacobian at the values `before`, with that sum of squares, will do."""
+        if self._own is not None and squares_before - squares < ROUGH * squares_before:
+            return True
+        return bool(np.all(np.abs(values - before) <= KEPT * np.abs(before)))
+
+    def _jacobian(self, values: Array) -> Array:
+        """The same, taken along the run."""
         run = self.run(values)
         self.derivatives += 1
-        variations = RunDerivative(run, self._names, OF_VARIATIONS).parameters(self._names, self._times)
+        tolerances = OF_VARIATIONS if self._own is None else OF_ROUGH_VARIATIONS
+        variations = RunDerivative(run, self._names, tolerances).parameters(self._names, self._times)
         J = self._kept(np.array([self._row(run, t, dx) for t, dx in zip(self._times, variations, strict=True)]))
         relative = np.linalg.norm(J, axis=0) * np.maximum(np.abs(values), np.abs(self._first))
         J[:, relative <= UNTOLD * relative.max(initial=0.0)] = 0.0  # rounding, which scaling would make a direction
@@ -257,16 +294,20 @@ class _Search:
     def _searched(self, values: Array, accuracy: float, most: int) -> Any:
         """Least squares of what is measured within the present horizon."""
         self.run(values)
-        return least_squares(
-            self.residuals,
-            values,
-            self.jacobian,
-            x_scale="jac",
-            xtol=accuracy,
-            ftol=accuracy,
-            gtol=accuracy,
-            max_nfev=most,
-        )
+        self._taken, self._accuracy = None, accuracy
+        try:
+            return least_squares(
+                self.residuals,
+                values,
+                self.jacobian,
+                x_scale="jac",
+                xtol=accuracy,
+                ftol=accuracy,
+                gtol=accuracy,
+                max_nfev=most,
+            )
+        except _NothingLeft as found:
+            return found.result
 
     def fitted(self, accuracy: float, most: int) -> Fit:
         """The best values."""
@@ -295,6 +336,13 @@ class _Search:
             self.system(values),
             message,
         )
+
+
+def _worth(J: Array, residuals: Array) -> float:
+    """By how much the step of Gauss and Newton is foreseen to lower the sum of squares."""
+    scale = np.linalg.norm(J, axis=0)
+    scaled = J / np.where(scale > 0.0, scale, 1.0)
+    return float(residuals @ (scaled @ np.linalg.lstsq(scaled, residuals, rcond=BLIND)[0]))
 
 
 def _spread(J: Array, residuals: Array) -> tuple[Array, Array]:

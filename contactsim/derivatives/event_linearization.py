@@ -245,9 +245,13 @@ class Node:
         return (*groups, frozenset({CLOCK})) if self.clock else groups
 
     def near(self) -> list[tuple[Hashable, float, float]]:
-        """Guards that fall and are within their band around zero, with their value and its rounding."""
+        """Guards that fall and are within their band around zero, or their rounding where that has no end.
+
+        With their value and its rounding.
+        """
         watch = self.watch
-        found = [(self.flow.guard_names[k], k) for k in np.flatnonzero(np.abs(watch.values) <= watch.band)]
+        band = np.where(np.isfinite(watch.band), watch.band, watch.rounding)
+        found = [(self.flow.guard_names[k], k) for k in np.flatnonzero(np.abs(watch.values) <= band)]
         return [(name, float(watch.values[k]), float(watch.rounding[k])) for name, k in found if self._falls(name)]
 
     def is_zero(self, name: Hashable, value: float, rounding: float) -> bool:

@@ -27,8 +27,9 @@ from ..hybrid.trajectory import Arc
 from ..hybrid.zero import NEAR_EDGE
 from .event_linearization import Parameters
 
-PANEL = 8  # steps of a run over which the matrix of variations is interpolated at once
+PANEL = 16  # steps of a run over which the matrix of variations is interpolated at once
 MOST_EXPLICIT = 100.0  # a rate, and the time for which it is followed explicitly
+FIRST_STEP = 0.25  # of the scale from -1 to 1 of an interpolated matrix
 LEFT_OUT = 0.1  # of a row of it, relative to the accuracy of the variations
 LOOKS = 12  # steps of an arc at which it is looked at whether they are stiff
 
@@ -56,6 +57,7 @@ class ArcVariation:
         self.space = arc.system.space(arc.mode) or Euclidean(len(first))
         self.dim = self.space.dim + len(parameters.names)
         self._flow: Flow = arc.system.flow(arc.mode)
+        self._flows: dict[int, Flow] = {}  # by segment, with the references that hold there
         self._segment = -1
         self._others: tuple[int, dict[int, tuple[HybridSystem, Flow]]] = (-1, {})
         self._last: tuple[float, Array, Array] | None = None
@@ -65,8 +67,9 @@ class ArcVariation:
         k = max(bisect_right(self._starts, t) - 1, 0)
         segment = self._arc.segments[k]
         if k != self._segment:
-            self._flow = self._flow.rebased(segment.t0, segment(segment.t0))
-            self._segment = k
+            if k not in self._flows:
+                self._flows[k] = self._flow.rebased(segment.t0, segment(segment.t0))
+            self._flow, self._segment = self._flows[k], k
         return segment(t)
 
     def field(self, t: float) -> Array:
@@ -141,10 +144,13 @@ class ArcVariation:
                 return compiled
         for piece in self._pieces(t0, t1):
             start, end = max(piece.t0, t0), min(piece.t1, t1)
-            if piece.series is None or piece.series.rate * (end - start) > MOST_EXPLICIT:
-                now = self._by_steps(piece.series or self.matrix, start, end, now)
-            else:
-                now = solve_explicit(piece.series, start, end, now, rtol, atol, self._step(start))
+            if piece.series is None:
+                now = self._by_steps(start, end, now)
+                continue
+            series, scale = piece.series, piece.series.scale
+            first, last = scale.place(start), scale.place(end)
+            solve = solve_linear if series.rate * (last - first) > MOST_EXPLICIT else solve_explicit
+            now = solve(series, first, last, now, rtol, atol, FIRST_STEP)
         return now
 
     def _pieces(self, t0: float, t1: float) -> Iterator[Smooth]:
@@ -163,12 +169,12 @@ class ArcVariation:
         sizes = np.concatenate([np.ones(self.space.dim), own])
         return [Interpolated(self.matrix, edges[a : b + 1], accuracy, sizes) for a, b in pairwise(cuts)]
 
-    def _by_steps(self, matrix: Callable[[float], Array], t0: float, t1: float, variations: Array) -> Array:
+    def _by_steps(self, t0: float, t1: float, variations: Array) -> Array:
         """Variations (dim, m) at `t1` by collocation."""
         first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
         tolerances = self._tolerances
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
-        return solve_linear(matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
+        return solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
 
     @cached_property
     def _path(self) -> ChartPath:
