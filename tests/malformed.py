@@ -430,6 +430,7 @@ def control() -> list[Call]:
             iterations=(2, "count"),
             tolerance=(1e-8, "not negative"),
             improvement=(1e-9, "not negative"),
+            samples=(0, "index"),
             tolerances=(cs.Tolerances(), "?object"),
             progress=(None, "?function"),
             **optimal,

@@ -24,12 +24,14 @@ class Policy(NamedTuple):
         k: changes (N, nu) of the inputs.
         K: gains (N, nu, n).
         slope, bend: the model promises that a step of size a changes the cost by a slope + a^2 bend / 2.
+        curvature: second derivatives (N, nu, nu) of the cost still to come by the inputs, Q_uu with its damping.
     """
 
     k: Array
     K: Array
     slope: float
     bend: float
+    curvature: Array
 
 
 def gradient(stages: Sequence[Expansion], end: Expansion, A: Array, B: Array) -> Array:
@@ -58,11 +60,13 @@ def backward(
     V_x, V_xx = end.x, end.xx
     count, nu, n = B.shape[0], B.shape[2], A.shape[2]
     k, K, slope, bend = np.zeros((count, nu)), np.zeros((count, nu, n)), 0.0, 0.0
+    curvature = np.zeros((count, nu, nu))
     for i in reversed(range(count)):
         stage, a, b = stages[i], A[i], B[i]
         Q_x, Q_u = stage.x + a.T @ V_x, stage.u + b.T @ V_x
         Q_xx, Q_uu, Q_ux = stage.xx + a.T @ V_xx @ a, stage.uu + b.T @ V_xx @ b, stage.ux + b.T @ V_xx @ a
-        found = box_step(Q_uu + damping * np.eye(nu), Q_u, box[0][i], box[1][i])
+        curvature[i] = Q_uu + damping * np.eye(nu)
+        found = box_step(curvature[i], Q_u, box[0][i], box[1][i])
         if found is None:
             return None
         k[i], free, factor = found
@@ -73,7 +77,7 @@ def backward(
         V_x = Q_x - K[i].T @ Q_uu @ k[i] - K[i].T @ Q_u + Q_ux.T @ k[i]
         V_xx = Q_xx + K[i].T @ Q_uu @ K[i] - K[i].T @ Q_ux - Q_ux.T @ K[i]
         V_xx = 0.5 * (V_xx + V_xx.T)
-    return Policy(k, K, slope, bend)
+    return Policy(k, K, slope, bend, curvature)
 
 
 def box_step(H: Array, g: Array, lower: Array, upper: Array) -> tuple[Array, Array, tuple[Array, bool]] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..errors import NonDifferentiableError, SimulationError
 from .backward import Policy
+from .neighbours import BETTER, better_neighbour
 from .pins import best_sample, impacts, interval_of
 from .plan import Plan
 from .problem import Model, Problem, Rollout
@@ -17,7 +18,7 @@ from .zero import ROUNDING
 
 SHARES = tuple(0.5**k for k in range(14))  # of a step that the line search tries
 KEPT = 1e-4  # share of the promised decrease that a step has to keep
-LEAST_DAMPING, MOST_DAMPING, FACTOR = 1e-9, 1e9, 10.0  # relative to the weights of the inputs
+LEAST_DAMPING, MOST_DAMPING, FACTOR = 1e-2, 1e8, 10.0  # relative to the weights of the inputs
 PINS = 5  # how often, without a fall of the cost between, impacts are looked at for being held at samples
 SLOW = 1e-2  # relative decrease of the cost below which a change of an impact's interval holds the iteration up
 
@@ -37,12 +38,14 @@ class Ends(NamedTuple):
         tolerance: a gradient as small as this is zero [cost / unit of input].
         improvement: a relative decrease of the cost that is as good as none.
         progress: is told (iteration, cost, gradient).
+        samples: how many runs beside one that gets no better are tried at a time; 0: none.
     """
 
     iterations: int
     tolerance: float
     improvement: float
     progress: Callable[[int, float, float], None] | None = None
+    samples: int = 0
 
 
 class Descent:
@@ -65,12 +68,20 @@ class Descent:
         self.model = problem.linearized(first, 0)
         self.costs, self.gradients = [first.cost], [self._slope()]
         self._scale = float(np.mean([np.trace(stage.uu) / len(stage.uu) for stage in first.stages]))
-        self._damping, self._turn, self._pins = 0.0, 0, PINS
-        self.converged, self.message = False, f"{ends.iterations} iterations were made; give more of them"
+        self._alone, self._moves = np.inf, list[int]()
+        self._generator = np.random.default_rng(0)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget what was found about steps from the last run."""
+        self._damping, self._turn, self._pins, self._fall = 0.0, 0, PINS, np.inf
+        self.converged, self.message = False, f"{self.ends.iterations} iterations were made; give more of them"
 
     def minimise(self) -> Plan:
         """Iterate to the end."""
         for iteration in range(1, self.ends.iterations + 1):
+            if (self._ended() or self._fall < BETTER) and self._moved(iteration):
+                continue
             if self._ended() or not self._advanced(iteration):
                 break
         self._ended()
@@ -87,6 +98,8 @@ class Descent:
             if self._turn + 1 < self.model.split:
                 self._turn += 1  # the next piece of an event, about the same run
                 self.model = self.problem.linearized(self.now, iteration, self._turn)
+            elif self._moved(iteration):
+                return True
             elif self._damping >= MOST_DAMPING:
                 self.message = NO_STEP
                 return self._pinned(iteration)
@@ -96,12 +109,12 @@ class Descent:
         self.now, self.model, share = found
         self._damping, self._turn = 0.0 if self._damping <= LEAST_DAMPING else self._damping / FACTOR, 0
         self._keep()
-        fall = (before - self.now.cost) / max(abs(before), 1e-300)
-        if fall >= SLOW:
+        self._fall = (before - self.now.cost) / max(abs(before), 1e-300)
+        if self._fall >= SLOW:
             self._pins = PINS
-        if fall < SLOW and passed != self._intervals() and self._pinned(iteration):
+        if self._fall < SLOW and passed != self._intervals() and self._pinned(iteration):
             return True
-        if self.gradients[-1] > self.ends.tolerance and fall <= self.ends.improvement and share == 1.0:
+        if self.gradients[-1] > self.ends.tolerance and self._fall <= self.ends.improvement and share == 1.0:
             self.converged, self.message = True, NO_FALL
         return True
 
@@ -156,6 +169,26 @@ class Descent:
             self.converged, self.message = True, AT_SAMPLE
         return True
 
+    # --- runs beside one that gets no better ------------------------------------------------------------------
+
+    def _moved(self, iteration: int) -> bool:
+        """Go on from a run beside this one, where a better one is found; there is no looking twice at one cost."""
+        if not self.ends.samples or self.now.cost > (1.0 - BETTER) * self._alone:
+            return False
+        policy = self.model.policy(0.0, self.problem.room(self.now.U))
+        found = None
+        if policy is not None:
+            found = better_neighbour(self.problem, self.now, policy, self.ends.samples, self._generator)
+        there = None if found is None else self._modelled(found, iteration)
+        if there is None:
+            self._alone = self.now.cost
+            return False
+        self.now, self.model = there
+        self._moves.append(iteration)
+        self._begin()
+        self._keep()
+        return True
+
     # --- what is kept -----------------------------------------------------------------------------------------
 
     def _slope(self) -> float:
@@ -170,8 +203,7 @@ class Descent:
 
     def _plan(self) -> Plan:
         now, model, problem = self.now, self.model, self.problem
-        nothing = Policy(np.zeros_like(now.U), np.zeros((*now.U.shape, model.discrete.A.shape[2])), 0.0, 0.0)
-        policy = model.policy(self._damping * self._scale, problem.room(now.U)) or nothing
+        policy = model.policy(self._damping * self._scale, problem.room(now.U)) or _nothing(now, model)
         return Plan(
             now.U,
             policy.K[:, :, : 2 * problem.system.nv],
@@ -184,4 +216,12 @@ class Descent:
             self.message,
             tuple(problem.pieces),
             problem.dt,
+            tuple(self._moves),
         )
+
+
+def _nothing(now: Rollout, model: Model) -> Policy:
+    """The policy that changes no input."""
+    count, nu = now.U.shape
+    gains = np.zeros((count, nu, model.discrete.A.shape[2]))
+    return Policy(np.zeros((count, nu)), gains, 0.0, 0.0, np.zeros((count, nu, nu)))

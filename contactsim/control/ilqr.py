@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import NOT_NEGATIVE, REAL, door, function, optional
+from ..common.doors import INDEX, NOT_NEGATIVE, REAL, door, function, optional
 from ..common.threads import one_thread
 from ..contact_dynamics.contact_system import ContactSystem
 from ..errors import InputError
@@ -35,6 +35,7 @@ from .zero import ON_TIME
     start=REAL,
     tolerance=NOT_NEGATIVE,
     improvement=NOT_NEGATIVE,
+    samples=INDEX,
     progress=optional(function("a function of (iteration, cost, gradient)")),
 )
 def ilqr(
@@ -51,6 +52,7 @@ def ilqr(
     iterations: int = 100,
     tolerance: float = 1e-8,
     improvement: float = 1e-9,
+    samples: int = 0,
     tolerances: Tolerances | None = None,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> Plan:
@@ -64,17 +66,17 @@ def ilqr(
         system: a ContactSystem without a controller; inputs are those of `Inputs`.
         state: where it starts.
         cost: what to minimise; see `QuadraticCost`.
-        U: inputs to start from (N, nu).
-        dt: how long each is held [s].
+        U, dt: inputs to start from (N, nu), and how long each is held [s].
         limits: least and largest inputs, (nu,) or one number each; by default the ranges of a file's actuators.
         mode: in which it starts, as of `simulate`.
         start: time of the start [s], a multiple of dt.
-        continuation: easier problems, each solved from the inputs of the last one, and the problem itself from those of
-            the last of them: compliant laws, from soft to stiff, for contacts that no step from `U` reaches, and other
-            costs, for goals too far off.
+        continuation: easier problems, each solved from the inputs of the last one, and then the problem itself:
+            compliant laws, from soft to stiff, for contacts that no step reaches, other costs for goals too far off.
         iterations: at most so many, for each problem.
         tolerance: it has converged where no derivative of the cost by a free input is larger [cost / unit].
         improvement: or where an iteration makes the cost smaller by less than this share of it.
+        samples: so many runs at a time with inputs drawn about the last ones are tried where it gets no further, for
+            contact sequences of which no derivative knows; it goes on from one that is better by a hundredth.
         tolerances: accuracy of runs and derivatives; None: that of `Tolerances()`.
         progress: is given (iteration, cost, gradient) after each.
 
@@ -91,7 +93,7 @@ def ilqr(
     times = (round(start / dt) + np.arange(len(U) + 1)) * dt
     box = _box(limits, drive_of(system.world.robot).ranges, U)
     problem = Problem(system, state, mode, cost, times, dt, box, tolerances or Tolerances())
-    ends = Ends(iterations, tolerance, improvement, progress)
+    ends = Ends(iterations, tolerance, improvement, progress, samples)
     with one_thread():
         for other in continuation:
             U = Descent(_easier(problem, other), U, ends).minimise().U

@@ -44,6 +44,7 @@ class Plan(Brief):
         message: how it ended.
         pieces: linear pieces that were taken where events have several.
         dt: how long each input is held [s].
+        moves: iterations that went on from a run beside the last one, found by samples.
     """
 
     U: Array
@@ -57,6 +58,7 @@ class Plan(Brief):
     message: str
     pieces: tuple[Piece, ...]
     dt: float
+    moves: tuple[int, ...] = ()
 
     @property
     def cost(self) -> float:
