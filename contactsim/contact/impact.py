@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..errors import NoAdmissibleModeError
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution, Direction
@@ -74,7 +74,7 @@ class ImpactSolution:
     stages: tuple[ImpactStage, ...]
     kink: str = ""
 
-    @cached_property
+    @lazy
     def impulses(self) -> Array:
         """Sum (m,) of the impulses of all stages."""
         return np.sum([stage.solution.forces for stage in self.stages], axis=0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from ..common.lazy import lazy
 
 
 class Mode(Enum):
@@ -90,7 +91,7 @@ class SystemMode:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @lazy
     def _hash(self) -> int:
         states = tuple(self.contacts[i] for i in self.closed)  # there may be very many open ones
         return hash((self.closed, states, self.redundant, self.latched, self.waiting))
@@ -98,17 +99,17 @@ class SystemMode:
     def __getstate__(self) -> dict[str, Any]:  # strings have another hash in each process
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
-    @cached_property
+    @lazy
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
         return tuple([i for i, state in enumerate(self.contacts) if state.mode is not Mode.OPEN])
 
-    @cached_property
+    @lazy
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
         return tuple(state.until for state in self.contacts if state.until is not None)
 
-    @cached_property
+    @lazy
     def regions(self) -> dict[int, tuple[int, ...]]:
         """{contact: region} of the closed contacts that have one."""
         return {i: state.region for i, state in enumerate(self.contacts) if state.closed and state.region}

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from math import hypot, inf
 from typing import Any
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..errors import CheckError
 from .compiled import CompiledSolver, PlainProblem
 from .modes import Mode
@@ -127,7 +128,7 @@ class ContactProblem:
         stop = self.rows[i][1].stop
         return slice(stop - self.dims[i], stop)
 
-    @cached_property
+    @lazy
     def speed(self) -> float:
         """Largest motion that the problem starts with, or that the given forces cause."""
         largest = float(np.abs(self.free).max(initial=NOTHING))
@@ -197,7 +198,7 @@ class ContactSolution:
     directions: tuple[Direction, ...]
     unique: bool
 
-    @cached_property
+    @lazy
     def motion(self) -> Array:
         """w = G lam + w0 (m,)."""
         return self.problem.delassus @ self.forces + self.problem.free
@@ -207,7 +208,7 @@ class ContactSolution:
         """Contacts that stick or slip under their given normal force while they part."""
         return self.problem.lifted
 
-    @cached_property
+    @lazy
     def residuals(self) -> Mapping[str, float]:
         """{law: largest violation}, from the definitions and not from what was solved.
 

@@ -139,7 +139,7 @@ class CompliantFlow(ContactFlow):
         known = np.array([rounding.get(kind, tolerances.rearm) for kind, _ in self._guards])
         bands = np.full(len(self._guards), tolerances.jump)
         if not self._forces_guard:
-            return self._changed(guard_rounding=known, guard_bands=bands)
+            return self.changed(guard_rounding=known, guard_bands=bands)
         found = self._evaluate(t, x)
         change = found.terms.rows @ self._acceleration(t, x, found) + found.terms.bias
         for k, (kind, i) in enumerate(self._guards):
@@ -150,7 +150,7 @@ class CompliantFlow(ContactFlow):
                 noise[0] = place
                 known[k] = max(tolerances.rearm, float(slope @ noise))
                 bands[k] += known[k] + tolerances.event_time * float(slope @ np.abs(rates))
-        return self._changed(guard_rounding=known, guard_bands=bands)
+        return self.changed(guard_rounding=known, guard_bands=bands)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller."""

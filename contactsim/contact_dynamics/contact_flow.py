@@ -41,7 +41,7 @@ class ContactFlow(Flow):
         """`rebased` in place, for those who hold on to one flow."""
         self.__dict__.update(self.rebased(t, x).__dict__)
 
-    def _changed(self, **attributes: object) -> Self:
+    def changed(self, **attributes: object) -> Self:
         """A copy with other attributes."""
         flow = object.__new__(type(self))
         flow.__dict__.update(self.__dict__)

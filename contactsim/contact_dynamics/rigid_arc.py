@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from math import hypot
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..contact.problem import ContactProblem
@@ -33,6 +34,8 @@ from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .engines import CompiledArc, chosen, engine
 from .world import World
 from .zero import STRAIGHT
+
+ARCS = 64  # of a world that are kept
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class RigidArc:
     given: GivenModes | None
     resting: Array
 
-    @cached_property
+    @lazy
     def compiled(self) -> CompiledArc | None:
         """The arc by the engine of its world; None: it runs in Python."""
         found = None if self.mode.redundant else engine(chosen(self.world.engine))
@@ -126,6 +129,15 @@ class RigidArc:
 
 def prepare(world: World, mode: SystemMode) -> RigidArc:
     """What a mode fixes: where the rows of each closed contact lie, which of them are constrained, and who slips."""
+    known: RigidArc | None = world.arcs.get(mode)
+    if known is None:
+        if len(world.arcs) >= ARCS:
+            world.arcs.clear()
+        known = world.arcs[mode] = _prepared(world, mode)
+    return known
+
+
+def _prepared(world: World, mode: SystemMode) -> RigidArc:
     mechanism, closed = world.mechanism.within(mode.regions), mode.closed
     normal: dict[int, int] = {}
     tangent: dict[int, slice] = {}
@@ -196,7 +208,7 @@ class Accelerations:
     regularity: Callable[[], float] | None = None
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
 
-    @cached_property
+    @lazy
     def forces(self) -> Array:
         """The force of each closed contact along its rows, in one array (m,); put together when asked for."""
         return self.fill()

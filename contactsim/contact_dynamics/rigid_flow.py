@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Phase, unit
@@ -262,11 +263,11 @@ class RigidFlow(ContactFlow):
             rates = self._terms(t, x).rates if self._watch is None else self._watch.slips(x)
             for i in self._free:
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
-        flow = self._changed(references=replace(self.references, slip=slip), _known=None)
+        flow = self.changed(references=replace(self.references, slip=slip), _known=None)
         if incipient:
             motion = flow.motion(t, x)
             known = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
-            flow = flow._changed(references=known, _known=None)
+            flow = flow.changed(references=known, _known=None)
         if flow.guard_rounding is None:
             if ("jam", -1) in flow.guard_names:
                 flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
@@ -343,7 +344,7 @@ class RigidFlow(ContactFlow):
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
 
-    @cached_property
+    @lazy
     def _passing(self) -> Array:
         return np.array(sorted(self.arc.mechanism.passing), dtype=int)
 
@@ -370,7 +371,7 @@ class RigidFlow(ContactFlow):
         straight = 0.0 if stiff else STRAIGHT
         if not self._free or self.references.straight == straight:
             return self
-        return self._changed(references=replace(self.references, straight=straight), _known=None)
+        return self.changed(references=replace(self.references, straight=straight), _known=None)
 
     def project(self, t: float, x: Array) -> Array:
         """Back onto the gaps and velocities of the closed contacts, where they are off by more than the drift.
@@ -490,30 +491,30 @@ class RigidFlow(ContactFlow):
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard: forces are known relative to the largest of them only."""
-        tolerances, kinds = self.arc.world.tolerances, [kind for kind, _ in self.table.names]
+        tolerances, table = self.arc.world.tolerances, self.table
         force = tolerances.rearm
-        if self.table.look_at_forces:
+        if table.look_at_forces:
             others, applied = self._terms(t, x).force, self.arc.world.applied_at(t, x)
             others = others if applied is None else others + applied
             force = self.arc.world.force_rounding(self.motion(t, x).forces, others)
-        rounding = {
-            "gap": self.arc.world.place_rounding(x),
-            "force": force,
-            "cone": force,
-            "forces": force,
-            "stop": AT_STOP * tolerances.speed,
-        }
-        rounding |= {kind: rounding["gap"] for kind in kinds if kind.startswith(SIDE)}
-        rounding |= dict.fromkeys(("slow", "fast"), OF_SLIP_SPEED * tolerances.slip_speed)
-        rounding["turn"] = OF_TURNING * TURNING
-        bands = {**rounding, "gap": tolerances.start_depth, "stop": tolerances.speed, "turn": np.inf}
-        bands |= {kind: tolerances.start_depth for kind in kinds if kind.startswith(SIDE)}
-        band = np.array([bands.get(kind, tolerances.jump) for kind in kinds])
+        place = self.arc.world.place_rounding(x)
+        rounding, band = np.full(len(table.names), tolerances.rearm), np.full(len(table.names), tolerances.jump)
+        for kind, places in table.places.items():
+            if kind in OF_FORCES:
+                rounding[places] = band[places] = force
+            elif kind == "gap" or kind.startswith(SIDE):
+                rounding[places], band[places] = place, tolerances.start_depth
+            elif kind in ("slow", "fast"):
+                rounding[places] = band[places] = OF_SLIP_SPEED * tolerances.slip_speed
+            elif kind == "stop":
+                rounding[places], band[places] = AT_STOP * tolerances.speed, tolerances.speed
+            elif kind == "turn":
+                rounding[places], band[places] = OF_TURNING * TURNING, np.inf
         # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity: what
         # is left of it has not jumped, and the slip accelerates away from it.
-        starting = np.array([kind == "stop" and i in self.arc.incipient for kind, i in self.table.names], dtype=bool)
+        starting = [k for k in table.places.get("stop", ()) if table.names[k][1] in self.arc.incipient]
         band[starting] = tolerances.slip_speed
-        return np.array([rounding.get(kind, tolerances.rearm) for kind in kinds]), band
+        return rounding, band
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ class Guards:
         cones, cone_rows, cone_friction: places of the guards "cone", their rows (k, 3) and coefficients (k,); a row
             that a contact in the plane does not have is the zero behind the last force.
         others: (place, kind, contact) of the rest.
+        look_at_forces: whether one of them does.
+        places: {kind: places of its guards}.
     """
 
     names: tuple[tuple[str, int], ...]
@@ -43,20 +46,19 @@ class Guards:
     cone_friction: Array
     others: tuple[tuple[int, str, int], ...]
     look_at_forces: bool
+    places: Mapping[str, list[int]]
 
 
 def guards_of(arc: RigidArc) -> Guards:
     """The guards of an arc, laid out so that those of one kind are computed together."""
     names, normal = _names(arc), arc.normal
-    found: dict[str, list[int]] = {"gap": [], "force": [], "cone": []}
-    others = []
-    for k, (kind, i) in enumerate(names):
-        if kind in found:
-            found[kind].append(k)
-        else:
-            others.append((k, kind, i))
-    gaps, forces, places = (np.array(found[kind], dtype=int) for kind in ("gap", "force", "cone"))
-    open_, closed, cones = ([names[k][1] for k in found[kind]] for kind in ("gap", "force", "cone"))
+    by_kind: dict[str, list[int]] = {}
+    for k, (kind, _) in enumerate(names):
+        by_kind.setdefault(kind, []).append(k)
+    together = [by_kind.get(kind, []) for kind in ("gap", "force", "cone")]
+    others = [(k, kind, i) for k, (kind, i) in enumerate(names) if kind not in ("gap", "force", "cone")]
+    gaps, forces, places = (np.array(found, dtype=int) for found in together)
+    open_, closed, cones = ([names[k][1] for k in found] for found in together)
     gap_contacts = np.array(open_, dtype=int)
     limits = gap_contacts - len(arc.mechanism.names)
     starts, spatial = {i: arc.tangent[i].start for i in cones}, {i for i in cones if arc.world.widths[i] == 2}
@@ -73,6 +75,7 @@ def guards_of(arc: RigidArc) -> Guards:
         arc.world.static_friction[cones],
         tuple(others),
         bool(len(forces) or len(cones)) or any(kind in OF_FORCES for _, kind, _ in others),
+        by_kind,
     )
 
 

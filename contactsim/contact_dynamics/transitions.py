@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..contact.linear_algebra import pseudo_inverse
 from ..contact.modes import ContactState, Latched, Mode, Phase, SystemMode, unit
 from ..errors import InputError
@@ -43,14 +43,14 @@ class RigidContacts:
         self._latched: dict[int, RigidContacts] = {}
         self._flows: dict[SystemMode, RigidFlow] = {}
 
-    @cached_property
+    @lazy
     def neighbourhood(self) -> Neighbourhood:
         """The worlds beside its own by parameters."""
         from .variables import Neighbourhood
 
         return Neighbourhood(self._world)
 
-    @cached_property
+    @lazy
     def _sensitivity(self) -> OutcomeSensitivity:
         from .outcome_sensitivity import OutcomeSensitivity
 
@@ -73,7 +73,7 @@ class RigidContacts:
             if len(self._flows) >= FLOWS:
                 self._flows.clear()
             known = self._flows[mode] = RigidFlow(prepare(self._world.latched_as(mode.latched), mode))
-        return copy.copy(known)  # one may be rebased in place
+        return known.changed()  # a copy, since one may be rebased in place
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
@@ -432,7 +432,7 @@ class RigidContacts:
                 found[self._world.mechanism.all_names[i]] = old, new
         return found
 
-    @cached_property
+    @lazy
     def _numbers(self) -> dict[str, int]:
         """{name: number} of all contacts."""
         return {name: i for i, name in enumerate(self._world.mechanism.all_names)}

@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
-from ..contact.modes import Latched
+from ..contact.modes import Latched, SystemMode
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
@@ -83,12 +83,12 @@ class Parts:
     action: Array | None = None
     engine: str | None = None
 
-    @cached_property
+    @lazy
     def nq(self) -> int:
         """Numbers of a configuration."""
         return self.mechanism.nq
 
-    @cached_property
+    @lazy
     def nv(self) -> int:
         """Numbers of a velocity."""
         return self.mechanism.nv
@@ -109,33 +109,33 @@ class Parts:
         parts = (self.robot, self.terrain, self.gravity, self.law, self.controller, self.restitution)
         return tuple(id(part) for part in (*parts, *self.own_friction))
 
-    @cached_property
+    @lazy
     def closed_loops(self) -> ClosedMechanism | None:
         """The mechanism with what closes its loops; None: there are none."""
         return cast("ClosedMechanism", self.mechanism) if self.mechanism.has_loops else None
 
-    @cached_property
+    @lazy
     def controller_memory(self) -> int:
         """Numbers of the controller's own state."""
         return self.controller.memory if self.controller else 0
 
-    @cached_property
+    @lazy
     def held_torque(self) -> int:
         """Numbers at the end of the controller's own state that the engine keeps there: its torque since a sample."""
         return self.nv if isinstance(self.controller, Held) else 0
 
-    @cached_property
+    @lazy
     def memory(self) -> int:
         """Numbers of memory of controller and law in a state."""
         law = self.law.memory * len(self.mechanism.all_names) if isinstance(self.law, CompliantLaw) else 0
         return self.controller_memory + law
 
-    @cached_property
+    @lazy
     def tangent_size(self) -> int:
         """Numbers of a tangent vector (dq, dv, dz)."""
         return 2 * self.nv + self.memory
 
-    @cached_property
+    @lazy
     def frames(self) -> FrameKinematics:
         """Where the frames of the robot are.
 
@@ -148,7 +148,7 @@ class Parts:
             raise InputError(f"a {type(self.robot).__name__} has no frames; only a Robot has")
         return FrameKinematics(self.robot)
 
-    @cached_property
+    @lazy
     def space(self) -> StateSpace:
         """Manifold of (q, v, z)."""
         return StateSpace(self.mechanism.space, self.nv, self.memory)
@@ -284,7 +284,7 @@ class World(Driven):
     Its attributes are those of `Parts`.
     """
 
-    @cached_property
+    @lazy
     def _friction(self) -> tuple[Array, Array]:
         if not isinstance(self.law, RigidLaw):
             return self.own_friction
@@ -297,7 +297,7 @@ class World(Driven):
         )
         return kinetic, static
 
-    @cached_property
+    @lazy
     def curves(self) -> dict[int, float]:
         """{contact: Stribeck speed [m/s]} of the contacts whose friction depends on their slip speed."""
         if not isinstance(self.law, RigidLaw) or not hasattr(self.robot, "stribeck_speeds"):
@@ -323,34 +323,34 @@ class World(Driven):
         assert isinstance(law, RigidLaw)
         return law.sliding_friction(float(slip @ slip), float(kinetic[i]), float(static[i]), self.curves[i])
 
-    @cached_property
+    @lazy
     def breaking_friction(self) -> Array:
         """Coefficients (nc,) with which slips begin: kinetic ones, but static ones where friction falls with speed."""
         found = self.friction.copy()
         found[list(self.curves)] = self.static_friction[list(self.curves)]
         return found
 
-    @cached_property
+    @lazy
     def friction(self) -> Array:
         """Kinetic coefficients (nc,) under the law."""
         return self._friction[0]
 
-    @cached_property
+    @lazy
     def static_friction(self) -> Array:
         """Static coefficients (nc,) under the law."""
         return self._friction[1]
 
-    @cached_property
+    @lazy
     def count(self) -> int:
         """Number of contacts and constraints, behind which the resistances come."""
         return len(self.mechanism.dims) - len(self.mechanism.hosts)
 
-    @cached_property
+    @lazy
     def heads(self) -> tuple[int, ...]:
         """Normal rows of each contact: one, but none of a resistance."""
         return (1,) * self.count + (0,) * len(self.mechanism.hosts)
 
-    @cached_property
+    @lazy
     def widths(self) -> tuple[int, ...]:
         """Tangential rows of each contact and resistance, with or without friction."""
         return tuple([dim - head for dim, head in zip(self.mechanism.dims, self.heads, strict=True)])
@@ -373,7 +373,7 @@ class World(Driven):
         """The tangential ones of the rows of a contact."""
         return slice(rows.start + self.heads[i], rows.stop)
 
-    @cached_property
+    @lazy
     def tangent_rows(self) -> tuple[int, ...]:
         """Tangential rows of each contact that carry friction: none where its coefficient is zero."""
         pairs = zip(self.widths, self.static_friction.tolist(), strict=True)
@@ -405,13 +405,13 @@ class World(Driven):
         open_ = self.mechanism if self.closed_loops is None else self.closed_loops.inner
         return replace(self, mechanism=_closed(open_, self.robot, closures), latched=latched)
 
-    @cached_property
+    @lazy
     def silenced(self) -> frozenset[int]:
         """Contacts between bodies that a closed latch holds in all directions: they have nothing to do."""
         names = range(len(self.mechanism.names)) if self._latched_bodies else ()
         return frozenset(i for i in names if frozenset(self.mechanism.joints_of(i)) in self._latched_bodies)
 
-    @cached_property
+    @lazy
     def _latched_bodies(self) -> frozenset[frozenset[int]]:
         """Joints of the two bodies of each such latch."""
         found = set()
@@ -421,7 +421,15 @@ class World(Driven):
                 found.add(frozenset(int(self.robot.model.frames[frame].parentJoint) for frame in frames))
         return frozenset(found)
 
-    @cached_property
+    @lazy
+    def arcs(self) -> dict[SystemMode, Any]:
+        """Modes that were prepared last, see `rigid_arc.prepare`: events ask for the mode of an arc anew."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "arcs"}
+
+    @lazy
     def _latched_worlds(self) -> dict[Latched, World]:
         return {}
 

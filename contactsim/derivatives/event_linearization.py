@@ -10,12 +10,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
 from ..hybrid.differences import derivative, map_derivative, one_sided_derivative, tangent_derivative
@@ -158,17 +158,17 @@ class Node:
         node._recorded = recorded
         return node
 
-    @cached_property
+    @lazy
     def flow(self) -> Flow:
         """Field and guards of the mode."""
         return _flow(self.system, self.mode, self.t, self.x)
 
-    @cached_property
+    @lazy
     def space(self) -> Manifold:
         """Manifold of the states in the mode."""
         return self.system.space(self.mode) or Euclidean(len(self.x))
 
-    @cached_property
+    @lazy
     def field(self) -> Array:
         """F (dim,)."""
         return np.asarray(self.flow.field(self.t, self.x), dtype=float)
@@ -178,7 +178,7 @@ class Node:
         """Numbers of a variation: of the state, then of the parameters."""
         return self.space.dim + len(self.parameters.names)
 
-    @cached_property
+    @lazy
     def watch(self) -> Watch:
         """The guards here."""
         return Watch(self.flow, self.t, self.x, self.tolerances)
@@ -220,7 +220,7 @@ class Node:
         k = self.flow.guard_names.index(name)
         return float(self._by_time[k])
 
-    @cached_property
+    @lazy
     def _by_time(self) -> Array:
         """D_t g (ng,) of all guards."""
         smooth_for = self.flow.smooth_for

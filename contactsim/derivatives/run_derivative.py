@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.doors import NAME, NUMBERS, custom, door
 from ..common.doors import several as series
+from ..common.lazy import lazy
 from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
@@ -60,7 +61,7 @@ class EventLinearization:
     def __repr__(self) -> str:
         return f"EventLinearization({self.time:.9g} s, {several(self.contacts or ('no contacts',))})"
 
-    @cached_property
+    @lazy
     def _pieces(self) -> Mapping[Word, Array]:
         with one_thread():
             return self._panel.ask(self.data, lambda plugin: matrices(plugin, self.data))
@@ -89,7 +90,7 @@ class EventLinearization:
             )
         return {self.data.spelled(word): path.cone for word, path in words.items()}
 
-    @cached_property
+    @lazy
     def differentiable(self) -> bool:
         """True where one matrix describes the event."""
         try:
@@ -284,7 +285,7 @@ class RunDerivative:
         """Numbers of a variation of the state at the start."""
         return self._dim_at(self.t0)
 
-    @cached_property
+    @lazy
     def _first(self) -> ArcVariation:
         return next(piece for piece in self.pieces if isinstance(piece, ArcVariation))
 
@@ -341,7 +342,7 @@ class RunDerivative:
                 variations = self.along(stretch) @ variations
         return variations[: len(variations) - extra, :n]
 
-    @cached_property
+    @lazy
     def radius(self) -> float:
         """How large a perturbation of the start the derivative speaks of: up to it, events keep their order.
 
@@ -375,7 +376,7 @@ class RunDerivative:
                 self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
         return self._matrices[stretch]
 
-    @cached_property
+    @lazy
     def _start(self) -> Array:
         """Derivative of the state a run starts with by the user's state and the parameters."""
         arc, names = self.trajectory.arcs[0], self._parameters.names

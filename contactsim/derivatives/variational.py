@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..errors import SimulationError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.differences import tangent_derivative
@@ -159,7 +159,7 @@ class ArcVariation:
             if panel.t1 > t0 and panel.t0 < t1:
                 yield from (piece for piece in panel.pieces if piece.t1 > t0 and piece.t0 < t1)
 
-    @cached_property
+    @lazy
     def _panels(self) -> list[Interpolated]:
         """The matrix, interpolated over some steps of the run at a time."""
         edges = [*self._starts, self.t1]
@@ -176,7 +176,7 @@ class ArcVariation:
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
         return solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
 
-    @cached_property
+    @lazy
     def _path(self) -> ChartPath:
         return chart_path(self._arc.segments)
 
@@ -185,7 +185,7 @@ class ArcVariation:
         segment = self._arc.segments[max(bisect_right(self._starts, t) - 1, 0)]
         return segment.t1 - segment.t0
 
-    @cached_property
+    @lazy
     def stiff(self) -> bool:
         """Whether the run took steps here that are too long for explicit methods, as the motion decays so fast."""
         segments = self._arc.segments

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import hypot
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dgecon, dgesv, dgetrs, dlange
 
 from ...common.arrays import Array
+from ...common.lazy import lazy
 from ..compiled import Unknown
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
@@ -264,12 +264,12 @@ class GivenModes:
             basis[tangents, column] = -friction * slips[i]  # type: ignore[operator]
         return basis, rows
 
-    @cached_property
+    @lazy
     def _held(self) -> Array:
         """The rows (k, m) of G whose motion must vanish."""
         return self.problem.delassus[self._pattern[1]]
 
-    @cached_property
+    @lazy
     def _pattern(self) -> tuple[Array, list[int], list[tuple[int, int, slice, float]]]:
         """E without friction, the rows that vanish, and of those that slip (contact, column of its normal force, ...).
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.lazy import lazy
 from ...common.user_calls import UserCall, answer, margin
 from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
@@ -59,7 +60,7 @@ class Watched(ContactMechanism):
         self._workspace.data.forward_kinematics(q)
         return list(self._shapes.found(t, self._workspace.data.oMi, self.terrain))
 
-    @cached_property
+    @lazy
     def _shapes(self) -> Overlaps:
         from ..geometry.bodies import bodies_of
         from ..geometry.overlaps import Overlaps
@@ -278,7 +279,7 @@ class BoundRobot(Watched):
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
-    @cached_property
+    @lazy
     def _derivatives(self) -> PlaneDerivatives | None:
         """Analytic derivatives; None for a joint that pinocchio cannot derive."""
         from .curved_ground import CurvedDerivatives
@@ -411,7 +412,7 @@ class BoundRobot(Watched):
                 kind = "quaternion" if len(part) == 4 else "(cos, sin) pair"
                 raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
 
-    @cached_property
+    @lazy
     def _plain_robot(self) -> PlainRobot | None:
         """Plain arrays of it, for compiled engines; None on other grounds than planes, and of joints that they lack."""
         from ..plain_robot import PlainContact, PlainRobot, plain_joints

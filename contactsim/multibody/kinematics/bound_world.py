@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import lazy
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look, Looks
 from ..geometry.features import PointOnSolid
@@ -213,7 +213,7 @@ class BoundWorld(PairFeatures):
                 if isinstance(pair.features, PointOnSolid):
                     self._pairs.frame.demand(self._pairs.frame_at(q, k, self._pairs.region(q, k))[0][0], pair.name)
 
-    @cached_property
+    @lazy
     def _plain_robot(self) -> PlainRobot | None:
         """That of the robot on its ground; contacts between bodies are not among it."""
         ground = plain_robot(self.inner)
