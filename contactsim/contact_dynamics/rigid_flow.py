@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .engines import CompiledWatch
     from .rigid_sensitivity import Sensitivity
 
+OF_MOTION = ("gap", "slow", "fast", "stop")  # guards that look at places and velocities alone
 TOGETHER = 32  # open contacts whose motion is looked at together
 
 
@@ -71,6 +72,7 @@ class RigidFlow(ContactFlow):
         self.guard_paces = np.array([0.0 if kind in OF_FORCES else UNITS_A_SECOND for kind in kinds])
         kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.passing) for kind, i in self.table.names]
         self.guard_smooth = ~np.array(kinked, dtype=bool)
+        self.guard_still = np.array([arc.mechanism.autonomous and kind in OF_MOTION for kind in kinds], dtype=bool)
         self.guards_follow = "slow" in kinds
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)

@@ -217,8 +217,8 @@ class Node:
         """D_t g of a guard [1/s times its unit]; -1 for the clock."""
         if name == CLOCK:
             return -1.0
-        k = self.flow.guard_names.index(name)
-        return float(self._by_time[k])
+        k, still = self.flow.guard_names.index(name), self.flow.guard_still
+        return 0.0 if still is not None and still[k] else float(self._by_time[k])
 
     @lazy
     def _by_time(self) -> Array:

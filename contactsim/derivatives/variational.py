@@ -29,7 +29,6 @@ from .event_linearization import Parameters
 
 PANEL = 16  # steps of a run over which the matrix of variations is interpolated at once
 MOST_EXPLICIT = 100.0  # a rate, and the time for which it is followed explicitly
-FIRST_STEP = 0.25  # of the scale from -1 to 1 of an interpolated matrix
 LEFT_OUT = 0.1  # of a row of it, relative to the accuracy of the variations
 LOOKS = 12  # steps of an arc at which it is looked at whether they are stiff
 
@@ -149,8 +148,11 @@ class ArcVariation:
                 continue
             series, scale = piece.series, piece.series.scale
             first, last = scale.place(start), scale.place(end)
-            solve = solve_linear if series.rate * (last - first) > MOST_EXPLICIT else solve_explicit
-            now = solve(series, first, last, now, rtol, atol, FIRST_STEP)
+            rate, length = series.rate, last - first
+            if rate * length > MOST_EXPLICIT:
+                now = solve_linear(series, first, last, now, rtol, atol, length / PANEL)
+            else:
+                now = solve_explicit(series, first, last, now, rtol, atol, length / max(rate * length, 1.0))
         return now
 
     def _pieces(self, t0: float, t1: float) -> Iterator[Smooth]:

@@ -138,6 +138,7 @@ class Flow(ABC):
     cruise: Cruise | None = None
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
+    guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known
     smooth_for: Callable[[], float] | None = None  # s, within which t alone changes guards smoothly where it starts
     guards_follow: bool = False  # whether `rebased` changes the values of guards
     bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change

@@ -147,8 +147,12 @@ class Fall(NamedTuple):
         return self.size * self.share**2 / (1.0 - min(self.share, SLOWEST))
 
     def at(self, degree: int) -> float:
-        """What those of a higher degree would be."""
-        return self.size ** (degree / self.degree)
+        """Size of the last terms of a series of higher degree."""
+        return float(self.size * self.share ** (degree - self.degree))
+
+    def left_out_at(self, degree: int) -> float:
+        """What that leaves out."""
+        return float(self.left_out * self.share ** (degree - self.degree))
 
 
 class Smooth(NamedTuple):
@@ -224,17 +228,16 @@ class Interpolated:
             return Series(even, terms)
         last: Fall | None = None
         for degree in DEGREES:
-            foreseen = 1.0 if last is None or degree <= FIRST else last.at(degree)
-            if degree > FIRST and foreseen > self._accuracy and degree < DEGREES[-1]:
+            if last is not None and last.left_out_at(degree) > self._accuracy and degree < DEGREES[-1]:
                 continue
             terms = self._terms(scale, degree)
             fall = Fall.of(self._sizes_of(terms))
-            rough = fall.size > SLOWER * foreseen
+            rough = last is not None and fall.size > SLOWER * last.at(degree)
             if fall.left_out <= self._accuracy or (rough and fall.size <= min(KINKS, ROUGH * self._accuracy)):
                 return Series(scale, terms)
-            if fall.at(DEGREES[-1]) > self._accuracy:
+            if fall.size ** (DEGREES[-1] / degree) > self._accuracy:
                 return None
-            last = fall
+            last = fall if degree >= FIRST else None
         return None
 
     def _terms(self, scale: Scale, degree: int) -> Array:
