@@ -204,6 +204,26 @@ def test_cards_stand_by_friction() -> None:
     stands.check()
 
 
+@pytest.mark.slow
+def test_ten_dominoes_fall() -> None:
+    """The first is pushed; each strikes the next one, until the last has passed its balance; all stay in their row."""
+    thick, wide, tall, pitch, push = 0.008, 0.024, 0.048, 0.016, 12.0
+    names = [f"domino{k}" for k in range(10)]
+    world = cs.Robot.merge([cs.Robot.box(0.01, (thick, wide, tall), friction=0.3)] * len(names), names=names)
+    start = {name: (pose(k * pitch, 0.0, 0.5 * tall), np.zeros(6)) for k, name in enumerate(names)}
+    turning = push * np.array([0.5 * tall, 0.0, 0.5 * thick, 0.0, 1.0, 0.0])  # about its lower edge in front
+    start[names[0]] = start[names[0]][0], turning
+    run = cs.simulate(cs.ContactSystem(world), cs.State(*world.pack(start)), (0.0, 0.31))
+    assert run.status.complete, run.message
+    run.check()
+    final = world.unpack(run.final)
+    turns = np.array([pin.log3(pin.Quaternion(final[name][0][3:7]).toRotationMatrix()) for name in names])
+    assert np.all(np.diff(turns[:, 1]) <= STAYS) and turns[-1, 1] > np.arctan(thick / tall)
+    assert np.abs(turns[:, [0, 2]]).max() <= STAYS and max(abs(final[name][0][1]) for name in names) <= STAYS
+    touched = {frozenset(part.split("/")[0] for part in c.split("+")) for event in run.events for c in event.impulses}
+    assert {frozenset(names[k : k + 2]) for k in range(9)} <= touched
+
+
 # --- many at once ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["box", "hull", "capsule", "ellipsoid"])
 def test_many_gaps_at_once_are_those_one_by_one(kind: str) -> None:
