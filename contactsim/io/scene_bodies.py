@@ -60,7 +60,7 @@ class HullTable(Table):
 
 
 class RoundTable(Table):
-    """capsule or cylinder = {mass [kg], radius [m], length [m]}, along z; a capsule's length without ends."""
+    """capsule, cylinder or cone = {mass [kg], radius [m], length [m]}, along z; a capsule's length without ends."""
 
     mass: Real = Field(gt=0.0)
     radius: Real = Field(gt=0.0)
@@ -74,7 +74,7 @@ class EllipsoidTable(Table):
     radii: tuple[Real, Real, Real]
 
 
-KINDS = ("sphere", "box", "capsule", "cylinder", "ellipsoid", "hull")
+KINDS = ("sphere", "box", "capsule", "cylinder", "cone", "ellipsoid", "hull")
 
 
 class BodiesTable(Coefficients):
@@ -89,6 +89,7 @@ class BodiesTable(Coefficients):
     box: BoxTable | None = None
     capsule: RoundTable | None = None
     cylinder: RoundTable | None = None
+    cone: RoundTable | None = None
     ellipsoid: EllipsoidTable | None = None
     hull: HullTable | None = None
     position: tuple[Real, Real, Real]

@@ -20,7 +20,7 @@ from .geometry.collision_solids import items_of
 from .geometry.mesh_hulls import MeshHull, mesh_hulls
 from .geometry.pairing import affordable, automatic, expanded, tell_of_stand_ins, warn_of_other_shapes
 from .geometry.pairs import CYLINDER_SIDES, ContactPair
-from .geometry.solids import Solid
+from .geometry.solids import FACETED, Solid
 from .loops import WORLD, JointCoupling, Loop
 from .mechanism import GROUND
 from .model_checks import link_frame
@@ -123,21 +123,21 @@ def merge(
 def _solids(
     parts: Sequence[Part[Any]], corners: int, sides: int
 ) -> tuple[tuple[Solid, ...], dict[str, list[MeshHull]]]:
-    """The solids of all parts under their new names, and the hulls of meshes; these, and cylinders, where they are few.
+    """The solids of all parts under their new names, and the hulls of meshes; these, cylinders and cones if few.
 
-    A cylinder that was given a number of sides of its own keeps it.
+    A cylinder or cone that was given a number of sides of its own keeps it.
     """
     hulls = {part.name: mesh_hulls(part.robot, corners) for part in parts}
     hulls = {name: found for name, found in hulls.items() if found}
     found: list[Solid] = []
     for part in parts:
         for solid in (*part.robot.solids, *(hull.solid for hull in hulls.get(part.name, []))):
-            own = {"sides": sides} if solid.kind == "cylinder" and solid.sides == CYLINDER_SIDES else {}
+            own = {"sides": sides} if solid.kind in FACETED and solid.sides == CYLINDER_SIDES else {}
             found.append(replace(solid, frame=f"{part.name}/{solid.frame}", name=f"{part.name}/{solid.name}", **own))
     if affordable(found, [part.name for part in parts]):
         return tuple(found), hulls
     meshes = {f"{name}/{hull.solid.name}" for name, own in hulls.items() for hull in own}
-    return tuple(s for s in found if s.kind != "cylinder" and s.name not in meshes), {}
+    return tuple(s for s in found if s.kind not in FACETED and s.name not in meshes), {}
 
 
 def _apart(parts: Sequence[Part[Any]]) -> dict[str, Any]:

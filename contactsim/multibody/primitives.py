@@ -29,6 +29,7 @@ SHAPES = {
     "capsule": coal.Capsule,
     "cylinder": coal.Cylinder,
     "ellipsoid": coal.Ellipsoid,
+    "cone": coal.Cone,
 }
 
 # Points of a rim on which a cylinder stands: it resists tipping as if R were smaller by 1 - cos(pi/8), 7.6 %.
@@ -40,10 +41,10 @@ class PrimitiveGeometry:
     """The geometry of a body at the origin of its frame.
 
     Attributes:
-        size: (radius,) of a ball, three sides of a box, (radius, length) of a capsule or cylinder along z, three radii
-            of an ellipsoid, nothing of a hull [m].
+        size: (radius,) of a ball, three sides of a box, (radius, length) of a capsule, cylinder or cone along z, three
+            radii of an ellipsoid, nothing of a hull [m].
         colour: red, green, blue, opacity.
-        kind: "sphere", "box", "capsule", "cylinder" or "ellipsoid"; "": a ball, box or hull, by what is given.
+        kind: "sphere", "box", "capsule", "cylinder", "cone" or "ellipsoid"; "": a ball, box or hull, by what is given.
         vertices: of a hull [m].
     """
 
@@ -147,6 +148,21 @@ def cylinder(
         geometry,
         contacts,
     )
+
+
+def cone(
+    kind: type[R], mass: float, radius: float, length: float, name: str, root: Any, coefficients: dict[str, Any]
+) -> R:
+    """See `Robot.cone`; `kind` is the class of the robot."""
+    _positive(name, mass=mass, radius=radius, length=length)
+    across, half = 0.0375 * mass * (4.0 * radius**2 + length**2), 0.5 * length
+    rim = ContactRim(name, (0.0, 0.0, -half), name=f"{name}/0", axis=(0.0, 0.0, -1.0), rim=radius, **coefficients)
+    tip = ContactPoint(name, (0.0, 0.0, half), name=f"{name}/1", **coefficients)
+    inertia = pin.Inertia(
+        mass, np.array([0.0, 0.0, -0.5 * half]), np.diag(np.array([across, across, 0.3 * mass * radius**2]))
+    )
+    geometry = PrimitiveGeometry((radius, length), kind="cone")
+    return _body(kind, name, root, inertia, geometry, [rim, tip, *standing_points(rim)])
 
 
 def ellipsoid(

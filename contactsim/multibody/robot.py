@@ -304,6 +304,36 @@ class Robot(RobotModel):
 
     @classmethod
     @door(name=NAME)
+    def cone(
+        cls,
+        mass: float,
+        radius: float,
+        length: float,
+        name: str = "cone",
+        root: Any = "free_flyer",
+        **coefficients: Any,
+    ) -> Robot:
+        """A cone of even density along z, its tip above, the origin half way up and its centre of mass a quarter.
+
+        It touches the ground with its rim, NAME/0, and its tip, NAME/1, on which it rolls. Where it stands on its base,
+        eight points of the rim hold it, NAME/0/0 ... NAME/0/7, as those of a cylinder.
+
+        Args:
+            mass: [kg].
+            radius, length: of its base, and its height [m].
+            name: of the robot and its link.
+            root: as of `from_urdf`.
+            coefficients: friction, static_friction, restitution; see ContactPoint.
+
+        Raises:
+            InputError: a number is not positive.
+        """
+        from .primitives import cone
+
+        return cone(cls, mass, radius, length, name, root, coefficients)
+
+    @classmethod
+    @door(name=NAME)
     def ellipsoid(
         cls, mass: float, radii: Sequence[float], name: str = "ellipsoid", root: Any = "free_flyer", **coefficients: Any
     ) -> Robot:
@@ -352,7 +382,8 @@ class Robot(RobotModel):
                 they miss the mesh, and how much volume they add.
             cylinder_sides: cylinders meet boxes, hulls and capsules as prisms of so many sides, up to
                 radius (1 - cos(pi / sides)) inside their surface, as a warning says; cylinders, spheres and points meet
-                them as they are. Where all this makes more than 60,000 couples of edges, meshes and cylinders are left
+                them as they are. All others meet cones as pyramids of so many sides. Where all this makes more than
+                60,000 couples of edges, meshes, cylinders and cones are left
                 out, and a warning names them.
 
         Raises:

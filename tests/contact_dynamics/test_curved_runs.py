@@ -112,6 +112,42 @@ def test_an_ellipsoid_rocks():
     traj.check()
 
 
+@pytest.mark.parametrize(("angle", "start", "rate"), [(0.2, 0.6, 0.0), (0.0, 0.0, 3.0)])
+def test_a_cone_rolls_about_its_tip(angle, start, rate):
+    """On its side: a pendulum on a slope, at a constant rate on level ground.
+
+    With the half angle a of the tip, T = 3 m h^2 (1 + 5 cos(a)^2) w^2 / 40, and the centre of mass is 3 h / 4 away.
+    Source: L. Landau and E. Lifshitz, Mechanics, section 32, problem 7.
+    """
+    radius, height, time = 0.05, 0.15, 0.5
+    half = np.arctan2(radius, height)
+    down, up = np.array([np.cos(angle), 0.0, -np.sin(angle)]), np.array([np.sin(angle), 0.0, np.cos(angle)])
+
+    def along(turned):  # the line on which it lies, and its axis, from the tip on
+        line = np.cos(turned) * down + np.sin(turned) * np.cross(up, down)
+        return line, np.cos(half) * line + np.sin(half) * up
+
+    line, axis = along(start)
+    spin = -rate / np.tan(half) * line
+    R = np.column_stack([np.cross(np.cross(up, line), -axis), np.cross(up, line), -axis])
+    velocity = np.cross(spin, 0.5 * height * axis)
+    cone = cs.Robot.cone(0.4, radius, height, friction=5.0)
+    system = cs.ContactSystem(cone, terrain=cs.terrain.Slope(angle) if angle else cs.terrain.Flat())
+    begin = state(R, 0.5 * height * axis, velocity, spin)
+    traj = cs.simulate(system, begin, (0.0, time), tolerances=FINE)
+    assert traj.status.complete and not traj.events
+    pull = 5.0 * G * np.cos(half) * np.sin(angle) / (height * (1.0 + 5.0 * np.cos(half) ** 2))
+
+    def pendulum(_, y):
+        return [y[1], -pull * np.sin(y[0])]
+
+    turned = solve_ivp(pendulum, (0.0, time), [start, rate], method="DOP853", rtol=1e-12, atol=1e-13).y[0, -1]
+    expected = along(turned)[1]
+    assert traj.final_x[:3] == pytest.approx(0.5 * height * expected, abs=ROLLED)
+    assert -Rotation.from_quat(traj.final_x[3:7]).as_matrix()[:, 2] == pytest.approx(expected, abs=ROLLED)
+    traj.check()
+
+
 def test_a_cylinder_stands_and_tips():
     """On a slope it stands while its weight is over the polygon of its rim's points, and falls where it is beyond."""
     for angle, stands in ((0.25, True), (0.35, False)):  # tan^-1 of R cos(pi/8) .. R over half its length: 0.30 .. 0.32

@@ -13,7 +13,7 @@ from test_edges import OFF, REST, STAYS, on_fixed
 
 import contactsim as cs
 from contactsim.multibody.geometry.cylinders import Drum
-from contactsim.multibody.geometry.polyhedra import outermost, polyhedron_of_hull, prism
+from contactsim.multibody.geometry.polyhedra import outermost, polyhedron_of_hull, prism, pyramid
 
 Array = np.ndarray
 R, LENGTH, SIDES = 0.1, 0.3, 12
@@ -90,6 +90,19 @@ def test_prisms_are_told() -> None:
         fine = cs.Robot.merge([base, cylinder()], cylinder_sides=32)
     assert Counter(solid.kind for solid in fine.solids) == {"box": 1, "cylinder": 1}
     assert len(fine.solids[1].polyhedron.vertices) == 64
+
+
+def test_a_cone_meets_others_as_a_pyramid() -> None:
+    """It stands on a box, as is told; on the ground it is watched as it is. The pyramid has its tip, and its volume."""
+    solid = pyramid(R, LENGTH, SIDES)
+    assert (len(solid.vertices), len(solid.edges), len(solid.loops)) == (13, 24, 13)
+    assert solid.volume == pytest.approx(SIDES * R**2 * np.sin(2 * np.pi / SIDES) * LENGTH / 6)
+    assert solid.centre == pytest.approx([0.0, 0.0, -0.25 * LENGTH])
+    cone = cs.Robot.cone(1.0, R, LENGTH, friction=0.5)
+    assert not cone.left_out
+    with pytest.warns(UserWarning, match=r"part 'body' meets other parts with its cones as pyramids, up to 3.41 mm"):
+        world = on_fixed((1.0, 1.0, 0.1), cone)
+    rests(world, pose(0.45, 0, 0.5 * LENGTH + 0.01), 0.5 * LENGTH, 0.2)
 
 
 def test_what_would_be_too_many_edges_is_left_out_and_told() -> None:

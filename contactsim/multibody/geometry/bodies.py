@@ -30,7 +30,7 @@ from .closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
 from .collision_solids import GEOMETRY, items_of, placement_of
 from .convex import Convex
 from .pairs import EDGES
-from .solids import CORNERS, Solid
+from .solids import CORNERS, FACETED, Solid
 
 KNOWN = "bodies"
 MEANT = ""  # instead of a reason: a pair that is kept apart
@@ -40,7 +40,7 @@ NOT_PAIRED = "no pair was given for them"
 OVERLAPPING = "inside each other in the nominal pose"
 LEAST = 4  # vertices of a mesh with a volume
 FLOATING = ("JointModelFreeFlyer", "JointModelPlanar")
-ROUND = ("Capsule", "Cylinder", "Ellipsoid")  # coal's shapes
+ROUND = ("Capsule", "Cylinder", "Cone", "Ellipsoid")  # coal's shapes
 MARGIN = "their contacts close only where a margin allows"
 
 
@@ -90,8 +90,8 @@ class PlacedShape:
 
     @cached_property
     def stand_in(self) -> Convex:
-        """What stands for it where it meets others than balls: the prism in a cylinder, which meets boxes, else all."""
-        if isinstance(self.source, Solid) and self.source.kind == "cylinder":
+        """What stands for it where it meets others: the prism in a cylinder, the pyramid in a cone, else all of it."""
+        if isinstance(self.source, Solid) and self.source.kind in FACETED:
             return convex.polyhedron(self.source.polyhedron)
         return self.body
 
@@ -104,6 +104,11 @@ class PlacedShape:
     def drum(self) -> bool:
         """True of cylinders, which meet each other as they are."""
         return isinstance(self.source, Solid) and self.source.kind == "cylinder"
+
+    @property
+    def cone(self) -> bool:
+        """True of cones, which all others meet as pyramids."""
+        return isinstance(self.source, Solid) and self.source.kind == "cone"
 
     @property
     def body(self) -> Convex:
@@ -184,15 +189,14 @@ def _of_solid(solid: Solid) -> Convex:
         return convex.ball(*solid.size)
     if solid.kind == "ellipsoid":
         return convex.ellipsoid(solid.size)
-    return convex.capsule(*solid.size) if solid.kind == "capsule" else convex.cylinder(*solid.size)
+    return {"capsule": convex.capsule, "cylinder": convex.cylinder, "cone": convex.cone}[solid.kind](*solid.size)
 
 
 def _of_geometry(shape: Any) -> Convex | None:
     kind = type(shape).__name__
-    if kind in ("Capsule", "Cylinder"):
-        return (convex.capsule if kind == "Capsule" else convex.cylinder)(
-            float(shape.radius), float(2.0 * shape.halfLength)
-        )
+    along = {"Capsule": convex.capsule, "Cylinder": convex.cylinder, "Cone": convex.cone}.get(kind)
+    if along is not None:
+        return along(float(shape.radius), float(2.0 * shape.halfLength))
     if kind == "Ellipsoid":
         return convex.ellipsoid(np.asarray(shape.radii).tolist())
     points = np.asarray(shape.vertices(), dtype=float)
@@ -203,9 +207,9 @@ def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Po
     """Depth [m] of two shapes in each other; negative where they are apart."""
     (one, two), (at_one, at_two) = shapes, poses
     if not one.half_space and not two.half_space:
-        if one.round or two.round or (one.drum and two.drum):
-            return -convex.distance((one.body, two.body), poses)
-        return -convex.distance((one.stand_in, two.stand_in), poses)
+        whole = (one.round or two.round or (one.drum and two.drum)) and not (one.cone or two.cone)
+        met = (one.body, two.body) if whole else (one.stand_in, two.stand_in)
+        return -convex.distance(met, poses)
     (stand_in, pose), plane = ((one.stand_in, at_one), at_two) if two.half_space else ((two.stand_in, at_two), at_one)
     up = plane.R[:, 2]
     return float(stand_in.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))

@@ -17,6 +17,7 @@ GEOMETRY = {
     "Capsule": "capsule",
     "Cylinder": "cylinder",
     "Ellipsoid": "ellipsoid",
+    "Cone": "cone",
 }
 
 
@@ -26,7 +27,7 @@ def items_of(geometry: Any) -> list[Any]:
 
 
 def solids_of(model: Any, items: Iterable[Any]) -> tuple[Solid, ...]:
-    """The spheres, boxes, capsules, cylinders, ellipsoids and half-spaces among the objects of a geometry model."""
+    """Spheres, boxes, capsules, cylinders, cones, ellipsoids and half-spaces among the objects of a geometry model."""
     found: list[Solid] = []
     for item in items:
         kind = GEOMETRY.get(type(item.geometry).__name__)
@@ -52,7 +53,7 @@ def _solid(model: Any, item: Any, kind: str) -> Solid:
         size = tuple(float(2.0 * side) for side in shape.halfSide)
     elif kind == "ellipsoid":
         size = tuple(float(radius) for radius in shape.radii)
-    elif kind in ("capsule", "cylinder"):
+    elif kind in ("capsule", "cylinder", "cone"):
         size = float(shape.radius), float(2.0 * shape.halfLength)
     else:  # all below n . x = d
         turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), np.asarray(shape.n, float)).toRotationMatrix()

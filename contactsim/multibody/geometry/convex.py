@@ -319,6 +319,13 @@ def cylinder(radius: float, length: float) -> Convex:
     return Round(shape, np.zeros(3), reach, rims, (Line(np.zeros(3), Z, radius),), np.array([Z, -Z]))
 
 
+def cone(radius: float, length: float) -> Convex:
+    """A cone along z, its tip above, the origin half way up: only its support function, no features of its side."""
+    rim, tip = Circle(-0.5 * length * Z, Z, radius), Point(0.5 * length * Z)
+    reach = float(np.hypot(radius, 0.5 * length))
+    return Round(coal.Cone(radius, length), np.zeros(3), reach, (rim, tip), (), -Z[None])
+
+
 def ellipsoid(radii: Sequence[float]) -> Convex:
     """An ellipsoid along the axes."""
     sizes = np.array([float(radius) for radius in radii])

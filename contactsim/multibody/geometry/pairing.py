@@ -276,15 +276,20 @@ def tell_of_stand_ins(solids: Sequence[Solid], hulls: Sequence[MeshHull], name: 
             f" ('{most.solid.frame}') and leave out up to {1e3 * least.missed:.3g} mm ('{least.solid.frame}';"
             " hull_corners)"
         )
-    drums = [solid for solid in solids if solid.kind == "cylinder"]
-    if drums:
-        worst = max(drum.size[0] * (1.0 - np.cos(np.pi / drum.sides)) for drum in drums)
+    if drums := [solid for solid in solids if solid.kind == "cylinder"]:
         said.append(
-            f"its cylinders as prisms, up to {1e3 * worst:.3g} mm inside their surface (cylinder_sides), but where they"
-            " meet cylinders, points and balls"
+            f"its cylinders as prisms, up to {_inside(drums):.3g} mm inside their surface (cylinder_sides), but where"
+            " they meet cylinders, points and balls"
         )
+    if cones := [solid for solid in solids if solid.kind == "cone"]:
+        said.append(f"its cones as pyramids, up to {_inside(cones):.3g} mm inside their surface (cylinder_sides)")
     if said:
         warnings.warn(f"part '{name}' meets other parts with {', and '.join(said)}", stacklevel=4)
+
+
+def _inside(solids: Sequence[Solid]) -> float:
+    """By how much [mm] prisms and pyramids are inside the shapes for which they stand, at most."""
+    return float(1e3 * max(solid.size[0] * (1.0 - np.cos(np.pi / solid.sides)) for solid in solids))
 
 
 def _part(name: str) -> str:

@@ -162,6 +162,22 @@ def prism(radius: float, length: float, sides: int) -> Polyhedron:
     return _of_faces(corners, normals, offsets)
 
 
+@lru_cache(maxsize=1024)
+def pyramid(radius: float, length: float, sides: int) -> Polyhedron:
+    """A pyramid along z around the origin whose base lies in the rim of a cone, below, and its tip in that of the cone.
+
+    The middle of its first side lies along x.
+    """
+    angles = 2.0 * np.pi * (np.arange(sides) - 0.5) / sides
+    ring = radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    corners = np.vstack([np.column_stack([ring, np.full(sides, -0.5 * length)]), [[0.0, 0.0, 0.5 * length]]])
+    middle, inner = angles + np.pi / sides, radius * np.cos(np.pi / sides)
+    slant = float(np.hypot(length, inner))
+    outward = np.column_stack([length * np.cos(middle), length * np.sin(middle), np.full(sides, inner)]) / slant
+    normals = np.vstack([[[0.0, 0.0, -1.0]], outward])
+    return _of_faces(corners, normals, np.append(0.5 * length, np.full(sides, 0.5 * length * inner / slant)))
+
+
 def outermost(points: Array, most: int) -> tuple[Array, float]:
     """At most so many of points (n, 3) whose hull comes closest to that of all, and by how much it misses it [m].
 

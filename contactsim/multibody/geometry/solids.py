@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .polyhedra import Polyhedron
     from .shapes import Shape
 
-SHAPES = ("sphere", "box", "half_space", "hull", "capsule", "cylinder", "ellipsoid")
+SHAPES = ("sphere", "box", "half_space", "hull", "capsule", "cylinder", "ellipsoid", "cone")
 NUMBERS = {
     "sphere": ("its radius", 1),
     "box": ("its three sides", 3),
@@ -26,8 +26,10 @@ NUMBERS = {
     "capsule": ("its radius and the length of its straight part", 2),
     "cylinder": ("its radius and its length", 2),
     "ellipsoid": ("its three radii", 3),
+    "cone": ("the radius of its base and its height", 2),
 }
-CORNERS = ("box", "hull", "capsule", "cylinder")  # shapes with edges and corners, sharp or rounded
+CORNERS = ("box", "hull", "capsule", "cylinder", "cone")  # shapes with edges and corners, sharp or rounded
+FACETED = ("cylinder", "cone")  # shapes for which a prism or a pyramid stands where they meet such
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
@@ -50,17 +52,19 @@ class Solid:
 
     Attributes:
         frame: frame of the model it is fixed to.
-        kind: "sphere", "box", "hull", "ellipsoid", "capsule" or "cylinder" (along its z axis), or "half_space" (all
-            below the plane z = 0 of its own axes).
+        kind: "sphere", "box", "hull", "ellipsoid", "capsule" or "cylinder" (along its z axis), "cone" (its tip along z,
+            the origin half way up), or "half_space" (all below the plane z = 0 of its own axes).
         size: (radius,) of a sphere, the three sides of a box, the three radii of an ellipsoid, (radius, length) of a
-            cylinder, and of a capsule with the length of its straight part [m], nothing of a half-space or hull.
+            cylinder or cone, and of a capsule with the length of its straight part [m], nothing of a half-space or
+            hull.
         position: its centre (of a half-space, a point of its plane) in the frame [m].
         quaternion: its axes in the frame (x, y, z, w).
         name: by default that of the frame.
         friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
         vertices: points of which a hull is the convex hull [m].
         sides: of the prism in a cylinder whose faces, edges and corners stand for it: they lie inside its surface by up
-            to radius (1 - cos(pi / sides)). Cylinders, points and spheres of others meet the cylinder as it is.
+            to radius (1 - cos(pi / sides)). Cylinders, points and spheres of others meet the cylinder as it is. Of a
+            cone, those of a pyramid, which all others meet.
     """
 
     frame: str
@@ -98,7 +102,7 @@ class Solid:
 
         if self.kind == "sphere":
             return Ball(self.size[0])
-        if self.kind in ("hull", "capsule"):
+        if self.kind in ("hull", "capsule", "cone"):
             return Hull(self.polyhedron, self.rounding)
         if self.kind == "cylinder":
             return Drum(self.size[0], 0.5 * self.size[1])
@@ -122,13 +126,15 @@ class Solid:
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """Faces, edges and corners of a box or hull, of the core of a capsule, of the prism in a cylinder."""
-        from .polyhedra import polyhedron_of_box, polyhedron_of_hull, prism, segment
+        """Faces, edges and corners of a box or hull, of a capsule's core, of what stands for a cylinder or cone."""
+        from .polyhedra import polyhedron_of_box, polyhedron_of_hull, prism, pyramid, segment
 
         if self.kind == "capsule":
             return segment(self.size[1])
         if self.kind == "cylinder":
             return prism(*self.size, self.sides)
+        if self.kind == "cone":
+            return pyramid(*self.size, self.sides)
         return polyhedron_of_box(self.size) if self.kind == "box" else polyhedron_of_hull(self.vertices)
 
     @property
