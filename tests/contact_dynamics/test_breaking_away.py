@@ -170,3 +170,18 @@ def test_runs_through_singular_configurations_go_on(seed: int) -> None:
     run = simulated(mixed_scene(seed), seed)
     assert run.status is cs.Status.FINISHED, run.message
     run.check()
+
+
+def test_a_slow_slip_that_turns_is_followed_in_steps_that_accuracy_sets() -> None:
+    """A tumbling hull breaks away on one corner and slides on another; 86,000 where friction leaps by 1e-12 m/s."""
+    rng = np.random.default_rng(5)
+    friction, _, mass = rng.uniform(0.1, 1.0), rng.choice([0.0, 0.0, 0.3, 0.7]), rng.uniform(0.2, 3.0)
+    hull = cs.Robot.hull(mass, 0.06 * rng.normal(size=(9, 3)), friction=friction)
+    _ = rng.integers(3), rng.uniform()
+    place, height, turn = rng.uniform(-0.2, 0.2, 2), 0.2 + rng.uniform(0.03, 0.1), rng.normal(size=4)
+    velocity = np.r_[rng.uniform(-1, 1, 2), rng.uniform(-0.5, 0.2), 3.0 * rng.normal(size=3)]
+    start = cs.State(np.r_[place, height, turn / np.linalg.norm(turn)], velocity)
+    traj = cs.simulate(cs.ContactSystem(hull), start, (0.0, 0.357), tolerances=cs.Tolerances(1e-12, 1e-13))
+    assert len(traj.events) == 5
+    assert traj.evaluations < 12_000
+    traj.check()
