@@ -48,8 +48,8 @@ def world_of(case: dict[str, float], step: float) -> nimble.simulation.World:
     return world
 
 
-def run(case: dict[str, float], step: float) -> Found:
-    """The derivative (6, 6) of one run; turns about its axis z are those about -y."""
+def run(case: dict[str, float], step: float) -> list[Found]:
+    """The derivative (6, 6) of one run, alone; turns about its axis z are those about -y."""
     world = world_of(case, step)
     signs = np.array([1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
     world.setState(signs * case["start"])
@@ -57,7 +57,7 @@ def run(case: dict[str, float], step: float) -> Found:
     for _ in range(round(case["end"] / step)):
         total = nimble.neural.forwardPass(world).getStateJacobian(world) @ total
     seconds = time.perf_counter() - start
-    return signs[:, None] * total * signs, signs * world.getState(), seconds
+    return [(signs[:, None] * total * signs, signs * world.getState(), seconds)]
 
 
 if __name__ == "__main__":

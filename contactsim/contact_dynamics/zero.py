@@ -23,8 +23,9 @@ JOLT = 1e4  # m/s^2, acceleration of a gap up to which it is seen coming within 
 LEAVE = 2.0
 BEGUN = 2.0 * LEAVE  # slip speeds below which a slip that is no longer directed has just begun
 # Slip that leaves its reference direction by less than this runs straight [m/s]: without it, the rounding of a stage
-# near the stop would turn the direction of friction, and a long step would amplify that. Where a slow slip turns, friction
-# leaps as it passes this, and sharp tolerances take steps as short as the way there: no more than some roundings.
+# near the stop would turn the direction of friction, and a long step would amplify that. Where a slow slip turns,
+# friction leaps as it passes this, and sharp tolerances take steps as short as the way there: no more than some
+# roundings.
 STRAIGHT = 1e-14
 # A step towards a stop in space ends where this share of the way to it is gone, by the deceleration where it begins:
 # friction changes its direction on the way, and no step ends well that ran past the stop. Within so many slip speeds of

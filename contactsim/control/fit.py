@@ -98,9 +98,10 @@ def fit(
     """Parameters with which a run comes closest to what was measured, in least squares.
 
     Minimises sum |(z_k - h(x(t_k; p))) / sigma|^2 by scipy's trust-region method, with the exact Jacobian by all
-    parameters in one pass along the run, through its events. The first fifth of the measurements is fitted roughly,
-    then two fifths and so on: a run that is far off has lost count of the bounces at its end, and is in step where it
-    is only a little longer than one that fits. Values that the system refuses (a negative mass) make a step shorter.
+    parameters in one pass along the run, through its events; that of values which differ by less than a thousandth is
+    kept. The first fifth of the measurements is fitted roughly, then two fifths and so on: a run that is far off has
+    lost count of the bounces at its end, and is in step where it is only a little longer than one that fits. Values
+    that the system refuses (a negative mass) make a step shorter.
 
     Args:
         system_of: the system, whose parameters are changed by name and give the first values; or (*values) -> system.
