@@ -36,11 +36,15 @@ class PlainProblem(NamedTuple):
 
 
 class Pivoted(NamedTuple):
-    """Admissible modes, their forces (m,), which are unique, and the directions of contacts that slip."""
+    """Admissible modes, their forces (m,), and the directions of contacts that slip.
+
+    Where the forces are not `unique`, they are the smallest ones, and these keep to their cones.
+    """
 
     modes: tuple[Mode, ...]
     forces: Array
     directions: Directions
+    unique: bool = True
 
 
 class CompiledSolver(ABC):

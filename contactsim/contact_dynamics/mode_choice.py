@@ -92,8 +92,7 @@ class ModeChoice:
             state = self._contact_state(
                 i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
             )
-            states[i] = replace(state, until=mode.contacts[i].until) if state.mode is not Mode.OPEN else state
-        states = self._placed(x, mode, states)
+            states[i] = state if state.mode is Mode.OPEN else self._as_before(i, x, state, mode)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = SystemMode(tuple(states), not solution.unique, world.latched, mode.waiting)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
@@ -141,15 +140,13 @@ class ModeChoice:
             return solution
         return other if stuck else self._law.select(replace(problem, guess=other.modes, directions=other.directions))
 
-    def _placed(self, x: Array, mode: SystemMode, states: list[ContactState]) -> list[ContactState]:
-        """The states with the regions in which the closed contacts touch: as before, or where they are."""
-        q, mechanism, before, count = x[: self._world.nq], self._world.mechanism, mode.regions, self._world.count
-        return [
-            state
-            if state.mode is Mode.OPEN or i >= count
-            else replace(state, region=before.get(i) or mechanism.region(q, i))
-            for i, state in enumerate(states)
-        ]
+    def _as_before(self, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
+        """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
+        region: tuple[int, ...] = ()
+        if i < self._world.count:
+            region = mode.regions.get(i) or self._world.mechanism.region(x[: self._world.nq], i)
+        until = mode.contacts[i].until
+        return state if until is None and not region else replace(state, until=until, region=region)
 
     def _slip_direction(self, i: int, mode: SystemMode, z: Array, at_rest: set[int], jumped: bool) -> Array | None:
         """Direction in which a contact slides already; None where its slip velocity is zero."""

@@ -13,13 +13,16 @@ from . import _native
 
 MODES = (Mode.OPEN, Mode.STICK, Mode.SLIP)
 NUMBERS = {mode: number for number, mode in enumerate(MODES)}
-SOLVED, NONE = 0, 1
+SOLVED, NONE, NOT_UNIQUE = 0, 1, 3
+SINGULAR, CLEAR_RANK = 1e-13, 1e-7  # share of a matrix that is rounding, and that surely is none; between: not known
 Array = np.ndarray
 RULES = _native.PivotRules(
     tolerance=zero.TOLERANCE,
     creep=zero.CREEP,
     lost=zero.LOST,
     regular=zero.REGULAR,
+    rank=SINGULAR,
+    clear_rank=CLEAR_RANK,
     across=zero.ACROSS,
     turned=zero.TURNED,
     nothing=zero.NOTHING,
@@ -67,13 +70,13 @@ class NativeSolver(CompiledSolver):
         ways, directed = _directions(directions or (), count)
         forces = np.empty(len(problem.free))
         ending = _native.pivot(own, RULES, chosen, ways, directed, forces)
-        if ending != SOLVED:
+        if ending not in (SOLVED, NOT_UNIQUE):
             if ending == NONE:
                 return None
             raise Unknown
         widths, known = problem.widths, directed.tolist()
         slips = tuple([ways[i, : widths[i]].copy() if known[i] else None for i in range(count)])
-        return Pivoted(tuple([MODES[k] for k in chosen.tolist()]), forces, slips)
+        return Pivoted(tuple([MODES[k] for k in chosen.tolist()]), forces, slips, ending == SOLVED)
 
     def swept(self, problem: PlainProblem, rounds: int, forces: Array) -> Array:
         """Forces (m,) after `rounds` sweeps from `forces`."""

@@ -7,6 +7,7 @@ using namespace native;
 namespace {
 
 using Numbers = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+constexpr int NOT_UNIQUE = 3;
 using Choice = nb::ndarray<int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Arrays of Python, which have to outlive it.
@@ -34,10 +35,11 @@ ContactProblem problem_of(Table delassus, Row free, Numbers widths, Row kinetic,
 
 void bind_contacts(nb::module_& m) {
     nb::class_<PivotRules>(m, "PivotRules")
-        .def(nb::init<double, double, double, double, double, double, double, double, double, double, int, int>(),
-             nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("across"),
-             nb::arg("turned"), nb::arg("nothing"), nb::arg("farthest_turn"), nb::arg("runaway"), nb::arg("still"),
-             nb::arg("quick_steps"), nb::arg("inner"));
+        .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
+                      int, int>(),
+             nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
+             nb::arg("clear_rank"), nb::arg("across"), nb::arg("turned"), nb::arg("nothing"), nb::arg("farthest_turn"),
+             nb::arg("runaway"), nb::arg("still"), nb::arg("quick_steps"), nb::arg("inner"));
 
     nb::class_<ContactProblem>(m, "ContactProblem")
         .def("__init__", [](ContactProblem* self, Table delassus, Row free, Numbers widths, Row kinetic, Row resting,
@@ -69,9 +71,10 @@ void bind_contacts(nb::module_& m) {
                 std::copy_n(chosen.directions[i].data(), 2, directions.data() + 2 * i);
             }
             std::copy(chosen.forces.begin(), chosen.forces.end(), forces.data());
-            return static_cast<int>(found);
+            return chosen.unique ? static_cast<int>(found) : NOT_UNIQUE;
         },
-        "Modes corrected in place, and their forces: 0 where they are admissible, 1 where corrections run in circles, "
+        "Modes corrected in place, and their forces: 0 where they are admissible (3: the smallest of many), 1 where "
+        "corrections run in circles, "
         "2 "
         "where this does not tell.");
 

@@ -70,7 +70,8 @@ struct Scratch {
     Sweep sweep;
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
     std::vector<int> tip;  // of each row that is held: the outermost velocity that moves it
-    std::vector<double> inwards, weighed, across, product;  // L^-T of directions, D^-1 L^-T of rows that are held; (nv, size)
+    std::vector<double> inwards, weighed, across,
+        product;  // L^-T of directions, D^-1 L^-T of rows that are held; (nv, size)
     std::vector<std::array<double, 2>> slip;
     int size = 0;                  // rows that are held
     std::vector<double> unforced;  // acceleration without contact forces

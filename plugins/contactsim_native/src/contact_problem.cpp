@@ -78,13 +78,94 @@ class Factors {
     }
 };
 
+// Moore and Penrose's inverse of a square matrix that is clearly singular, A = Q L Z^T with orthonormal Q and Z.
+class Smallest {
+  public:
+    // False where the rank is not clear: a column beyond it has more than the share `rank` of the largest one outside
+    // of those before it, or a column within it less than `clear`.
+    bool factorise(const std::vector<double>& matrix, int n, double rank, double clear) {
+        n_ = n, r_ = 0;
+        q_.clear();
+        std::vector<std::vector<double>> left(n, std::vector<double>(n));
+        for (int j = 0; j < n; ++j) {
+            for (int i = 0; i < n; ++i) left[j][i] = matrix[i * n + j];
+        }
+        double largest = 0.0;
+        for (; r_ < n; ++r_) {
+            const auto longest = std::max_element(left.begin(), left.end(),
+                                                  [](const auto& a, const auto& b) { return size(a) < size(b); });
+            const double length = size(*longest);
+            largest = std::max(largest, length);
+            if (!(length > rank * largest)) break;
+            if (length < clear * largest) return false;
+            q_.push_back(*longest);
+            std::vector<double>& own = q_.back();
+            for (int k = 0; k < r_; ++k) take(own, q_[k]);  // once more: rounding of those before it
+            scale(own, 1.0 / size(own));
+            for (std::vector<double>& column : left) take(column, own);
+        }
+        if (r_ == n) return false;
+        z_.assign(r_, std::vector<double>(n)), l_.assign(r_ * r_, 0.0);
+        for (int i = 0; i < r_; ++i) {
+            std::vector<double>& row = z_[i];
+            for (int j = 0; j < n; ++j) {
+                for (int k = 0; k < n; ++k) row[j] += q_[i][k] * matrix[k * n + j];
+            }
+            for (int twice = 0; twice < 2; ++twice) {
+                for (int k = 0; k < i; ++k) l_[i * r_ + k] += take(row, z_[k]);
+            }
+            l_[i * r_ + i] = size(row);
+            if (!(l_[i * r_ + i] > 0.0)) return false;
+            scale(row, 1.0 / l_[i * r_ + i]);
+        }
+        return true;
+    }
+
+    // The smallest x that minimises |A x - b|, in place.
+    void solve(double* b) const {
+        std::vector<double> c(r_);
+        for (int i = 0; i < r_; ++i) {
+            for (int k = 0; k < n_; ++k) c[i] += q_[i][k] * b[k];
+            for (int k = 0; k < i; ++k) c[i] -= l_[i * r_ + k] * c[k];
+            c[i] /= l_[i * r_ + i];
+        }
+        std::fill(b, b + n_, 0.0);
+        for (int i = 0; i < r_; ++i) {
+            for (int k = 0; k < n_; ++k) b[k] += c[i] * z_[i][k];
+        }
+    }
+
+  private:
+    int n_ = 0, r_ = 0;
+    std::vector<std::vector<double>> q_, z_;
+    std::vector<double> l_;
+
+    static double size(const std::vector<double>& a) {
+        double sum = 0.0;
+        for (const double one : a) sum += one * one;
+        return std::sqrt(sum);
+    }
+
+    static void scale(std::vector<double>& a, double factor) {
+        for (double& one : a) one *= factor;
+    }
+
+    // Takes from a what it has along a unit vector, which is returned.
+    static double take(std::vector<double>& a, const std::vector<double>& unit) {
+        double along = 0.0;
+        for (std::size_t k = 0; k < a.size(); ++k) along += a[k] * unit[k];
+        for (std::size_t k = 0; k < a.size(); ++k) a[k] -= along * unit[k];
+        return along;
+    }
+};
+
 // The linear system of a problem in given modes: C G E y = -C w0, lam = E y, with the rows C whose motion vanishes.
 class Modes {
   public:
     Modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen)
         : problem_(problem), rules_(rules), chosen_(chosen), speed_(problem.speed(rules.nothing)) {}
 
-    // Forces in the modes, and the slip directions that are not known; false where the forces are not unique.
+    // Forces in the modes, and the slip directions that are not known; false where this does not tell them.
     bool solve() {
         lay_out();
         if (!solve_forces()) return false;
@@ -95,7 +176,8 @@ class Modes {
             chosen_.directions[i][0] = -chosen_.directions[i][0];
             if (!solve_forces()) return false;
         }
-        return turning_.empty() || turn();
+        if (!turning_.empty() && !turn()) return false;
+        return chosen_.unique || within_cones();
     }
 
     // The modes of contacts that break the law, put right; false where there are none: all of them, or the worst alone.
@@ -138,6 +220,20 @@ class Modes {
     std::vector<int> turning_;  // contacts in space whose slip directions are looked for
     std::vector<double> w_, basis_, matrix_;
     Factors factors_;
+    Smallest smallest_;
+
+    // Whether the smallest forces keep to their cones: else others may, which are looked for elsewhere.
+    bool within_cones() const {
+        for (int i = 0; i < problem_.count; ++i) {
+            if (chosen_.modes[i] == Touch::open) continue;
+            const double* force = &chosen_.forces[problem_.first[i]];
+            if (force[0] < 0.0) return false;
+            if (chosen_.modes[i] != Touch::stick || !problem_.width[i]) continue;
+            const double rubbing = std::hypot(force[1], problem_.width[i] == 2 ? force[2] : 0.0);
+            if (problem_.static_[i] * force[0] - rubbing < 0.0) return false;
+        }
+        return true;
+    }
 
     bool is_unknown(int i) const { return chosen_.modes[i] == Touch::slip && problem_.width[i] && !problem_.slides[i]; }
 
@@ -201,9 +297,17 @@ class Modes {
                 for (int i = 0; i < k; ++i) matrix_[i * k + normals_[c]] -= share * problem_.at(held_[i], column);
             }
         }
-        if (!factors_.factorise(matrix_, k, rules_.regular)) return false;
+        chosen_.unique = factors_.factorise(matrix_, k, rules_.regular);
+        if (!chosen_.unique) {  // slips that turn may do so in many ways then
+            if (!turning_.empty() || !smallest_.factorise(matrix_, k, rules_.rank, rules_.clear_rank)) return false;
+        }
         std::vector<double> unknowns(k), left(k);
         for (int i = 0; i < k; ++i) unknowns[i] = -problem_.free[held_[i]];
+        if (!chosen_.unique) {
+            smallest_.solve(unknowns.data());
+            expand(unknowns, chosen_.forces);
+            return true;
+        }
         factors_.solve(unknowns.data());
         for (int i = 0; i < k; ++i) {
             left[i] = -problem_.free[held_[i]];

@@ -11,7 +11,7 @@ enum class Touch { open, stick, slip };
 
 // Thresholds by name: those of contactsim's modules.
 struct PivotRules {
-    double tolerance, creep, lost, regular, across, turned, nothing;
+    double tolerance, creep, lost, regular, rank, clear_rank, across, turned, nothing;
     double farthest_turn, runaway, still;
     int quick_steps, inner;
 };
@@ -36,10 +36,11 @@ struct Chosen {
     std::vector<std::array<double, 2>> directions;
     std::vector<char> directed;  // whether a direction is known
     std::vector<double> forces;
+    bool unique = true;  // whether the forces are the only ones; else they are the smallest
 };
 
-// solved: admissible modes were found; none: the corrections run in circles; unknown: forces are not unique, or nearly
-// so.
+// solved: admissible modes were found; none: the corrections run in circles; unknown: it cannot be told
+// whether forces are unique, or the smallest ones leave their cones.
 enum class Pivoted { solved, none, unknown };
 
 // Modes corrected from those that are given, all at once at first and then one at a time, until no contact breaks the

@@ -59,7 +59,7 @@ struct Sweep {
     void solve(const Robot& robot, double* b) const;                     // mass^-1 b in place
     // L^-T b of `count` rows (nv,) at once that have entries at the velocity `tip` and inwards of it alone.
     void solve_inwards(const Robot& robot, double* b, int count, int tip) const;
-    void solve_outwards(const Robot& robot, double* b) const;            // L^-1 D^-1 b
+    void solve_outwards(const Robot& robot, double* b) const;  // L^-1 D^-1 b
 
   private:
     void locate(const Robot& robot, int i, const double* q);   // turn and place of a joint, behind its parent
