@@ -63,10 +63,12 @@ def solve(
         return ContactSolution(problem, (), np.empty(0), (), True)
     resting = tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
     start = Start(guess or problem.guess or resting, problem.directions, problem.lifted)
-    for solver in in_order() if solvers is None else solvers:
-        solution = solver.solve(problem, start)
-        if solution is not None:
-            return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
+    solution = QUICK.solve(problem, start) if solvers is None else None
+    if solution is None:
+        others = _behind_the_first() if solvers is None else solvers
+        solution = next((found for one in others if (found := one.solve(problem, start)) is not None), None)
+    if solution is not None:
+        return _held(solution, start.modes) if Mode.SLIP in solution.modes else solution
     tried = tuple(in_order()) if solvers is None else solvers
     raise NoAdmissibleModeError(_why_none(problem, start, tried), contact_problem=problem)
 

@@ -143,7 +143,7 @@ class ModeChoice:
     def _as_before(self, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
         """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
         region: tuple[int, ...] = ()
-        if i < self._world.count:
+        if i < self._world.count and self._world.mechanism.has_regions:
             region = mode.regions.get(i) or self._world.mechanism.region(x[: self._world.nq], i)
         until = mode.contacts[i].until
         return state if until is None and not region else replace(state, until=until, region=region)

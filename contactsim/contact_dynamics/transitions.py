@@ -259,7 +259,7 @@ class RigidContacts:
         world, mechanism = self._world, self._world.mechanism
         q, v, window = world.q(x), world.v(x), ONE_INSTANT * world.tolerances.event_time
         gaps, rounding = mechanism.gaps(t, q), world.place_rounding(x)
-        close = [i for i, s in enumerate(mode.contacts[: world.count]) if s.enabled and not s.closed]
+        close = [i for i, s in enumerate(mode.contacts[: world.count]) if s.enabled and s.mode is Mode.OPEN]
         close = [i for i in close if gaps[i] <= max(world.tolerances.gap, rounding)]
         rates = mechanism.rates(t, q, v, tuple(close))
         starts = laid_out([(i, mechanism.dims[i]) for i in close])

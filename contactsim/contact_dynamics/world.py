@@ -186,6 +186,14 @@ class Parts:
         """The state with another configuration and velocity."""
         return np.concatenate([q, v, self.z(x)])
 
+    def on_loops(self, x: Array) -> Array:
+        """The state put back on its closed loops, where it is off by more than the drift; else `x` itself."""
+        if self.closed_loops is None:
+            return x
+        q, v = self.q(x), self.v(x)
+        q_closed, v_closed = self.closed_loops.on_loops(q, v, self.tolerances.drift)
+        return x if q_closed is q and v_closed is v else self.moved(x, q_closed, v_closed)
+
 
 @dataclass(frozen=True, eq=False)
 class Driven(Parts):
@@ -432,16 +440,6 @@ class World(Driven):
     @lazy
     def _latched_worlds(self) -> dict[Latched, World]:
         return {}
-
-    # --- loops ------------------------------------------------------------------------------------------------
-
-    def on_loops(self, x: Array) -> Array:
-        """The state put back on its closed loops, where it is off by more than the drift; else `x` itself."""
-        if self.closed_loops is None:
-            return x
-        q, v = self.q(x), self.v(x)
-        q_closed, v_closed = self.closed_loops.on_loops(q, v, self.tolerances.drift)
-        return x if q_closed is q and v_closed is v else self.moved(x, q_closed, v_closed)
 
     def of_the_user(self) -> list[tuple[str, Any]]:
         """What is the user's own code, each with what it is called: it may be of a kind that cannot be pickled."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
 from .configuration_space import ConfigurationSpace, whole
-from .drive_limits import DriveLimits, drive_limits
 from .piecewise_reference import PiecewiseReference
+
+if TYPE_CHECKING:
+    from .drive_limits import DriveLimits
 
 
 class PlainGains(NamedTuple):
@@ -305,7 +307,11 @@ class PD(Controller):
         self._still = None if callable(given) else self._reference(0.0)[0]  # where it holds the robot
         self.period = period
         self.memory = nv if period is not None else 0
-        self._limits: DriveLimits | None = drive_limits(robot, actuated) if limits else None
+        self._limits: DriveLimits | None = None
+        if limits:
+            from .drive_limits import drive_limits
+
+            self._limits = drive_limits(robot, actuated)
         if self._limits is not None:
             self._limits.demand_damping(self._kd)
 

@@ -277,6 +277,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step.
         autonomous: whether gaps and rows do not depend on time.
         has_loops: whether it is a ClosedMechanism.
+        has_regions: whether any of its contacts has a `region`.
     """
 
     nq: int
@@ -296,6 +297,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     bounded_steps: bool = False
     autonomous: bool = False
     has_loops: bool = False
+    has_regions: bool = False
 
     @cached_property
     def all_names(self) -> tuple[str, ...]:

@@ -231,7 +231,9 @@ class GivenModes:
     def forces(self, slips: Sequence[Direction]) -> GivenForces:
         """Forces (m,) that make the constrained rows vanish, the smallest ones where there are others."""
         problem = self.problem
-        basis, rows = self.basis(slips)
+        basis, rows, slipping = self._pattern
+        if slipping:
+            basis, rows = self.basis(slips)
         known = self._known(slips) if problem.lifted else None
         if not rows:
             return GivenForces(np.zeros(len(problem.free)) if known is None else known, True, basis, None)

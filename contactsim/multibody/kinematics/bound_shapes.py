@@ -32,6 +32,7 @@ class BoundShapes(Around):
     """
 
     inner: BoundRobot
+    has_regions = True
 
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self.inner = inner = BoundRobot(robot, terrain, gravity, joint_limits)

@@ -22,6 +22,7 @@ class PairFeatures(Around):
     _regions: dict[int, Region]
     _first: int
     _behind: int
+    has_regions = True
 
     def _regions_at(self, q: Array, pairs: list[int]) -> list[Region]:
         return [self._regions[k] if k in self._regions else self._pairs.region(q, k) for k in pairs]

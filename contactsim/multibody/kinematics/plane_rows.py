@@ -43,7 +43,7 @@ class Motions:
 
     def __init__(self, model: Any, workspace: Workspace, passive: Passive | None) -> None:
         self.model, self.workspace, self._passive = model, workspace, passive
-        self._still = np.zeros(model.nv)
+        self.still = np.zeros(model.nv)
         self._none = np.zeros((0, model.nv)), np.zeros(0), np.zeros(0)
 
     def inertia(self, data: Any, q: Array, v: Array) -> tuple[Array, Array]:
@@ -53,10 +53,6 @@ class Motions:
         if self._passive is not None:
             force += self._passive.force(q, v)
         return mass, force
-
-    def sweep(self, data: Any, q: Array, v: Array) -> None:
-        """Places, velocities, and the accelerations that velocities alone cause."""
-        data.forward_kinematics(q, v, self._still)
 
     def __call__(self, t: float, q: Array, v: Array) -> Terms:
         """Equations of motion at a state."""
@@ -73,7 +69,7 @@ class Equations:
         """Equations of motion and rows at a state."""
         data = self._motion.workspace.data
         mass, force = self._motion.inertia(data, q, v)
-        self._motion.sweep(data, q, v)
+        data.forward_kinematics(q, v, self._motion.still)  # places, velocities, and what these accelerate
         rows, rates, bias = self.rows(t, v)
         return Terms(mass, force, rows, rates, bias)
 
