@@ -206,6 +206,7 @@ class Accelerations:
     margin: float = float("nan")
     found: Mapping[int, Array] = field(default_factory=dict)
     regularity: Callable[[], float] | None = None
+    terms: Terms | None = None  # equations of motion there, where they were put together
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
 
     @lazy
@@ -261,7 +262,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     """Where forces are unique and all slip directions known: one linear system."""
     size = len(arc.constrained)
     if not size:
-        return Accelerations(solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0))
+        return Accelerations(solve_mass(terms.mass, force), terms.rates, lambda: np.zeros(0), terms=terms)
     directions: list[tuple[float, ...]] = []
     friction = arc.friction if not arc.curved else frictions(arc, terms.rates)
     held, bias, right = terms.rows, terms.bias, np.empty((1 + size, len(force)))
@@ -292,7 +293,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     def regularity() -> float:
         return _regularity(held @ solve_mass(terms.mass, held.T), matrix[:, 1:])
 
-    return Accelerations(acceleration, terms.rates, forces, regularity=regularity)
+    return Accelerations(acceleration, terms.rates, forces, regularity=regularity, terms=terms)
 
 
 def _regularity(smooth: Array, rubbing: Array) -> float:

@@ -25,7 +25,7 @@ from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
-from .rigid_guards import OF_FORCES, SIDE, Margin, guards_of, plain_guards
+from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
     AT_JAM,
@@ -77,6 +77,7 @@ class RigidFlow(ContactFlow):
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
+        self._seen: tuple[float, bytes, Terms] | None = None  # equations of motion there, whatever the references
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
         self._compiled_watch: tuple[CompiledWatch | None] | None = None
         self._watches: dict[tuple[float, float], CompiledWatch | None] = {}  # by sense and window, of all rebased ones
@@ -145,6 +146,8 @@ class RigidFlow(ContactFlow):
         nq, end = self.arc.world.nq, self.arc.world.nq + self.arc.world.nv
         found = accelerations(self.arc, t, x[:nq], x[nq:end], x[end:], self.references)
         self._known = t, key, found
+        if found.terms is not None:
+            self._seen = t, key, found.terms
         return found
 
     def guards(self, t: float, x: Array) -> Array:
@@ -172,20 +175,31 @@ class RigidFlow(ContactFlow):
                 values[k] = motion.margin if kind == "forces" and motion else self._guard(kind, i, t, x, rates)
         return values
 
-    def guard(self, t: float, x: Array, guard: int) -> float:
-        """One of the guards: only those of forces need them."""
-        kind, i = self.table.names[guard]
-        if (watch := self._watch) is not None:
-            return watch.gap(x, guard)[0] if kind == "gap" else float(self.guards(t, x)[guard])
-        if kind in OF_FORCES:
-            return float(self.guards(t, x)[guard])
-        if kind != "gap":
-            return self._guard(kind, i, t, x, self._rates(t, x, None))
-        mechanism, q = self.arc.mechanism, x[: self.arc.world.nq]
-        limit = i - len(mechanism.names)
-        return float(
-            mechanism.constraint_gaps(t, q)[limit] if limit >= 0 else mechanism.gaps_of(t, q, np.array([i]))[0]
-        )
+    def some_guards(self, t: float, x: Array, guards: Array) -> Array:
+        """Some of the guards (k,): only those of forces need these."""
+        chosen = [self.table.names[guard] for guard in guards.tolist()]
+        kinds, watch = {kind for kind, _ in chosen}, self._watch
+        if watch is not None and kinds == {"gap"}:
+            return np.array([watch.gap(x, guard)[0] for guard in guards.tolist()])
+        if watch is not None or not kinds.isdisjoint(WITH_ACCELERATIONS):
+            return self.guards(t, x)[guards]
+        world, mechanism, values = self.arc.world, self.arc.mechanism, np.empty(len(chosen))
+        gaps = np.array([kind == "gap" for kind, _ in chosen], dtype=bool)
+        if gaps.any():
+            values[gaps] = self._gaps(t, world.q(x), np.array([i for kind, i in chosen if kind == "gap"], dtype=int))
+        slips = not kinds.isdisjoint(OF_SLIPS)
+        rates = mechanism.rates(t, world.q(x), world.v(x), self.arc.closed) if slips else None
+        for k in np.flatnonzero(~gaps).tolist():
+            kind, i = chosen[k]
+            values[k] = self._guard(kind, i, t, x, rates)
+        return values
+
+    def _gaps(self, t: float, q: Array, contacts: Array) -> Array:
+        mechanism = self.arc.mechanism
+        limits = contacts - len(mechanism.names)
+        if limits.min() >= 0:
+            return np.asarray(mechanism.constraint_gaps(t, q)[limits])
+        return mechanism.gaps_of(t, q, contacts)
 
     def _rates(self, t: float, x: Array, motion: Accelerations | None) -> Array | None:
         """Contact velocities, where a guard looks at them."""
@@ -207,8 +221,8 @@ class RigidFlow(ContactFlow):
             return self._jam_margin(t, x) if self._sense else 1.0
         assert rates is not None
         z, slow = rates[arc.tangent[i]], world.tolerances.slip_speed
-        if kind == "fast":
-            return LEAVE * slow - float(np.linalg.norm(z))
+        if kind == "fast":  # smooth where the slip stops, too
+            return 0.5 * (LEAVE * slow - float(z @ z) / (LEAVE * slow))
         if kind == "turn":
             return self._beginning(i, t, x)
         if kind == "slow":
@@ -489,7 +503,12 @@ class RigidFlow(ContactFlow):
         return terms, terms.rows @ acceleration + terms.bias
 
     def _terms(self, t: float, x: Array) -> Terms:
-        return self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))
+        key, seen = x.tobytes(), self._seen
+        if seen is not None and seen[0] == t and seen[1] == key:
+            return seen[2]
+        found = self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))
+        self._seen = t, key, found
+        return found
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard: forces are known relative to the largest of them only."""
@@ -572,7 +591,7 @@ class RigidFlow(ContactFlow):
             return self._margin_row(kind, i, t, x, found.forces_x)
         rates = found.rates_x[arc.tangent[i]]
         if kind == "fast":
-            return -np.array(unit(self._terms(t, x).rates[arc.tangent[i]])) @ rates
+            return -self._terms(t, x).rates[arc.tangent[i]] @ rates / (LEAVE * world.tolerances.slip_speed)
         direction = self.references.slip[i] if kind == "slow" else arc.mode.contacts[i].direction
         return np.array(direction) @ rates
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
+WITH_ACCELERATIONS = (*OF_FORCES, "jam", "turn", "open")  # kinds that look at forces or accelerations
+OF_SLIPS = ("slow", "stop", "fast")  # kinds that look at contact velocities
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from ..errors import StepSizeError
 from .course import Course, Landing
 from .flow import Flow, GuardBounds, Look, Looks
 from .guard_minima import MANY, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
-from .guard_samples import NODES, Samples, dip_between, dipping, quiet, straight, unresolved
+from .guard_samples import NODES, PARABOLA, Samples, dip_between, dipping, quiet, straight, unresolved
 from .segments import Segment
 from .step_bounds import path
 from .stepper import EXACT, Stepper
@@ -169,17 +169,30 @@ class Watch:
         return certain
 
     def _looks(self, segment: Segment, certain: Array) -> tuple[Array, Array]:
-        """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain."""
+        """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain.
+
+        Where others are sampled closer, those that both ends and the middle show well enough are on a parabola.
+        """
         last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
         if certain.all():
             return np.array([segment.t0, segment.t1]), np.array([self.values, last])
         middle = 0.5 * (segment.t0 + segment.t1)
         early = np.array([self.values, self._at(segment, middle), last])
-        if self._flow.bounded_steps and np.all(certain | self._shown(segment, early)):
-            return np.array([segment.t0, middle, segment.t1]), early
+        hidden = np.ones(len(last), dtype=bool)
+        if self._flow.bounded_steps:
+            hidden = ~(certain | self._shown(segment, early))
+            if not hidden.any():
+                return np.array([segment.t0, middle, segment.t1]), early
+            hidden |= ~((early > 0.0) & (early < np.inf)).all(axis=0)
         times = segment.t0 + (segment.t1 - segment.t0) * NODES
         times[-1] = segment.t1
-        return times, np.array([self.values, *(self._at(segment, t) for t in times[1:-1]), last])
+        values, asked = np.empty((len(times), len(last))), np.flatnonzero(hidden)
+        values[:, ~hidden] = PARABOLA @ early[:, ~hidden]
+        values[0], values[-1] = early[0], early[2]
+        for k in range(1, len(times) - 1):
+            t = float(times[k])
+            values[k, asked] = self._flow.some_guards(t, segment(t), asked)
+        return times, values
 
     def _shown(self, segment: Segment, early: Array) -> Array:
         """Which guards samples (3, ng) at both ends of a step and in its middle show well enough.
@@ -193,7 +206,7 @@ class Watch:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
 
     def _one(self, segment: Segment, t: float, guard: int) -> float:
-        return float(self._flow.guard(t, segment(t), guard))
+        return float(self._flow.some_guards(t, segment(t), np.array([guard]))[0])
 
     def _reached(self, seen: Samples) -> Array:
         """Guards with bounds that could have been at zero between the ends of a step."""

@@ -155,9 +155,9 @@ class Flow(ABC):
         """Guard values (ng,), positive inside the mode."""
         return np.empty(0)
 
-    def guard(self, t: float, x: Array, guard: int) -> float:
-        """One of the guards; for flows of which one costs less than all."""
-        return float(self.guards(t, x)[guard])
+    def some_guards(self, t: float, x: Array, guards: Array) -> Array:
+        """Some of the guards (k,); for flows of which they cost less than all."""
+        return np.asarray(self.guards(t, x), dtype=float)[guards]
 
     def guard_bounds(self, path: Path) -> GuardBounds:
         """Bounds of the guards along a step: those that have some cannot dip below zero unseen."""

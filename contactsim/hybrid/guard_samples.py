@@ -21,6 +21,7 @@ from .segments import Segment
 from .zero import FLAT, LOWEST
 
 NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))  # shares of a step
+PARABOLA = np.stack([(1.0 - NODES) * (1.0 - 2.0 * NODES), 4.0 * NODES * (1.0 - NODES), NODES * (2.0 * NODES - 1.0)]).T
 GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
 TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
 TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES

@@ -70,7 +70,7 @@ double of_contact(const Arc& arc, const Thresholds& thresholds, const References
         case GuardKind::slow:
             return along - arc.slip_speed;
         case GuardKind::fast:
-            return thresholds.leave * arc.slip_speed - std::sqrt(slip);
+            return 0.5 * (thresholds.leave * arc.slip_speed - slip / (thresholds.leave * arc.slip_speed));
         default:  // stop
             return along;
     }
