@@ -11,14 +11,14 @@ from scipy.integrate import solve_ivp
 
 from ..common.arrays import Array
 from ..common.lazy import lazy
-from ..errors import SimulationError
+from ..errors import SimulationError, StepSizeError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.dop853 import Interpolant853
-from ..hybrid.integrators.interpolation import Interpolated, Smooth, solve_explicit
+from ..hybrid.integrators.interpolation import Interpolated, Series, Smooth, solve_explicit
 from ..hybrid.manifold import Euclidean
 from ..hybrid.polynomials import chart_path
 from ..hybrid.system import HybridSystem
@@ -29,6 +29,8 @@ from .event_linearization import Parameters
 
 PANEL = 16  # steps of a run over which the matrix of variations is interpolated at once
 MOST_EXPLICIT = 100.0  # a rate, and the time for which it is followed explicitly
+# Explicit steps to begin with where variations change by as much as they are; longer ones err by more than they say.
+FIRST_STEPS = 3.0
 LEFT_OUT = 0.1  # of a row of it, relative to the accuracy of the variations
 LOOKS = 12  # steps of an arc at which it is looked at whether they are stiff
 
@@ -136,9 +138,9 @@ class ArcVariation:
         return found
 
     def _between(self, t0: float, t1: float, variations: Array) -> Array:
-        now, rtol, atol = variations, self._tolerances.rtol, self._tolerances.atol
+        now, tolerances = variations, (self._tolerances.rtol, self._tolerances.atol)
         if t1 > t0 and self._flow.propagated is not None and not self._parameters.names:
-            compiled = self._flow.propagated(self._path, t0, t1, variations, (rtol, atol))
+            compiled = self._flow.propagated(self._path, t0, t1, variations, tolerances)
             if compiled is not None:
                 return compiled
         for piece in self._pieces(t0, t1):
@@ -146,14 +148,19 @@ class ArcVariation:
             if piece.series is None:
                 now = self._by_steps(start, end, now)
                 continue
-            series, scale = piece.series, piece.series.scale
-            first, last = scale.place(start), scale.place(end)
-            rate, length = series.rate, last - first
-            if rate * length > MOST_EXPLICIT:
-                now = solve_linear(series, first, last, now, rtol, atol, length / PANEL)
-            else:
-                now = solve_explicit(series, first, last, now, rtol, atol, length / max(rate * length, 1.0))
+            try:
+                now = self._in_series(piece.series, start, end, now)
+            except StepSizeError:
+                now = self._by_steps(start, end, now)  # which says in time itself where it cannot be followed
         return now
+
+    def _in_series(self, series: Series, t0: float, t1: float, variations: Array) -> Array:
+        """Variations at `t1`, in the scale of an interpolated matrix."""
+        first, last = series.scale.place(t0), series.scale.place(t1)
+        rate, length, errors = series.rate, last - first, (self._tolerances.rtol, self._tolerances.atol)
+        if rate * length > MOST_EXPLICIT:
+            return solve_linear(series, first, last, variations, *errors, length / PANEL)
+        return solve_explicit(series, first, last, variations, *errors, length / max(FIRST_STEPS * rate * length, 1.0))
 
     def _pieces(self, t0: float, t1: float) -> Iterator[Smooth]:
         """The intervals with the interpolated matrix that have more than an end in common with one."""
