@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import POSITIVE, REAL, custom, door, function, optional
+from ..common.doors import FLAG, INDEX, POSITIVE, REAL, custom, door, function, numbers, optional, real_array
 from ..errors import InputError
 
 Reference = Callable[[float], tuple[Array, Array, Array]]
@@ -48,7 +48,20 @@ class PiecewiseReference:
     _times: list[float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_times", self.knots.tolist())
+        times, given = _growing(self.knots), "PiecewiseReference"
+        words = f"an array ({len(times) - 1}, degree + 1, nq + 2 nv) of finite numbers"
+        shape = numbers(len(times) - 1, None, None, words=words)
+        coefficients = shape.check(f"coefficients of {given}", self.coefficients)
+        size, nq = coefficients.shape[2], INDEX.check(f"nq of {given}", self.nq)
+        if nq > size or (size - nq) % 2:
+            raise InputError(f"nq of {given} is {nq}; give that of its {size} numbers, nq + 2 nv")
+        again = optional(INDEX).check(f"again of {given}", self.again)
+        if again is not None and again >= len(times) - 1:
+            raise InputError(
+                f"again of PiecewiseReference is {again}; give a knot before the last one, {len(times) - 1}"
+            )
+        for name, value in (("knots", np.array(times)), ("coefficients", coefficients), ("_times", times)):
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"PiecewiseReference({self._times[0]:.4g} to {self._times[-1]:.4g} s, {len(self.coefficients)} pieces)"
@@ -96,6 +109,7 @@ class PiecewiseReference:
         return cls(np.array(knots), np.array(pieces), len(reference(times[0])[0]), first)
 
     @classmethod
+    @door(repeat=FLAG)
     def through(cls, robot: Any, times: Sequence[float], q: Any, repeat: bool = False) -> PiecewiseReference:
         """The cubic spline of the joints through configurations, at rest at its ends or periodic, without torque.
 
@@ -110,10 +124,11 @@ class PiecewiseReference:
         """
         from scipy.interpolate import CubicSpline
 
-        grown, points = _growing(times), np.asarray(q, dtype=float)
-        if points.shape != (len(grown), robot.nq):
-            raise InputError(f"waypoints q are of shape {points.shape}; give ({len(grown)}, {robot.nq}), one a time")
-        space = robot.space
+        if not (hasattr(robot, "space") and hasattr(robot, "model")) or isinstance(robot, type):
+            raise InputError(f"the robot of PiecewiseReference.through is a {type(robot).__name__}; give a Robot")
+        grown, space = _growing(times), robot.space
+        words = f"an array ({len(grown)}, {robot.nq}) of finite numbers, a configuration a time"
+        points = numbers(len(grown), robot.nq, words=words).check("waypoints q of PiecewiseReference.through", q)
         steps = np.array([space.difference(*pair) for pair in pairwise(points)])
         for joint in list(robot.model.joints)[1:]:
             if joint.nv > 1 and np.any(steps[:, joint.idx_v : joint.idx_v + joint.nv]):
@@ -140,9 +155,9 @@ class PiecewiseReference:
         return cls.fit(reference, grown, grown[0] if repeat else None)
 
 
-def _growing(times: Sequence[float]) -> list[float]:
+def _growing(times: Any) -> list[float]:
     def take(given: Any) -> list[float]:
-        found = np.asarray(given, dtype=float)
+        found = real_array(given)
         if found.ndim != 1 or len(found) < 2 or not np.isfinite(found).all() or not (np.diff(found) > 0.0).all():
             raise ValueError
         return [float(t) for t in found]

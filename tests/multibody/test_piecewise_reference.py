@@ -124,7 +124,7 @@ def test_what_cannot_be_followed_is_refused() -> None:
         fit(wave, [0.0, 0.5, 2.0], repeat=0.7)
     with pytest.raises(cs.InputError, match=r"not smooth between 0 and 2 s, near 0\.[45].* name the time in breaks"):
         fit(lambda t: (np.array([abs(t - 0.4999)]), np.zeros(1), np.zeros(1)), [0.0, 2.0])
-    with pytest.raises(cs.InputError, match=r"waypoints q are of shape \(2, 3\); give \(2, 2\)"):
+    with pytest.raises(cs.InputError, match=r"waypoints q of .* of shape \(2, 3\) .*; give an array \(2, 2\)"):
         cs.PiecewiseReference.through(arm(), [0.0, 1.0], np.zeros((2, 3)))
     with pytest.raises(cs.InputError, match=r"the last of the waypoints q is not the first"):
         cs.PiecewiseReference.through(arm(), [0.0, 1.0], [[0.0, 0.0], [1.0, 0.0]], repeat=True)
