@@ -58,7 +58,7 @@ class Takeovers:
         if not near:
             return []
         couples = {self._couple(k) for k in near}
-        held = {couple: [] for couple in couples}  # type: dict[tuple[int, int], list[Met]]
+        held: dict[tuple[int, int], list[Met]] = {couple: [] for couple in couples}
         for k, region in closed.items():
             if self._pairs[k].features.takes_over and self._couple(k) in couples:
                 held[self._couple(k)].append(self._met(k, place(k), region))
