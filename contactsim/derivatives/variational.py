@@ -31,7 +31,7 @@ PANEL = 16  # steps of a run over which the matrix of variations is interpolated
 MOST_EXPLICIT = 100.0  # a rate, and the time for which it is followed explicitly
 # Explicit steps to begin with where variations change by as much as they are; longer ones err by more than they say.
 FIRST_STEPS = 3.0
-LEFT_OUT = 0.1  # of a row of it, relative to the accuracy of the variations
+LEFT_OUT = 0.1  # of a row of it, and an error of a step in it, relative to the accuracy of the variations
 LOOKS = 12  # steps of an arc at which it is looked at whether they are stiff
 
 
@@ -157,7 +157,8 @@ class ArcVariation:
     def _in_series(self, series: Series, t0: float, t1: float, variations: Array) -> Array:
         """Variations at `t1`, in the scale of an interpolated matrix."""
         first, last = series.scale.place(t0), series.scale.place(t1)
-        rate, length, errors = series.rate, last - first, (self._tolerances.rtol, self._tolerances.atol)
+        rate, length = series.rate, last - first
+        errors = LEFT_OUT * self._tolerances.rtol, LEFT_OUT * self._tolerances.atol
         if rate * length > MOST_EXPLICIT:
             return solve_linear(series, first, last, variations, *errors, length / PANEL)
         return solve_explicit(series, first, last, variations, *errors, length / max(FIRST_STEPS * rate * length, 1.0))
