@@ -698,7 +698,7 @@ def _told(modes: Iterable[Hashable], event: Event) -> str:
     """Modes in a sentence; those of many contacts by what the event between them changes."""
     names = sorted(f"'{mode}'" for mode in modes)
     if max(map(len, names)) <= LONGEST_CHART:
-        return f"the modes {' and '.join(names)}"
+        return names[0] if len(names) == 1 else f"the modes {' and '.join(names)}"
     changed = several(
         [f"{name} {_word(before)} -> {_word(after)}" for name, (before, after) in event.transitions.items()]
     )

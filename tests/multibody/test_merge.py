@@ -216,7 +216,7 @@ def test_a_world_is_stored_and_loaded(tmp_path: Path) -> None:
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
-def cone() -> cs.Robot:
+def triangle() -> cs.Robot:
     import coal
 
     model = pin.Model()
@@ -225,16 +225,18 @@ def cone() -> cs.Robot:
     model.addFrame(pin.Frame("arm", joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     geometry = pin.GeometryModel()
     geometry.addGeometryObject(
-        pin.GeometryObject("arm", joint, model.nframes - 1, pin.SE3.Identity(), coal.Cone(0.1, 0.4))
+        pin.GeometryObject("arm", joint, model.nframes - 1, pin.SE3.Identity(), coal.TriangleP(*0.1 * np.eye(3)))
     )
-    return cs.Robot(model, collision=geometry, name="cone")
+    return cs.Robot(model, collision=geometry, name="triangle")
 
 
 def test_shapes_that_are_not_seen_are_named() -> None:
-    with pytest.warns(UserWarning, match=r"part 'arm' has collision shapes \(Cone\) through which other parts pass"):
-        cs.Robot.merge([cone(), BALL], names=["arm", "ball"])
-    with pytest.raises(cs.InputError, match="'arm' has the shape Cone, against which contacts are not supported"):
-        cs.Robot.merge([cone(), BALL], names=["arm", "ball"], pairs=[cs.ContactPair("ball", "arm")])
+    with pytest.warns(
+        UserWarning, match=r"part 'arm' has collision shapes \(TriangleP\) through which other parts pass"
+    ):
+        cs.Robot.merge([triangle(), BALL], names=["arm", "ball"])
+    with pytest.raises(cs.InputError, match="'arm' has the shape TriangleP, against which contacts are not supported"):
+        cs.Robot.merge([triangle(), BALL], names=["arm", "ball"], pairs=[cs.ContactPair("ball", "arm")])
 
 
 MISTAKES = {
@@ -256,7 +258,7 @@ MISTAKES = {
     "the side of 'box' is 0": lambda: cs.Robot.box(1.0, (1.0, 0.0, 1.0)),
     "restitution of ContactPair is 2": lambda: cs.ContactPair("a", "b", restitution=2.0),
     "solid 'x' has size": lambda: cs.Solid("x", "box", (1.0,)),
-    "kind of Solid 'x' is 'cone'": lambda: cs.Solid("x", "cone"),
+    "kind of Solid 'x' is 'torus'": lambda: cs.Solid("x", "torus"),
     "starts 0.1 m inside 'b/ball'; move one of the bodies away": lambda: cs.simulate(
         cs.ContactSystem(cs.Robot.merge([BALL, BIG], names=["a", "b"]), DEEP),
         cs.Robot.merge([BALL, BIG], names=["a", "b"]).pack(
