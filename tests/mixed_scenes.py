@@ -12,8 +12,9 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -180,7 +181,7 @@ def simulated(case: Scene, seed: int, budget: float = np.inf) -> cs.Trajectory:
     return simulation.trajectory
 
 
-def told(seed: int, budget: float) -> list[object]:
+def told(seed: int, budget: float) -> list[Any]:
     """Line of a scene: what its run took and how it ended."""
     begun, case = time.process_time(), scene(seed)
     try:
@@ -190,19 +191,23 @@ def told(seed: int, budget: float) -> list[object]:
     except Exception as error:
         return [seed, type(error).__name__, time.process_time() - begun, case.end, "", "", "", f"{case.label}: {error}"]
     took = time.process_time() - begun
+    said = case.label if run.status.complete else f"{case.label}: {run.message}"
+    return [seed, run.status.name, took, float(run.t[-1]), len(run.all_events), run.evaluations, checked(run), said]
+
+
+def checked(run: cs.Trajectory) -> str:
+    """What a run's check says."""
     try:
         run.check()
-        passed = "passed"
     except cs.ContactSimError as error:
-        passed = f"failed: {error}"[:160]
-    said = case.label if run.status.complete else f"{case.label}: {run.message}"
-    return [seed, run.status.name, took, float(run.t[-1]), len(run.all_events), run.evaluations, passed, said]
+        return f"failed: {error}"[:160]
+    return "passed"
 
 
-def main() -> None:
-    """Run scenes and write a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=COUNT)
+def written(description: str | None, count: int, line_of: Callable[[int, float], list[Any]]) -> Iterator[list[Any]]:
+    """The lines of scenes by (seed, processor time), as the command line asks for them; each is written to its file."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--budget", type=float, default=60.0, help="processor time a scene [s]")
     parser.add_argument("--out", type=Path, required=True)
@@ -210,11 +215,13 @@ def main() -> None:
     with given.out.open("w", newline="") as file:
         writer = csv.writer(file)
         for seed in range(given.first, given.first + given.count):
-            row = told(seed, given.budget)
+            row = line_of(seed, given.budget)
             writer.writerow(row)
             file.flush()
             print(*(f"{part:.3g}" if isinstance(part, float) else part for part in row), file=sys.stderr)
+            yield row
 
 
 if __name__ == "__main__":
-    main()
+    for _ in written(__doc__, COUNT, told):
+        pass

@@ -9,16 +9,14 @@ what was said. DEEPEST is what bodies may be inside each other, FINISH the share
 
 from __future__ import annotations
 
-import argparse
-import csv
-import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from mixed_scenes import checked, written
 
 import contactsim as cs
 
@@ -89,7 +87,7 @@ def deepest(run: cs.Trajectory) -> float:
     return max(found, default=0.0)
 
 
-def told(seed: int, budget: float) -> list[object]:
+def told(seed: int, budget: float) -> list[Any]:
     """Line of a scene: what its run took, how it ended, and how deep bodies were inside each other."""
     begun, (system, state, label) = time.process_time(), scene(seed)
     try:
@@ -107,35 +105,17 @@ def told(seed: int, budget: float) -> list[object]:
         name = type(error).__name__
         return [seed, name, time.process_time() - begun, TIME, "", "", "", "", f"{label}: {error}"]
     took, depth = time.process_time() - begun, deepest(run)
-    try:
-        run.check()
-        passed = "passed"
-    except cs.ContactSimError as error:
-        passed = f"failed: {error}"[:160]
     said = label if run.status.complete else f"{label}: {run.message}"
     counts = len(run.all_events), run.evaluations
-    return [seed, run.status.name, took, float(run.t[-1]), *counts, depth, passed, said]
+    return [seed, run.status.name, took, float(run.t[-1]), *counts, depth, checked(run), said]
 
 
 def main() -> None:
     """Run scenes, write a line for each, and tell how many finished and were never deeper than DEEPEST."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=COUNT)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--budget", type=float, default=60.0, help="processor time a scene [s]")
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    finished = outside = 0
-    with given.out.open("w", newline="") as file:
-        writer = csv.writer(file)
-        for seed in range(given.first, given.first + given.count):
-            row = told(seed, given.budget)
-            finished += row[1] == "FINISHED"
-            outside += isinstance(row[6], float) and row[6] <= DEEPEST
-            writer.writerow(row)
-            file.flush()
-            print(*(f"{part:.3g}" if isinstance(part, float) else part for part in row), file=sys.stderr)
-    print(f"{finished} of {given.count} finished ({FINISH:.0%} are to), {outside} never deeper than {DEEPEST:g} m")
+    rows = list(written(__doc__, COUNT, told))
+    finished = sum(row[1] == "FINISHED" for row in rows)
+    outside = sum(isinstance(row[6], float) and row[6] <= DEEPEST for row in rows)
+    print(f"{finished} of {len(rows)} finished ({FINISH:.0%} are to), {outside} never deeper than {DEEPEST:g} m")
 
 
 if __name__ == "__main__":

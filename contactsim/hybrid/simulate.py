@@ -702,7 +702,8 @@ def _told(modes: Iterable[Hashable], event: Event) -> str:
     changed = several(
         [f"{name} {_word(before)} -> {_word(after)}" for name, (before, after) in event.transitions.items()]
     )
-    return f"two modes ({changed})" if changed else "two modes"
+    count = "one mode" if len(names) == 1 else "two modes"
+    return f"{count} ({changed})" if changed else count
 
 
 def _word(value: Any) -> str:

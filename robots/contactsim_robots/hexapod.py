@@ -185,10 +185,9 @@ class TripodGait:
         steady = count * self.period - 0.5 * self.ramp
         if steady >= 0.0:
             return full + steady
-        low, high = self.start, full
-        while low < (middle := 0.5 * (low + high)) < high:
-            low, high = (middle, high) if self.cycles(middle)[0] < count else (low, middle)
-        return high
+        from scipy.optimize import brentq
+
+        return float(brentq(lambda t: self.cycles(t)[0] - count, self.start, full, xtol=1e-15))
 
     def step(self, phase: float) -> tuple[float, float, float, float]:
         """Displacement (forward, up) of a foot from its standing place at a phase, m, and its phase derivative."""
