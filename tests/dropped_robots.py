@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
-from random_scenes import Scene
+from scene_lines import Scene
 
 import contactsim as cs
 from contactsim.multibody.catalogue import robot_entries

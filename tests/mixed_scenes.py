@@ -2,23 +2,17 @@
 
     python tests/mixed_scenes.py --count 300 [--first 0] [--budget 60] --out FILE.csv     run them, one line a scene
 
-A line has the seed, status, seconds of computing and of motion, events, evaluations, whether the check passed, and what
-was said. `random_scenes.py` has thrown robots on slopes.
+The lines are those of `scene_lines`. `random_scenes.py` has thrown robots on slopes.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
-from random_scenes import Scene, loaded, pd
+from random_scenes import loaded, pd
+from scene_lines import MOST_EVENTS, Scene, Watching, line, written
 
 import contactsim as cs
 
@@ -26,7 +20,6 @@ Array = np.ndarray
 COUNT = 300
 G = 9.81
 LEGGED = ("hexapod", "solo12", "go2", "a1", "anymal", "biped", "bolt", "solo8")
-MOST_EVENTS = 5000
 
 
 def surface(rng: np.random.Generator) -> dict[str, float]:
@@ -162,66 +155,25 @@ def scene(seed: int) -> Scene:
     return Scene(f"{seed}: {label}", system, start, float(rng.uniform(0.3, 0.6)))
 
 
-def simulated(case: Scene, seed: int, budget: float = np.inf) -> cs.Trajectory:
-    """The run of a scene; one in four is pushed on the way. `budget` [s of processor time] ends it early."""
-    simulation = cs.Simulation(case.system, case.start, max_events=MOST_EVENTS)
-    begun = time.process_time()
-
-    def watch(t: float) -> None:
-        if time.process_time() - begun > budget:
-            raise TimeoutError(f"{case.label}: stopped at t = {t:.6g} s of {case.end:.3g} s; {simulation.held_up()}")
-
-    rng = np.random.default_rng([seed, 17])
+def pushed(simulation: cs.Simulation, case: Scene, watch: Watching | None = None) -> None:
+    """Advance a scene to its end; one in four is pushed half-way."""
+    rng = np.random.default_rng([int(case.label.split(":")[0]), 17])
     if rng.random() < 0.25 and case.system.robot is not None:
         simulation.advance_to(0.5 * case.end, watch)
+        if not simulation.status.complete:
+            return
         frame = case.system.robot.contacts[0].frame
-        if simulation.status is cs.Status.RUNNING:
-            simulation.push(frame, force=tuple(5.0 * rng.normal(size=3)), duration=0.05)
+        simulation.push(frame, force=tuple(5.0 * rng.normal(size=3)), duration=0.05)
     simulation.advance_to(case.end, watch)
+
+
+def simulated(case: Scene) -> cs.Trajectory:
+    """The run of a scene."""
+    simulation = cs.Simulation(case.system, case.start, max_events=MOST_EVENTS)
+    pushed(simulation, case)
     return simulation.trajectory
 
 
-def told(seed: int, budget: float) -> list[Any]:
-    """Line of a scene: what its run took and how it ended."""
-    begun, case = time.process_time(), scene(seed)
-    try:
-        run = simulated(case, seed, budget)
-    except TimeoutError as error:
-        return [seed, "TOO_SLOW", time.process_time() - begun, case.end, "", "", "", str(error)]
-    except Exception as error:
-        return [seed, type(error).__name__, time.process_time() - begun, case.end, "", "", "", f"{case.label}: {error}"]
-    took = time.process_time() - begun
-    said = case.label if run.status.complete else f"{case.label}: {run.message}"
-    return [seed, run.status.name, took, float(run.t[-1]), len(run.all_events), run.evaluations, checked(run), said]
-
-
-def checked(run: cs.Trajectory) -> str:
-    """What a run's check says."""
-    try:
-        run.check()
-    except cs.ContactSimError as error:
-        return f"failed: {error}"[:160]
-    return "passed"
-
-
-def written(description: str | None, count: int, line_of: Callable[[int, float], list[Any]]) -> Iterator[list[Any]]:
-    """The lines of scenes by (seed, processor time), as the command line asks for them; each is written to its file."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=count)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--budget", type=float, default=60.0, help="processor time a scene [s]")
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    with given.out.open("w", newline="") as file:
-        writer = csv.writer(file)
-        for seed in range(given.first, given.first + given.count):
-            row = line_of(seed, given.budget)
-            writer.writerow(row)
-            file.flush()
-            print(*(f"{part:.3g}" if isinstance(part, float) else part for part in row), file=sys.stderr)
-            yield row
-
-
 if __name__ == "__main__":
-    for _ in written(__doc__, COUNT, told):
+    for _ in written(__doc__, COUNT, lambda seed, budget: line(seed, budget, scene, pushed)):
         pass

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from mixed_scenes import checked, written
+from scene_lines import checked, written
 
 import contactsim as cs
 

@@ -1,12 +1,18 @@
-"""Seeded random scenes: robots in random poses thrown onto slopes of random friction and restitution."""
+"""Seeded random scenes: robots in random poses thrown onto slopes of random friction and restitution.
+
+    python tests/random_scenes.py --count 200 [--first 0] [--budget 60] --out FILE.csv     run them, one line a scene
+
+The lines are those of `scene_lines`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pinocchio as pin
+from scene_lines import Scene, Watching, line, written
 
 import contactsim as cs
 from contactsim.multibody.catalogue import robot_entries
@@ -22,16 +28,6 @@ HIGHEST = 0.15  # m, of the lowest contact over the ground
 REACH = 1.5  # rad or m, of a joint to either side of where it stands, within its limits
 SPEEDS = {"root": 0.7, "turn": 1.5, "joint": 2.0}  # m/s, rad/s, rad/s: standard deviations
 LENGTHS = (0.3, 0.5)  # s
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A system, where it starts, and until when it runs [s]."""
-
-    label: str
-    system: cs.ContactSystem
-    start: cs.State
-    end: float
 
 
 def scene(seed: int) -> Scene:
@@ -104,3 +100,13 @@ def thrown(
     else:
         q[:3] += lift * normal
     return cs.State(q, v)
+
+
+def thrown_through(simulation: cs.Simulation, case: Scene, watch: Watching) -> None:
+    """Advance a scene to its end."""
+    simulation.advance_to(case.end, watch)
+
+
+if __name__ == "__main__":
+    for _ in written(__doc__, COUNT, lambda seed, budget: line(seed, budget, scene, thrown_through)):
+        pass

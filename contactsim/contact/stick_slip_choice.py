@@ -130,13 +130,15 @@ def _held(solution: ContactSolution, guess: tuple[Mode, ...]) -> ContactSolution
 
     Between the two coefficients both modes are admissible at rest, and the search may have passed through slip where
     the guess was to stick. And a force between two contacts of one body along their line moves nothing: with all
-    friction at one of them it is said to slip, but its slip has no direction. A contact that breaks away begins to slip
-    without motion, too, but as one that sticks it has no margin left.
+    friction at one of them it is said to slip, but its slip has no direction. Nor has that of a body on four corners of
+    which two are found to bear it, squeezed against each other, and one that does not move to be open. A contact that
+    breaks away begins to slip without motion, too, but as one that sticks it has no margin left.
     """
     problem = solution.problem
     slipping = [i for i, m in enumerate(solution.modes) if m is Mode.SLIP and problem.sliding[i] is None]
     still = slips_without_motion(solution)
-    together = [still] if len(still) > 1 else []
+    idle = _open_without_motion(solution) if still else []
+    together = [group for group in ([*still, *idle] if idle else [], still) if len(group) > 1]
     for group in (*together, *([i] for i in still)):
         stuck = _sticking(solution, group)
         if stuck is not None and not stuck.unique and _has_margin(stuck):
@@ -158,9 +160,21 @@ def slips_without_motion(solution: ContactSolution) -> list[int]:
     ]
 
 
+def _open_without_motion(solution: ContactSolution) -> list[int]:
+    """The contacts that are said to be open, but do not move at all."""
+    problem = solution.problem
+    return [
+        i
+        for i, mode in enumerate(solution.modes[: problem.count])
+        if mode is Mode.OPEN and problem.sliding[i] is None
+        if float(np.abs(solution.motion[problem.part(i)]).max()) <= CREEP * problem.speed
+    ]
+
+
 def _sticking(solution: ContactSolution, group: list[int]) -> ContactSolution | None:
     """The solution with the contacts of a group sticking; None where that is not admissible."""
     modes = tuple(Mode.STICK if i in group else mode for i, mode in enumerate(solution.modes))
+    modes = solution.problem.with_hosts(modes)
     stuck = solve_modes(solution.problem, modes, solution.directions)
     return None if violations(stuck) else stuck
 

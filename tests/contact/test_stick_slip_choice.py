@@ -396,3 +396,16 @@ def test_box_at_rest_whose_smallest_forces_leave_the_cone() -> None:
         if shown == 20:
             return
     raise AssertionError("no such problem was drawn")
+
+
+def test_a_box_at_rest_that_is_found_on_two_squeezed_corners_sticks_on_four() -> None:
+    """Weight alone: from a guess on two opposite corners the search ends with these at the edges of their cones."""
+    corners = [np.array([sx * 0.3, sy * 0.2, -0.1]) for sx in (-1, 1) for sy in (-1, 1)]
+    J = np.vstack([np.hstack([np.eye(3), -pin.skew(c)])[[2, 0, 1]] for c in corners])
+    G = J @ np.diag([1, 1, 1, 20, 15, 12.0]) @ J.T
+    free = J @ np.array([0, 0, -9.81, 0, 0, 0])
+    mu, along = np.full(4, 0.6), np.array([0.3, 0.2]) / np.hypot(0.3, 0.2)
+    guess = (Mode.SLIP, Mode.OPEN, Mode.OPEN, Mode.SLIP)
+    solution = solve(ContactProblem(G, free, (3,) * 4, mu, mu, (None,) * 4, guess, (-along, None, None, along)))
+    assert solution.modes == (Mode.STICK,) * 4 and not solution.unique
+    np.testing.assert_allclose(solution.forces.reshape(4, 3)[:, 0], 9.81 / 4, rtol=0, atol=1e-9)

@@ -167,7 +167,7 @@ def test_runs_through_singular_configurations_go_on(seed: int) -> None:
 
     In scene 265 one of two points of a body slips at once, across the line between them.
     """
-    run = simulated(mixed_scene(seed), seed)
+    run = simulated(mixed_scene(seed))
     assert run.status is cs.Status.FINISHED, run.message
     run.check()
 

@@ -214,7 +214,7 @@ def test_law_that_goes_on_is_the_default_and_its_choices_are_checked() -> None:
 
 @cache
 def jamming(seed: int) -> cs.Trajectory:
-    return simulated(mixed_scene(seed), seed)
+    return simulated(mixed_scene(seed))
 
 
 @pytest.mark.parametrize("seed", [26, pytest.param(20, marks=pytest.mark.slow)])

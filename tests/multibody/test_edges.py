@@ -224,6 +224,40 @@ def test_ten_dominoes_fall() -> None:
     assert {frozenset(names[k : k + 2]) for k in range(9)} <= touched
 
 
+# --- ends of edges ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["box", "hull"])
+def test_an_end_drawn_over_an_edge_touches_no_face_before_it_has_passed(kind: str) -> None:
+    """An edge of A rests across an edge of B; its lower end, s away from there, is s sin(25 deg) below the top of B."""
+    cube = cs.Robot.box(1.0, (0.2, 0.2, 0.2)) if kind == "box" else cs.Robot.hull(1.0, 0.2 * np.array(CUBE))
+    bodies = [cube, cs.Robot.box(1.0, (0.4, 0.1, 0.1))]
+    mechanism = cs.ContactSystem(world := cs.Robot.merge(bodies, names=["b", "a"]), OFF).mechanism
+    tilt = np.radians(25.0)
+    turn = pin.exp3(np.array([0.0, tilt, 0.0]))
+    along, seen = turn @ np.array([-1.0, 0.0, 0.0]), []
+    for s in [*np.geomspace(1e-5, 1e-12, 30), 0.0, *-np.geomspace(1e-12, 1e-5, 30)]:
+        low = np.array([0.1, 0.0, 0.1]) - s * along
+        place = pin.SE3(turn, low - turn @ np.array([0.2, 0.05, -0.05]))
+        q, _ = world.pack({"b": (pose(0, 0, 0), np.zeros(6)), "a": (pin.SE3ToXYZQUAT(place), np.zeros(6))})
+        corner = mechanism.names.index("a/box/3+b/" + kind)
+        gap = float(mechanism.gaps_of(0.0, q, np.array([corner]))[0])
+        assert gap >= -1.1e-9
+        seen.append(gap)
+    np.testing.assert_allclose(seen[-30:], np.geomspace(1e-12, 1e-5, 30) * np.sin(tilt), rtol=0, atol=1e-15)
+
+
+def test_a_plank_is_drawn_over_an_edge_beyond_its_end() -> None:
+    """Its lower end jumps on to the top: the contact of the edges ends there, without an impact."""
+    world = on_fixed((0.2, 0.2, 0.2), cs.Robot.box(1.0, (0.4, 0.1, 0.1), friction=0.0), friction=0.0)
+    tilt, left = np.radians(25.0), 0.05
+    turn = pin.exp3(np.array([0.0, tilt, 0.0]))
+    along = turn @ np.array([-1.0, 0.0, 0.0])
+    low = np.array([0.1, 0.0, 0.0]) - left * along
+    q = pin.SE3ToXYZQUAT(pin.SE3(turn, low - turn @ np.array([0.2, 0.0, -0.05])))
+    run = dropped(world, q, 0.05, np.r_[turn.T @ (3.0 * along), np.zeros(3)])
+    (end,) = (event for event in run.events if any("edge" in name for name in event.transitions))
+    assert 0.01 < end.time < 0.03 and not end.impulses
+
+
 # --- many at once ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["box", "hull", "capsule", "ellipsoid"])
 def test_many_gaps_at_once_are_those_one_by_one(kind: str) -> None:

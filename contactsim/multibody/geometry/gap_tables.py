@@ -18,7 +18,7 @@ from .edges import EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
 from .hulls import Hull
 from .rims import RimOnPart
-from .shapes import Ball, Block, HalfSpace
+from .shapes import Ball, Block, HalfSpace, touchable
 from .smooth import SmoothOnSolid, bend_of
 
 
@@ -213,8 +213,7 @@ class OnBoxes(Points):
         own, deep = beyond[within], beyond[within]
         inner = (R[self._a[within]] @ self._inner[within, :, None])[..., 0] + o[self._a[within]] - o[self._b[within]]
         inner = (inner[:, None, :] @ R[self._b[within]])[:, 0]
-        near = own >= own.max(axis=1, keepdims=True) - RIM
-        sides = np.where(near, np.where(p[within] < 0.0, -inner, inner) - self._half[within], -np.inf)
+        sides = np.where(touchable(own), np.where(p[within] < 0.0, -inner, inner) - self._half[within], -np.inf)
         face = np.argmax(np.where(self._point[within, None], sides, deep), axis=1)
         return own[np.arange(len(own)), face]
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...common.arrays import Array
 from ..zero import RIM
 from .polyhedra import Polyhedron
-from .shapes import Region, Shape, length_of, turning
+from .shapes import Region, Shape, length_of, touchable, turning
 
 FACE, EDGE, VERTEX = 1, 2, 3
 
@@ -46,7 +46,7 @@ class Hull(Shape):
         solid = self.solid
         beyond = solid.normals @ p - solid.offsets
         if len(beyond) and beyond.max() <= (0.0 if inner is None else RIM):
-            near = beyond >= beyond.max() - RIM
+            near = touchable(beyond)
             sides = beyond if inner is None else solid.normals @ inner - solid.offsets
             return FACE, int(np.argmax(np.where(near, sides, -np.inf)))
         start = solid.vertices[solid.edges[:, 0]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import RIM
+from ..zero import RIM, SUNK
 
 Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them
 
@@ -157,7 +157,7 @@ class Block(Shape):
         beyond = np.abs(p) - self.half
         outside = beyond > (0.0 if inner is None else RIM)
         if not outside.any():
-            near = beyond >= beyond.max() - RIM
+            near = touchable(beyond)
             depths = beyond if inner is None else np.where(near, np.where(p < 0.0, -inner, inner) - self.half, -np.inf)
             outside[int(np.argmax(depths))] = True
         return tuple(int(s) for s in np.where(outside, np.where(p < 0.0, -1, 1), 0))
@@ -226,6 +226,17 @@ class Block(Shape):
         """Beyond the face of the side, or between it and the opposite one."""
         axis, sign = abs(side) - 1, 1 if side > 0 else -1
         return tuple((0 if region[k] else sign) if k == axis else old for k, old in enumerate(region))
+
+
+def touchable(beyond: Array) -> Array:
+    """Which faces a point may touch whose heights (..., k) above them are at most RIM.
+
+    Those that are as near as the nearest, but for RIM. A point outside of the solid is not below any of them: where an
+    edge is drawn over one of the solid's, and its end comes closer to that than RIM, it is still below the face that
+    lies behind, and touches it only once it has passed.
+    """
+    most = beyond.max(axis=-1, keepdims=True)
+    return (beyond >= most - RIM) & ((most <= 0.0) | (beyond >= -SUNK))
 
 
 def _face(region: Region) -> int | None:
