@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 NEEDS = {
     "ball_with_thrust": ("matplotlib",),
+    "biped_speeds_up": ("matplotlib", "contactsim_robots"),
     "filter_through_a_bounce": ("matplotlib",),
     "fit_a_leg": ("matplotlib", "contactsim_robots"),
     "gait_design": ("matplotlib",),
@@ -20,13 +23,31 @@ NEEDS = {
 }
 
 
-@pytest.mark.parametrize("name", NEEDS)
-def test_an_example_runs_in_small(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The program as a module."""
     for module in NEEDS[name]:
         pytest.importorskip(module)
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     example = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, name, example)  # where dataclasses look for it
     spec.loader.exec_module(example)
-    example.main(small=True, picture=tmp_path / "picture.png")
+    return example
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_an_example_runs_in_small(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded(name, monkeypatch).main(small=True, picture=tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_a_biped_is_in_its_faster_walk_after_three_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = loaded("biped_speeds_up", monkeypatch)
+    first, last, plans = example.speed_up()
+    assert last.speed > 1.2 * first.speed
+    assert len(example.strikes(plans[-1].trajectory)) == 3
+    goal, final = example.exchanged(last.start), plans[-1].trajectory.final
+    np.testing.assert_allclose(final.q[2:], goal.q[2:], rtol=0.0, atol=1e-4)
+    np.testing.assert_allclose(final.v[2:], goal.v[2:], rtol=0.0, atol=1e-3)
+    steps = np.diff(example.strikes(example.followed(last, plans[-1])))
+    np.testing.assert_allclose(steps, last.period, rtol=1e-3)
