@@ -17,9 +17,9 @@ points.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +44,9 @@ from ..geometry.closest_points.ground import (
 )
 from ..terrain import Terrain
 from ..zero import FLAT, FLAT_ON_HILLS
-from .plane_ground import follows, simple_model, supports
+from .plane_ground import follows, simple_model, skew, supports
 from .tangents import Tangents
+from .tangents import axes as frame_axes
 
 UP = np.array([0.0, 0.0, 1.0])
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
@@ -145,6 +146,18 @@ def touch(body: Rounded, motion: Body, jet: GroundJet, start: OverGround, tangen
     return Touch(x, np.concatenate([n[..., None, :], axes], axis=-2), z, z_rate)
 
 
+def touch_plane(body: Rounded, motion: Body, axes: Array, belt: Array) -> Touch:
+    """`touch` on a fixed plane, of normal and tangents `axes` (d, 3), whose surface runs at `belt` (3,)."""
+    pose, V, A = motion
+    n, (linear, spin) = axes[0], (V[..., :3], V[..., 3:])
+    core, S = placed(body, pose, np.broadcast_to(n, pose.o.shape))
+    x_rate = linear + cross(spin, core) + turn(S, cross(spin, n))
+    x = core - body.offset[:, None] * n
+    moved = linear + cross(spin, x)
+    moved_rate = A[..., :3] + cross(A[..., 3:], x) + cross(spin, x_rate)
+    return Touch(x, np.broadcast_to(axes, (*x.shape[:-1], *axes.shape)), (moved - belt) @ axes.T, moved_rate @ axes.T)
+
+
 class CurvedKinematics(Computing):
     """Gaps, rows and derivatives of the curved contacts of a robot on its ground.
 
@@ -163,7 +176,8 @@ class CurvedKinematics(Computing):
         self._supports = supports(self._model)
         self._simple = simple_model(model)
         self._follows = follows(self._simple[0] if self._simple else model)
-        self._normal = terrain.constant_normal()
+        self._normal, plane = terrain.constant_normal(), terrain.plane()
+        self._axes_on_plane = None if plane is None else frame_axes(plane[1], tangents)
         self._bodies = Rounded.of([contact.feature for contact in contacts])
         self._joints = [contact.joint for contact in contacts]
         self._discs = np.array([k for k, contact in enumerate(contacts) if contact.disc is not None], dtype=int)
@@ -288,14 +302,21 @@ class CurvedKinematics(Computing):
         own = jacobian * self._supports[joints][:, None]  # (k, 6, nv)
         drifts = np.array([data.oMi[joint].act(data.a[joint]).vector for joint in joints])
         found = self._touch(t, chosen, own @ v, drifts)
-        # l + w x x of each velocity: (k, 3, nv)
-        moved = own[:, :3] + cross(np.swapaxes(own[:, 3:], 1, 2), found.x[:, None]).swapaxes(1, 2)
+        moved = own[:, :3] - skew(found.x) @ own[:, 3:]  # l + w x x of each velocity (k, 3, nv)
         return (found.E @ moved).reshape(-1, self.nv), found.z.ravel(), found.z_rate.ravel()
 
     def _touch(self, t: float, chosen: Sequence[int], V: Array, A: Array) -> Touch:
+        return self._touching(t, chosen, third=False)(Body(self._pose(chosen), V, A))
+
+    def _touching(self, t: float, chosen: Sequence[int], third: bool) -> Callable[[Body], Touch]:
+        """How contacts touch, as a function of their bodies' motion, analytic near where the joints are."""
+        bodies = self._bodies.chosen(chosen)
+        if self._axes_on_plane is not None:
+            return partial(touch_plane, bodies, axes=self._axes_on_plane, belt=self._terrain.belt())
         low = self._lowest(t, chosen, near=True)
-        jet = jet_at(self._terrain, t, low.core, third=False)
-        return touch(self._bodies.chosen(chosen), Body(self._pose(chosen), V, A), jet, low, self._tangents)
+        jet = jet_at(self._terrain, t, low.core, third=third)
+        start = settled_over(bodies, self._pose(chosen), jet, low)[0] if third else low
+        return partial(touch, bodies, jet=jet, start=start, tangents=self._tangents)
 
     def frame_at(self, t: float, q: Array, k: int) -> tuple[Array, Array]:
         """The frame (d, 3) of a contact, and the point (3,) at which it touches, or would."""
@@ -319,15 +340,12 @@ class CurvedKinematics(Computing):
         self._data.forward_kinematics(q)
         index, data = self._simple[1], self._simple_workspace.data
         data.rnea_derivatives(q, v, a)  # its dAdv differs from that of the kinematics alone
-        n, dim, bodies = self.nv, self.rows_each, self._bodies.chosen(chosen)
-        low = self._lowest(t, chosen, near=True)
-        jet = jet_at(self._terrain, t, low.core, third=self._terrain.plane() is None)
+        n, dim, touching = self.nv, self.rows_each, self._touching(t, chosen, third=True)
         joints = [self._joints[k] for k in chosen]
         masks = self._supports[joints]
         seeds = [_seeds(data, data.oMi[index[j]], mask, v, a) for j, mask in zip(joints, masks, strict=True)]
         base, along_q, along_v = (_stacked([seed[i] for seed in seeds]) for i in range(3))
-        start = settled_over(bodies, base.pose, jet, low)[0]
-        at_q, at_v = (touch(bodies, _stepped(base, by), jet, start, self._tangents) for by in (along_q, along_v))
+        at_q, at_v = (touching(_stepped(base, by)) for by in (along_q, along_v))
         rows = [at_q.z.imag, at_q.z_rate.imag, at_v.z_rate.imag]  # (n, k, d)
         rows = [row.reshape(n, -1).T / COMPLEX_STEP for row in rows]
         moved = np.zeros((n, n))

@@ -27,6 +27,8 @@ import numpy as np
 from ....common.arrays import Array
 from .features import Feature
 
+NEXT, LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # axis after each, and before it
+
 
 class Pose(NamedTuple):
     """Axes R (..., 3, 3) and origin o (..., 3) of a body in the world."""
@@ -152,5 +154,4 @@ def turn_back(matrix: Array, vector: Array) -> Array:
 
 def cross(a: Array, b: Array) -> Array:
     """a x b along the last axis, analytic."""
-    x, y = a[..., [1, 2, 0]], b[..., [2, 0, 1]]
-    return x * y - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
+    return a.take(NEXT, -1) * b.take(LAST, -1) - a.take(LAST, -1) * b.take(NEXT, -1)

@@ -53,20 +53,13 @@ class Rounded:
         """Some of them."""
         return Rounded(*(part[list(which)] for part in (self.centre, self.square, self.offset)))
 
-    def core(self, m: Array) -> Array:
-        """p (..., k, 3) at outward normals m."""
-        return self.centre + self._arm(m)[0]
-
-    def bend(self, m: Array) -> Array:
-        """S = dp/dm (..., k, 3, 3) at unit m [m]."""
-        arm, length = self._arm(m)
-        return (self.square - arm[..., :, None] * arm[..., None, :]) / length[..., None]
-
-    def _arm(self, m: Array) -> tuple[Array, Array]:
+    def under(self, m: Array) -> tuple[Array, Array]:
+        """p (..., k, 3) at outward unit normals m, and S = dp/dm (..., k, 3, 3) there [m]."""
         along = turn(self.square, m)
         size = (m * along).sum(axis=-1, keepdims=True)
         length = np.sqrt(np.where(size.real > 0.0, size, 1.0))  # of points, and of discs that lie flat, it is zero
-        return along / length, length
+        arm = along / length
+        return self.centre + arm, (self.square - arm[..., :, None] * arm[..., None, :]) / length[..., None]
 
 
 def _square(feature: Feature) -> Array:
@@ -136,8 +129,8 @@ class OverGround(NamedTuple):
 def placed(body: Rounded, pose: Pose, n: Array) -> tuple[Array, Array]:
     """Points of the cores (..., k, 3) and S (..., k, 3, 3) in the world, under normals n of the ground."""
     R, o = pose
-    m = -turn_back(R, n)
-    return o + turn(R, body.core(m)), R @ body.bend(m) @ np.swapaxes(R, -1, -2)
+    p, S = body.under(-turn_back(R, n))
+    return o + turn(R, p), R @ S @ np.swapaxes(R, -1, -2)
 
 
 def lowest(body: Rounded, pose: Pose, terrain: Terrain, t: float, near: bool = False) -> OverGround:
