@@ -70,7 +70,7 @@ class RigidFlow(ContactFlow):
         kinds = [kind for kind, _ in self.table.names]
         # Forces are known relative to the largest of them, which is worse than what the rounding of time leaves.
         self.guard_paces = np.array([0.0 if kind in OF_FORCES else UNITS_A_SECOND for kind in kinds])
-        kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.passing) for kind, i in self.table.names]
+        kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.kinked) for kind, i in self.table.names]
         self.guard_smooth = ~np.array(kinked, dtype=bool)
         self.guard_still = np.array([arc.mechanism.autonomous and kind in OF_MOTION for kind in kinds], dtype=bool)
         self.guards_follow = "slow" in kinds

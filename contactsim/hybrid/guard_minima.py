@@ -21,7 +21,7 @@ import numpy as np
 from ..common.arrays import Array
 from .flow import Look, Looks
 
-LOOKS = 100  # at a guard that stays low; from then on twice the largest second derivative seen stands for its bound
+LOOKS = 100  # at a guard that stays low; from then on twice the largest second derivative seen stands for all bounds
 LOOKS_APART = 16  # at a guard that could not fire at any of them
 LEAST, MOST = 0.05, 0.95  # share of a piece within which it is cut
 HALVINGS = 4  # of a step in which many guards are looked at together: LOOKS_APART parts
@@ -51,12 +51,14 @@ class Bounds(NamedTuple):
         speed, bend: of |g'| and |g''|.
         error: (time) -> by what its interpolated value may be off there.
         least: a dip that is no deeper is none.
+        rough: of |g''| where the guard is in no piece and not apart; infinity: none is known.
     """
 
     speed: float
     bend: float
     error: Callable[[float], float]
     least: float
+    rough: float = inf
 
 
 Placed = tuple[float, Look]  # a look and its time [s]
@@ -86,7 +88,7 @@ def first_fall(look: Callable[[float], Look], start: Placed, end: Placed, bounds
         behind.append((middle, here))
         seen = max(seen, _bend(before, behind[-1]), _bend(behind[-1], after))
         if looks >= LOOKS:
-            bounds = bounds._replace(bend=min(bounds.bend, SEEN * seen))
+            bounds = bounds._replace(bend=min(bounds.bend, SEEN * seen), rough=SEEN * seen)
     return None
 
 
@@ -170,12 +172,12 @@ def _are_clear(start: float, a: Looks, end: float, b: Looks, bounds: ManyBounds)
     return np.asarray((low > margin) | (sag <= bounds.least))
 
 
-def lowest(before: Placed, after: Placed, speed: float, bend: float) -> tuple[float, float]:
+def lowest(before: Placed, after: Placed, bounds: Bounds) -> tuple[float, float]:
     """Lower bound of a guard between two looks, and the time at which it could be so low."""
     (t, a), (end, b) = before, after
-    h = end - t
+    h, speed, bend = end - t, bounds.speed, _smooth(a, b, bounds)
     low, place = 0.5 * (a.value + b.value - speed * h), 0.5 * (h + (a.value - b.value) / speed if speed > 0.0 else h)
-    if a.piece is not None and a.piece == b.piece:
+    if bend < inf:
         # Both parabolas bend alike: they meet once, and in between each is concave.
         apart, closing = a.value - b.value + h * (b.rate + 0.5 * bend * h), bend * h + b.rate - a.rate
         meet = min(max(apart / closing, 0.0), h) if closing > 0.0 else h
@@ -185,13 +187,21 @@ def lowest(before: Placed, after: Placed, speed: float, bend: float) -> tuple[fl
     return min(low, a.value, b.value), t + place
 
 
+def _smooth(a: Look, b: Look, bounds: Bounds) -> float:
+    """Bound of |g''| between two looks; infinity where they are not in one piece."""
+    if a.piece != b.piece:
+        return inf
+    if a.piece is not None:
+        return bounds.bend
+    return inf if a.apart or b.apart else bounds.rough
+
+
 def _is_clear(before: Placed, after: Placed, bounds: Bounds) -> bool:
-    low, _ = lowest(before, after, bounds.speed, bounds.bend)
+    low, _ = lowest(before, after, bounds)
     if low > _margin(before[0], after[0], bounds):
         return True
-    h = after[0] - before[0]
-    smooth = before[1].piece is not None and before[1].piece == after[1].piece
-    sag = 0.125 * bounds.bend * h * h if smooth else 0.5 * bounds.speed * h
+    h, bend = after[0] - before[0], _smooth(before[1], after[1], bounds)
+    sag = 0.125 * bend * h * h if bend < inf else 0.5 * bounds.speed * h
     return sag <= bounds.least
 
 
@@ -222,7 +232,7 @@ def _undecided(before: Placed, after: Placed, bottom: tuple[float, float], bound
 
 def _cut(before: Placed, after: Placed, bounds: Bounds, bottom: tuple[float, float] | None) -> float:
     start, h = before[0], after[0] - before[0]
-    place = lowest(before, after, bounds.speed, bounds.bend)[1] if bottom is None else bottom[0]
+    place = lowest(before, after, bounds)[1] if bottom is None else bottom[0]
     return start + min(max(place - start, LEAST * h), MOST * h)
 
 

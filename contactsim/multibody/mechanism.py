@@ -271,6 +271,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
         passing: numbers of those that are of a moment, as edges against edges: they are told of while they are closed,
             and their gaps jump where their features cease to be the nearest ones.
+        kinked: numbers of those whose open gaps jump, or bend sharply, as those of a corner beyond the edge of a face.
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
         friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
         enabled: for each contact a function (t, q, v) -> margin, or None.
@@ -289,6 +290,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     hosts: tuple[int, ...] = ()
     pair_names: tuple[str, ...] = ()
     passing: frozenset[int] = frozenset()
+    kinked: frozenset[int] = frozenset()
     dims: tuple[int, ...]
     friction: Array
     static_friction: Array

@@ -6,6 +6,7 @@ from __future__ import annotations
 ON_SOLID = 1e-9  # m: a contact point on the surface of a solid of its own body is this near to it
 RIM = 1e-7  # m: a point without radius is held by a face of a box up to this far beyond its edge
 SUNK = 1e-9  # m: a point outside of a solid touches none of its faces that it is deeper below: contacts start as deep
+NEAR_EDGE = 2e-7  # m: a corner passes an edge within this; more than RIM
 ROUND_RIM = 1e-9  # m: a rounded contact ends this far beyond its edge, its normal off by that over the radius
 TIED = 1e-13  # m: features that are as near as another one but for this are the nearest, too
 OFF = 1e-6  # m: added to the distance of edges that do not meet as features of their bodies, so that they never touch

@@ -57,6 +57,20 @@ def test_what_clears_zero_falls_nowhere(place: float, decade: float, slack: floa
     assert looks < 3 * LOOKS
 
 
+def test_a_slow_rise_without_a_piece_is_not_followed_for_ever() -> None:
+    """As of the rim of a disc that leaves the ground nearly flat: bounds of speeds alone ask for 1e11 looks."""
+    count = 0
+
+    def look(t: float) -> Look:
+        nonlocal count
+        count += 1
+        return Look(1e-14 + t * t, 2.0 * t, None)
+
+    bounds = Bounds(2.5, 100.0, NO_ERROR, 1e-12)
+    assert first_fall(look, (0.0, look(0.0)), (0.02, look(0.02)), bounds) is None
+    assert count < 3 * LOOKS
+
+
 def test_the_first_of_many_dips_is_found() -> None:
     """sin(40 t) + 1 - 1e-9 is negative for 2 us at 3 pi / 80, 7 pi / 80, ..."""
     bounds = Bounds(40.0, 1600.0, NO_ERROR, 1e-12)

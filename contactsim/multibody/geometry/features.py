@@ -115,6 +115,11 @@ class FeaturePair(ABC):
         return False
 
     @property
+    def kinked(self) -> bool:
+        """Whether its open gap jumps or bends sharply."""
+        return self.passing
+
+    @property
     def takes_over(self) -> bool:
         """Whether it takes over from others of its bodies at one point and normal, and they from it."""
         return False
@@ -188,6 +193,11 @@ class PointOnSolid(FeaturePair):
     def passing(self) -> bool:
         """Where it does not meet corners."""
         return not self.corners
+
+    @property
+    def kinked(self) -> bool:
+        """Where corners do not count, and of a point without radius, which a face holds up to RIM beyond its edge."""
+        return self.passing or (self.rounding == 0.0 and self.shape.extent is not None)
 
     @property
     def rounding(self) -> float:

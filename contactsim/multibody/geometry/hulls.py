@@ -40,30 +40,40 @@ class Hull(Shape):
     def region(self, p: Array, inner: Array | None = None) -> Region:
         """The nearest feature of a point (3,).
 
-        A point without radius near the surface meets faces only, and these reach RIM beyond their edges. Of several
-        faces that are as near, it meets the one on whose side its body is.
+        A point without radius near the surface meets faces only, and these reach RIM beyond their edges, as `margin`
+        says: not beyond the planes of their neighbours, which is further where faces meet at an angle. Of several faces
+        that are as near, it meets the one on whose side its body is.
         """
         solid = self.solid
         beyond = solid.normals @ p - solid.offsets
         if len(beyond) and beyond.max() <= (0.0 if inner is None else RIM):
             near = touchable(beyond)
-            sides = beyond if inner is None else solid.normals @ inner - solid.offsets
-            return FACE, int(np.argmax(np.where(near, sides, -np.inf)))
+            if inner is None:
+                return FACE, int(np.argmax(beyond))
+            near &= (self._within(p) >= -RIM) | (beyond.max() <= -RIM)
+            if near.any():
+                return FACE, int(np.argmax(np.where(near, solid.normals @ inner - solid.offsets, -np.inf)))
         start = solid.vertices[solid.edges[:, 0]]
         along = np.sum((p - start) * solid.directions, axis=1)
         held = np.clip(along, 0.0, solid.lengths)
         apart = np.linalg.norm(p - start - held[:, None] * solid.directions, axis=1)
         edge = int(np.argmin(apart))
         if len(beyond):
-            inward = np.sum((p - start)[:, None, :] * solid.into, axis=2)  # (E, 2)
-            over = np.full(len(beyond), np.inf)
-            np.minimum.at(over, solid.sides.ravel(), inward.ravel())
+            over = self._within(p)
             faces = np.where((over >= 0.0) & (beyond > 0.0), beyond, np.inf)
             if faces.min() <= apart[edge]:
                 return FACE, int(np.argmin(faces))
         if 0.0 < along[edge] < solid.lengths[edge]:
             return EDGE, edge
         return VERTEX, int(solid.edges[edge, 0 if along[edge] <= 0.0 else 1])
+
+    def _within(self, p: Array) -> Array:
+        """How far (F,) a point (3,) is inside the edges of each face, in its plane."""
+        solid = self.solid
+        inward = np.sum((p - solid.vertices[solid.edges[:, 0]])[:, None, :] * solid.into, axis=2)  # (E, 2)
+        within = np.full(len(solid.loops), np.inf)
+        np.minimum.at(within, solid.sides.ravel(), inward.ravel())
+        return within
 
     def cornered(self, region: Region) -> bool:
         """Beyond a vertex."""

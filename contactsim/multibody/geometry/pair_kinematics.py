@@ -33,6 +33,7 @@ from ..zero import ASIDE, MOTION, OFF
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
 from .shapes import Region
+from .shared_corners import SharedCorners
 from .takeovers import Takeovers
 
 FEW = 8  # open contacts up to which gaps are asked for one by one
@@ -203,14 +204,20 @@ class PairKinematics(Computing):
     def _takeovers(self) -> Takeovers:
         return Takeovers(self.pairs, self._ends)
 
+    @cached_property
+    def _shared_corners(self) -> SharedCorners:
+        return SharedCorners(self.pairs, self._ends)
+
     def _hidden(self, chosen: Array, gaps: Array, regions: Mapping[int, Region]) -> Array:
         """Places (k,) among `chosen` of open pairs that touch where a closed one does; joints are up to date."""
-        beside = self._takeovers.beside(regions)
-        if not beside:
+        if not regions:
             return np.zeros(0, dtype=int)
-        asked = {k: gap for k, gap in zip(chosen.tolist(), gaps.tolist(), strict=True) if k in beside}
-        hidden = self._takeovers.with_same(regions, asked, self._place)
-        return np.flatnonzero(np.isin(chosen, hidden)) if hidden else np.zeros(0, dtype=int)
+        hidden = self._shared_corners.hidden(regions, self._place) - regions.keys()
+        if beside := self._takeovers.beside(regions):
+            places = np.flatnonzero(np.isin(chosen, list(beside)))
+            asked = dict(zip(chosen[places].tolist(), gaps[places].tolist(), strict=True))
+            hidden.update(self._takeovers.with_same(regions, asked, self._place))
+        return np.flatnonzero(np.isin(chosen, list(hidden))) if hidden else np.zeros(0, dtype=int)
 
     def taking_over(self, q: Array, k: int, region: Region) -> list[int]:
         """Pairs that touch where pair `k` does: they take over where it ends."""
@@ -246,15 +253,16 @@ class PairKinematics(Computing):
     # --- how fast gaps can change -----------------------------------------------------------------------------
 
     @cached_property
-    def _sizes(self) -> tuple[Array, Array, Array, Array]:
-        """Joints (2, k) and arms (2, k) of A and B, extents (k,) of A, and which are passing (k,), of all pairs."""
+    def _sizes(self) -> tuple[Array, Array, Array, Array, Array]:
+        """Joints (2, k) and arms (2, k) of A and B, extents (k,) of A, which are passing and kinked, of all pairs."""
         pairs = self.pairs
         joints = np.array([[pair.joint_a, pair.joint_b] for pair in pairs], dtype=int).reshape(-1, 2).T
         shifts = self._solids[1][1]
         arms = np.linalg.norm(shifts, axis=1)[self._ends].reshape(-1, 2).T.copy()
         extents = np.array([pair.features.extent_a for pair in pairs])
         arms[0] += extents
-        return joints, arms, extents, np.array([pair.features.passing for pair in pairs], dtype=bool)
+        passing, kinked = (np.array([getattr(p.features, what) for p in pairs], bool) for what in ("passing", "kinked"))
+        return joints, arms, extents, passing, kinked
 
     def gap_bounds(self, reach: Reach, chosen: Sequence[int]) -> Callable[[JointPath], GapBounds]:
         """Bounds of the gaps of the pairs `chosen` along a path: in axes of B, p = R_b^T (x - o_b) has
@@ -264,11 +272,11 @@ class PairKinematics(Computing):
         for points x of A, and |p| is at most that of what touches of B, but for the distance to it.
         """
         own = np.array(chosen)
-        ends, arms, extents, passing = (part[..., own] for part in self._sizes)
+        ends, arms, extents, passing, kinked = (part[..., own] for part in self._sizes)
         joints = reach.index[ends]
 
         def at_least(gaps: Array) -> Array:
-            return np.where(passing & (gaps > OFF), gaps - OFF, gaps)
+            return np.where(kinked & (gaps > OFF), gaps - OFF, gaps)
 
         def bounds(path: JointPath) -> GapBounds:
             sway = Sway(reach, path)

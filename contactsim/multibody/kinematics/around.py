@@ -50,7 +50,7 @@ class Around(SameShapes):
         """Take over what is known of the inner mechanism."""
         self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
-        self.passing, self.has_regions = inner.passing, inner.has_regions
+        self.passing, self.kinked, self.has_regions = inner.passing, inner.kinked, inner.has_regions
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
         self.friction, self.static_friction = inner.friction, inner.static_friction

@@ -43,8 +43,9 @@ class BoundWorld(PairFeatures):
         self._first, self._behind = len(ground.names), len(ground.names) + len(pairs)
         self.pair_names = tuple(pair.name for pair in pairs)
         self.names = ground.names + self.pair_names
-        passing = (k for k, pair in enumerate(self._pairs.pairs) if pair.features.passing)
-        self.passing = frozenset(self._first + k for k in passing)
+        features = [pair.features for pair in self._pairs.pairs]
+        self.passing = frozenset(self._first + k for k, feature in enumerate(features) if feature.passing)
+        self.kinked = frozenset(self._first + k for k, feature in enumerate(features) if feature.kinked)
         self.constraint_names = ground.constraint_names
         first, dim = self._first, self._pairs.frame.rows
         self.dims = ground.dims[:first] + (dim,) * len(pairs) + ground.dims[first:]

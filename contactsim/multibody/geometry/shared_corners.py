@@ -1,0 +1,86 @@
+"""Corners at the ends of edges that touch: such an edge says all there is to say of its corner as that passes.
+
+Where a face lies on an edge and slides off it, the last corner of the face crosses that edge. Beyond the edge it is
+below the plane of the next face, but outside of the body: faces hold points without radius up to RIM beyond their
+edges, and would see it inside by as much as it slopes. So such a corner is hidden near an edge on which one of its own
+edges lies, until that contact ends, RIM behind the corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ...common.arrays import Array
+from ..zero import NEAR_EDGE, ON_SOLID
+from .edges import EdgeOnEdge
+from .features import PairShape, Place, PointOnSolid
+from .polyhedra import Polyhedron
+
+
+class SharedCorners:
+    """The contacts of corners at the ends of edges.
+
+    Args:
+        pairs: all contacts.
+        ends: numbers (k, 2) of the solids of A and B of each.
+    """
+
+    def __init__(self, pairs: Sequence[PairShape], ends: Array) -> None:
+        self._pairs, self._ends = pairs, ends.reshape(-1, 2)
+        self._corners: dict[tuple[int, int], list[int]] = {}
+        for k, pair in enumerate(pairs):
+            if isinstance(pair.features, PointOnSolid) and pair.features.rounding == 0.0:
+                self._corners.setdefault((pair.joint_a, int(self._ends[k, 1])), []).append(k)
+        self._found: dict[int, list[tuple[int, bool, Array]]] = {}
+
+    def hidden(self, closed: Iterable[int], place: Callable[[int], Place]) -> set[int]:
+        """Corners that pass an edge on which one of their own edges lies.
+
+        Args:
+            closed: the closed contacts.
+            place: where the solids of a contact are.
+        """
+        found = set[int]()
+        for k in closed:
+            features = self._pairs[k].features
+            if not isinstance(features, EdgeOnEdge) or not (corners := self._at_ends(k, features)):
+                continue
+            here = place(k)
+            lines = (here.R_a, here.o_a, features.one, features.a), (here.R_b, here.o_b, features.two, features.b)
+            for corner, of_a, vertex in corners:
+                own, other = lines if of_a else lines[::-1]
+                if _distance(own[0] @ vertex + own[1], *_segment(*other)) <= NEAR_EDGE:
+                    found.add(corner)
+        return found
+
+    def _at_ends(self, k: int, features: EdgeOnEdge) -> list[tuple[int, bool, Array]]:
+        """(contact, whether it is a corner of A, its place in axes of that) of the ends of both edges."""
+        if k not in self._found:
+            pair, (one, two) = self._pairs[k], self._ends[k].tolist()
+            sides = (
+                (True, pair.joint_a, pair.placement_a, features.one, features.a, two),
+                (False, pair.joint_b, pair.placement_b, features.two, features.b, one),
+            )
+            self._found[k] = [
+                (corner, of_a, vertex)
+                for of_a, joint, placement, solid, edge, other in sides
+                for vertex in solid.vertices[solid.edges[edge]]
+                for corner in self._corners.get((joint, other), ())
+                if np.abs(self._pairs[corner].placement_a.translation - placement.act(vertex)).max() < ON_SOLID
+            ]
+        return self._found[k]
+
+
+def _segment(R: Array, o: Array, solid: Polyhedron, edge: int) -> tuple[Array, Array]:
+    """Both ends (3,) of an edge in the world."""
+    first, last = solid.vertices[solid.edges[edge]] @ R.T + o
+    return first, last
+
+
+def _distance(point: Array, first: Array, last: Array) -> float:
+    """Distance of a point from a segment."""
+    along = last - first
+    share = min(max(float((point - first) @ along) / float(along @ along), 0.0), 1.0)
+    return float(np.linalg.norm(point - first - share * along))
