@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import pickle
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from traceback import FrameSummary, StackSummary, extract_tb
-from types import TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from .doors import FAR  # no state of a run is as far, but one of a trial step
 Array = np.ndarray
 ENGINE = Path(__file__).parent.parent
 PYTHON, PACKAGES = Path(os.__file__).parent, Path(np.__file__).parent.parent
+FRAMES = frozenset({"locals", "vars", "eval", "exec", "_getframe", "currentframe", "stack"})  # tell arguments unnamed
 LIBRARIES = tuple(PACKAGES / name for name in ("numpy", "scipy", "pinocchio"))
 
 
@@ -108,6 +110,23 @@ def answer(kind: str, whom: object, what: str, given: Any, shape: tuple[int, ...
             t=t,
         )
     return values
+
+
+def reads(function: Callable[..., Any], argument: int) -> bool:
+    """Whether a function may depend on its positional argument of this number.
+
+    False only of a function in Python whose code never loads it, nor looks at its own frame: `lambda t, q: q[0]` does
+    not read 0. What has no such code, or takes its arguments in one, counts as reading.
+    """
+    if isinstance(function, MethodType):
+        return reads(function.__func__, argument + 1)
+    if not isinstance(function, FunctionType) or argument >= function.__code__.co_argcount:
+        return True
+    code, name = function.__code__, function.__code__.co_varnames[argument]
+    if name in code.co_cellvars or not FRAMES.isdisjoint(code.co_names):
+        return True
+    loads = (one.argval for one in dis.get_instructions(code) if one.opname.startswith("LOAD_FAST"))
+    return any(name in (loaded if isinstance(loaded, tuple) else (loaded,)) for loaded in loads)
 
 
 @dataclass(frozen=True)

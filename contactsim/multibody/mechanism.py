@@ -13,7 +13,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.doors import COUNT, NOT_NEGATIVE, SHARE, TEXT, door, function, instance, optional, several
-from ..common.user_calls import UserCall, answer, margin, real
+from ..common.user_calls import UserCall, answer, margin, reads, real
 from ..contact.modes import SystemMode
 from ..errors import InputError
 from ..hybrid.differences import derivative, tangent_derivative
@@ -465,6 +465,11 @@ class Mechanism(ContactMechanism):
         self.static_friction = np.array([static_of(gap) for gap in contacts])
         self.restitution = np.array([gap.restitution for gap in contacts])
         self.enabled = tuple(margin(name, gap.enabled) for name, gap in zip(self.names, contacts, strict=True))
+        rows = [[one for one in (gap.normal, gap.tangent) if one is not None] for gap in contacts]
+        self._moving = [reads(gap.gap, 0) for gap in contacts]
+        self._timed = [any(reads(row, 0) for row in own) for own in rows]
+        self._bent = [any(reads(row, 1) for row in own) for own in rows]
+        self.autonomous = not any(self._moving) and not any(self._timed)
         self._check_mass()
 
     def _tangent_rows(self, gap: Gap) -> int:
@@ -532,13 +537,16 @@ class Mechanism(ContactMechanism):
     def _drift(self, i: int, t: float, q: Array) -> Array:
         """Partial time derivative of the gap, in the normal row."""
         result = np.zeros(self.dims[i])
-        result[0] = derivative(lambda h: self._gap(i, t + h, q), 1e-4)
+        if self._moving[i]:
+            result[0] = derivative(lambda h: self._gap(i, t + h, q), 1e-4)
         return result
 
     def _bias(self, i: int, t: float, q: Array, v: Array) -> Array:
         given = self.contacts[i].bias
         if given is not None:
             return self._ask(f"bias of {self.names[i]}", given, (t, q, v), (self.dims[i],), t)
+        if not (self._moving[i] or self._timed[i] or self._bent[i]):
+            return np.zeros(self.dims[i])
 
         def rates(h: float) -> Array:
             return self._rows(i, t + h, q + h * v) @ v + self._drift(i, t + h, q + h * v)
