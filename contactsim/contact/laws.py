@@ -64,6 +64,13 @@ class RigidLaw(ContactLaw):
     def select(self, problem: ContactProblem) -> ContactSolution:
         """Choose the modes of touching contacts: a problem of accelerations."""
 
+    def plain(self) -> str | None:
+        """The name by which compiled engines know the law as a whole; None: Python alone knows it.
+
+        "newton": one stage of `contactsim.contact.impact.newton`, and modes by `stick_slip_choice.solve`.
+        """
+        return None
+
     def friction(self, kinetic: Array, static: Array) -> tuple[Array, Array]:
         """Coefficients (n,) that hold under this law, from those of the contact points."""
         return kinetic, static

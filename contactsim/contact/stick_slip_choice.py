@@ -21,6 +21,7 @@ from .solvers.contract import ContactSolver, Start
 from .solvers.pivot import Pivot, solve_modes, violations
 from .zero import CLEAR, CREEP, TOLERANCE
 
+FIRST_SWEEPS = 12  # behind which it is first looked at what modes they tell
 MINORS = 4096  # that are looked at for Painleve's paradox: in some tens of milliseconds
 QUICK, THOROUGH = Pivot(quick=True), Pivot()
 
@@ -40,9 +41,9 @@ def _behind_the_first() -> Iterator[ContactSolver]:
     from .solvers.enumerate import Enumerate
     from .solvers.gauss_seidel import GaussSeidel
 
-    yield GaussSeidel((12,), (QUICK,))
+    yield GaussSeidel((FIRST_SWEEPS,), (QUICK,))
     yield Conic(QUICK)
-    yield GaussSeidel((50, 600, 600), (QUICK, THOROUGH), after=12)
+    yield GaussSeidel((50, 600, 600), (QUICK, THOROUGH), after=FIRST_SWEEPS)
     yield THOROUGH
     yield Conic(THOROUGH)
     yield Enumerate()

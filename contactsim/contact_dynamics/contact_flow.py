@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Self
 
 from ..common.arrays import Array
 from ..hybrid.flow import Flow, GuardBounds, Path
-from ..multibody.mechanism import ContactMechanism, JointPath
+from ..multibody.mechanism import ContactMechanism, GapBounds, JointPath
 from .world import World
 
 
@@ -22,16 +24,25 @@ class ContactFlow(Flow):
 
     def __init__(self, world: World, mechanism: ContactMechanism, guards: Array, contacts: Array) -> None:
         self._gap_guards = guards
-        self._bounds = mechanism.gap_bounds(contacts) if len(guards) else None
-        self.bounded_guards, self.bounded_steps = self._bounds is not None, world.mechanism.bounded_steps
+        self._bounds_once = cache(partial(mechanism.gap_bounds, contacts))  # for all that are rebased from it
+        self.bounded_steps = world.mechanism.bounded_steps
         self._world = world
+
+    @property
+    def _bounds(self) -> Callable[[JointPath], GapBounds] | None:
+        return self._bounds_once() if len(self._gap_guards) else None
+
+    @property
+    def bounded_guards(self) -> bool:  # type: ignore[override]
+        """Whether the gaps have bounds."""
+        return self._bounds is not None
 
     def guard_bounds(self, path: Path) -> GuardBounds:
         """Bounds of the gaps; of forces, margins and slips nothing is known beforehand."""
-        assert self._bounds is not None
-        world = self._world
+        bounds, world = self._bounds, self._world
+        assert bounds is not None
         along = JointPath.of(path, world.q(path.start), world.v(path.start))
-        return self._bounds(along).of_guards(self._gap_guards)
+        return bounds(along).of_guards(self._gap_guards)
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""

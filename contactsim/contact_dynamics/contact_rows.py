@@ -1,17 +1,19 @@
-"""What the closed contacts of a mode have at a state: their rows, their forces, and which velocities are zero."""
+"""Contacts at an event: their rows, their forces, which velocities are zero, and the record of what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution
+from ..contact.laws import RigidLaw
 from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..multibody.mechanism import Terms
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, prepare
 from .world import World
+from .zero import GAIN
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,27 @@ class ContactEvent(NamedTuple):
     slowest: float | None = None
     struck: bool = False
     following: Mapping[int, int] = {}
+
+
+class PostEvent(NamedTuple):
+    """What an event leads to.
+
+    Attributes:
+        x, mode: state and mode in which it ends.
+        impact: the impact in it; None: there is none.
+        left: {contact: impulse along its rows} that brings to rest what the mode says is at rest.
+        residuals: {law: largest violation}.
+        notes: sentences worth telling.
+        jammed: contacts that take part in an impact without collision.
+    """
+
+    x: Array
+    mode: SystemMode
+    impact: Impact | None
+    left: Mapping[int, Array]
+    residuals: Mapping[str, float]
+    notes: tuple[str, ...]
+    jammed: tuple[int, ...] = ()
 
 
 class ContactTerms(NamedTuple):
@@ -104,3 +127,29 @@ def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> 
         held = world.heads[i] + (world.tangent_rows[i] if resting else 0)
         rows += range(where[i].start, where[i].start + held)
     return rows
+
+
+def impact_notes(law: RigidLaw, work: float, turnover: float, energy: float, unique: bool) -> tuple[str, ...]:
+    """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
+
+    Work is counted relative to the ground, which may move; `energy` is the kinetic one before the impact [J].
+    """
+    notes: tuple[str, ...] = ()
+    if work > GAIN * energy and work > GAIN * turnover:
+        notes += (
+            f"the impact gains {work:.3g} J of energy under the law {type(law).__name__}, which does not exclude that;"
+            " lower the restitution or the friction, or take law='energetic'",
+        )
+    if not unique:
+        notes += (
+            "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
+        )
+    return notes
+
+
+def bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:
+    """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
+    states = (
+        replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
+    )
+    return replace(mode, contacts=tuple(states))

@@ -9,24 +9,25 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..common.registry import load, names
 from ..errors import InputError, PluginError
 
 if TYPE_CHECKING:
     from ..common.arrays import Array
-    from ..contact.compiled import CompiledSolver
+    from ..contact.compiled import CompiledSolver, Directions
+    from ..contact.modes import ContactState, Mode
     from ..hybrid.chart_path import ChartPath
     from ..hybrid.course import Course, Passed
     from ..hybrid.flow import Stages
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 4  # of what follows; an engine says for which it was made
+INTERFACE = 5  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -105,6 +106,98 @@ class PlainGuards:
     window: float
 
 
+@dataclass(frozen=True, eq=False)
+class PlainEvents:
+    """A world whose law is Newton's of impacts and Coulomb's of friction, as plain data.
+
+    Attributes:
+        arc: the robot, and what drives it, with no contact closed.
+        tangents: rows of friction of each contact; none where its coefficient is zero.
+        friction, static_friction, restitution: coefficients (nc,).
+        speed, slip_speed, hop, force: as of `Tolerances`.
+    """
+
+    arc: PlainArc
+    tangents: tuple[int, ...]
+    friction: Array
+    static_friction: Array
+    restitution: Array
+    speed: float
+    slip_speed: float
+    hop: float
+    force: float
+
+
+class PlainEvent(NamedTuple):
+    """An event: at (t, x), the contacts that touch, in rising order, their states before it, and what fired at each.
+
+    A guard of another kind than "gap", "force", "cone" or "stop" is "other"; no guard: "".
+    """
+
+    t: float
+    x: Array
+    touching: tuple[int, ...]
+    states: tuple[ContactState, ...]
+    kinds: tuple[str, ...]
+
+
+class ResolvedImpact(NamedTuple):
+    """The impact in an event: its problem, impulses and modes along the rows of friction of what touches.
+
+    Attributes:
+        delassus, before: G (m, m), and the velocities before it (m,).
+        impulses: (m,).
+        modes, directions: of each contact.
+        unique: whether the impulses are the only ones.
+        residuals: {law: largest violation}.
+        work, turnover: of the contacts, and the sum of that of all rows without their signs [J].
+        energy: kinetic energy before it, zero where no work was done on the bodies [J].
+    """
+
+    delassus: Array
+    before: Array
+    impulses: Array
+    modes: tuple[Mode, ...]
+    directions: Directions
+    unique: bool
+    residuals: Mapping[str, float]
+    work: float
+    turnover: float
+    energy: float
+
+
+class Resolved(NamedTuple):
+    """What an event leads to.
+
+    Attributes:
+        velocity: (nv,) behind it.
+        states: of what touched, all of them enabled.
+        unique: whether forces are the only ones in these.
+        residuals: {law: largest violation} of the choice; empty where nothing stays in touch.
+        left: {contact: impulse along all its rows} that brings to rest what is so.
+        bouncing: contacts whose hops are too low to be followed.
+        rest: time from now until their end [s]; None: it is not known, or there are none.
+        impact: the impact in it; None: there is none.
+    """
+
+    velocity: Array
+    states: tuple[ContactState, ...]
+    unique: bool
+    residuals: Mapping[str, float]
+    left: Mapping[int, Array]
+    bouncing: tuple[int, ...]
+    rest: float | None
+    impact: ResolvedImpact | None
+
+
+class CompiledEvents(ABC):
+    """The events of a world, compiled: a function of its arguments, which threads may call at once."""
+
+    @abstractmethod
+    def resolve(self, event: PlainEvent) -> Resolved | None:
+        """Impact, modes and low hops, as `resolution.Resolution.resolve`; None: Python tells what follows."""
+
+
 class CompiledWatch(ABC):
     """A contact mode with its guards, compiled: functions of their arguments, which threads may call at once."""
 
@@ -129,6 +222,23 @@ class CompiledWatch(ABC):
         """See `hybrid.flow.Cruise`; slips turn their `directions` from step to step."""
 
 
+class PlainMotion(NamedTuple):
+    """The motion of a contact mode at a state.
+
+    Attributes:
+        acceleration: (nv,).
+        rates, forces: contact velocities and forces (m,).
+        others: the largest of all other forces, weights and inertial ones among them [N, N m].
+        regularity: det(C M^-1 D^T) / det(C M^-1 C^T): what friction leaves of the determinant of the closed contacts.
+    """
+
+    acceleration: Array
+    rates: Array
+    forces: Array
+    others: float
+    regularity: float
+
+
 class CompiledArc(ABC):
     """A contact mode, compiled: functions of their arguments, which threads may call at once.
 
@@ -139,12 +249,8 @@ class CompiledArc(ABC):
     @abstractmethod
     def motion(
         self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
-    ) -> tuple[Array, Array, Array] | None:
-        """Acceleration (nv,), contact velocities (m,) and forces (m,); None where rows depend on each other."""
-
-    @abstractmethod
-    def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
-        """det(C M^-1 D^T) / det(C M^-1 C^T): what friction leaves of the determinant of the closed contacts."""
+    ) -> PlainMotion | None:
+        """The motion at a state; None where rows depend on each other."""
 
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
@@ -199,6 +305,10 @@ class Engine(ABC):
 
     def contacts(self) -> CompiledSolver | None:
         """Contact problems compiled; None of an engine that leaves them to Python."""
+        return None
+
+    def events(self, world: PlainEvents) -> CompiledEvents | None:
+        """Events compiled; None of an engine that leaves them to Python."""
         return None
 
     @abstractmethod

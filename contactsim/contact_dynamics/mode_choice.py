@@ -24,6 +24,7 @@ from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF
 
 OPEN, IDLE = ContactState(), ContactState(enabled=False)
+NOT_UNIQUE = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
 
 
 class Choice(NamedTuple):
@@ -74,7 +75,8 @@ class ModeChoice:
         zero = 0.0
         if any(kind in OF_FORCES for kind in kinds.values()):
             before = closed_forces(world, t, x, mode)
-            zero = world.force_rounding(np.concatenate(list(before.values())), force)
+            others = float(np.abs(force).max(initial=0.0))
+            zero = world.force_rounding(np.concatenate(list(before.values())), others)
             kinds = self._by_margins(mode, kinds, before, zero)
         guess, directions = self._guess(mode, staying, kinds, sliding, before)
         asked = replace(problem, guess=guess, directions=directions)
@@ -92,7 +94,7 @@ class ModeChoice:
             state = self._contact_state(
                 i, solution.modes[k], sliding[k], solution.directions[k], slips[i], mode.contacts[i]
             )
-            states[i] = state if state.mode is Mode.OPEN else self._as_before(i, x, state, mode)
+            states[i] = state if state.mode is Mode.OPEN else self.as_before(i, x, state, mode)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
         after = SystemMode(tuple(states), not solution.unique, world.latched, mode.waiting)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
@@ -102,9 +104,7 @@ class ModeChoice:
         """Sentences on forces that are not unique, and on a choice between two motions."""
         notes: tuple[str, ...] = ()
         if not solution.unique:
-            notes = (
-                "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown",
-            )
+            notes = (NOT_UNIQUE,)
         if any(slip is not None for slip in problem.sliding):
             from ..contact.painleve import indeterminate, sentence
 
@@ -140,7 +140,7 @@ class ModeChoice:
             return solution
         return other if stuck else self._law.select(replace(problem, guess=other.modes, directions=other.directions))
 
-    def _as_before(self, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
+    def as_before(self, i: int, x: Array, state: ContactState, mode: SystemMode) -> ContactState:
         """The state of a closed contact with the end of its bounces, and the region in which it touches, or is now."""
         region: tuple[int, ...] = ()
         if i < self._world.count and self._world.mechanism.has_regions:

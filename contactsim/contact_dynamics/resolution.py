@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..common.user_calls import UserCall
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..errors import NoAdmissibleModeError
-from .contact_rows import ContactEvent, ContactTerms, Impact, closed_terms, motion_in, resting_rows
+from .contact_rows import (
+    ContactEvent,
+    ContactTerms,
+    Impact,
+    PostEvent,
+    bouncing_until,
+    closed_terms,
+    impact_notes,
+    motion_in,
+    resting_rows,
+)
 from .mode_choice import Choice, ModeChoice
 from .rigid_arc import problem_of
 from .world import World
-from .zero import GAIN, LEAVE, LOWEST, OF_HOPS, SPACING
+from .zero import LEAVE, LOWEST, OF_HOPS, SPACING
+
+if TYPE_CHECKING:
+    from .compiled_resolution import CompiledResolution
 
 NO_MODE = "no mode is admissible for what slides (Painleve): the run goes on by an impact without collision of {}"
 JAMS = (
@@ -33,27 +47,6 @@ STOPPED = (
 JAMS_AT_MOST = 8  # impacts without collision one after the other, each of which takes energy
 
 
-class PostEvent(NamedTuple):
-    """What an event leads to.
-
-    Attributes:
-        x, mode: state and mode in which it ends.
-        impact: the impact in it; None: there is none.
-        left: {contact: impulse along its rows} that brings to rest what the mode says is at rest.
-        residuals: {law: largest violation}.
-        notes: sentences worth telling.
-        jammed: contacts that take part in an impact without collision.
-    """
-
-    x: Array
-    mode: SystemMode
-    impact: Impact | None
-    left: Mapping[int, Array]
-    residuals: Mapping[str, float]
-    notes: tuple[str, ...]
-    jammed: tuple[int, ...] = ()
-
-
 class Resolution:
     """Impacts and modes by the law of one world."""
 
@@ -62,12 +55,26 @@ class Resolution:
         self._law: RigidLaw = world.law  # type: ignore[assignment]
         self._choice = ModeChoice(world, self._law)
 
+    @lazy
+    def _compiled(self) -> CompiledResolution | None:
+        """The events of the world by its engine; None: they are all Python's."""
+        if self._world.compiled_engine is None:
+            return None
+        from .compiled_resolution import compiled_resolution
+
+        return compiled_resolution(self._world, self._choice)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
 
         Where no mode is admissible, a law that jams goes on with an impact without collision; where that is not found
         either, slips that are slower than their directions are told come to rest.
         """
+        if self._compiled is not None and (found := self._compiled.resolve(x, event)) is not None:
+            return found
         try:
             return self._unjammed(x, event, JAMS) if "jam" in event.kinds.values() else self._outcome(x, event)
         except NoAdmissibleModeError as error:
@@ -132,7 +139,10 @@ class Resolution:
         if not (event.struck and touching) and not any(rate < -slow for rate in touch.terms.rates[normals].tolist()):
             return PostEvent(x, event.mode, None, {}, {}, ()), touch, at_rest
         impact, change = self._impact(event, touch)
-        notes = self._gain(touch.terms.mass, self._world.v(x), impact.solution)
+        solution, v = impact.solution, self._world.v(x)
+        energy = 0.5 * float(v @ touch.terms.mass @ v)
+        unique = all(stage.solution.unique for stage in solution.stages)
+        notes = impact_notes(self._law, solution.work, solution.turnover, energy, unique)
         return self._behind(x, event, impact, change, notes)
 
     def _behind(
@@ -181,25 +191,6 @@ class Resolution:
         along = np.zeros(len(touch.terms.rates))
         along[self._world.kept_rows(touching)] = solution.impulses
         return Impact(touching, solution, touch.where, along)
-
-    def _gain(self, mass: Array, v_pre: Array, solution: ImpactSolution) -> tuple[str, ...]:
-        """What is to be told of an impact: that it gains energy, or that its impulses are not unique.
-
-        Work is counted relative to the ground, which may move.
-        """
-        notes: tuple[str, ...] = ()
-        work = solution.work
-        if work > GAIN * 0.5 * float(v_pre @ mass @ v_pre) and work > GAIN * solution.turnover:
-            law = type(self._law).__name__
-            notes += (
-                f"the impact gains {work:.3g} J of energy under the law {law}, which does not exclude that;"
-                " lower the restitution or the friction, or take law='energetic'",
-            )
-        if not all(stage.solution.unique for stage in solution.stages):
-            notes += (
-                "the impulses of the impact are not unique; the smallest ones, or those with the largest margin, act",
-            )
-        return notes
 
     # --- impacts without collision ----------------------------------------------------------------------------
 
@@ -304,7 +295,7 @@ class Resolution:
             joining = set(self._world.with_resistances(hopping))
             at_rest, staying, bouncing = at_rest | stopped, staying | joining, bouncing | joining
             leaving = leaving - hopping
-        after = choice.mode if rest is None else _bouncing_until(float(t + rest), choice.mode, bouncing)
+        after = choice.mode if rest is None else bouncing_until(float(t + rest), choice.mode, bouncing)
         return given._replace(x=settled, mode=after, left=left, residuals=residuals, notes=given.notes + choice.notes)
 
     def _no_faster(self, touch: ContactTerms, contacts: set[int], speed: float) -> set[int]:
@@ -460,11 +451,3 @@ class Resolution:
         touching = self._world.with_resistances({*mode.closed, *landing})
         then = self.resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest))
         return then.x, then.mode
-
-
-def _bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:
-    """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
-    states = (
-        replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
-    )
-    return replace(mode, contacts=tuple(states))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import hypot
 from typing import Any
 
@@ -31,7 +30,7 @@ from ..contact.solvers.slip_directions import LEAP, farthest
 from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
-from .engines import CompiledArc, chosen, engine
+from .engines import CompiledArc
 from .world import World
 from .zero import STRAIGHT
 
@@ -104,7 +103,7 @@ class RigidArc:
     @lazy
     def compiled(self) -> CompiledArc | None:
         """The arc by the engine of its world; None: it runs in Python."""
-        found = None if self.mode.redundant else engine(chosen(self.world.engine))
+        found = None if self.mode.redundant else self.world.compiled_engine
         if found is None:
             return None
         from .plain_arc import plain_arc
@@ -207,6 +206,7 @@ class Accelerations:
     found: Mapping[int, Array] = field(default_factory=dict)
     regularity: Callable[[], float] | None = None
     terms: Terms | None = None  # equations of motion there, where they were put together
+    others: float | None = None  # the largest of all other forces, where a compiled engine says it
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
 
     @lazy
@@ -225,13 +225,11 @@ def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, referen
     if arc.compiled is not None:
         slips = arc.directions(references), references.straight
         found = arc.compiled.motion(q, v, applied, *slips)
-        begun = _begun(arc, found[2], references) if found is not None and arc.incipient else {}
+        begun = _begun(arc, found.forces, references) if found is not None and arc.incipient else {}
         if found is not None and not _leaps(references, begun):
-            acceleration, rates, forces = found
-            for i, direction in begun.items():
-                slips[0][arc.closed.index(i)] = direction
-            left = partial(arc.compiled.regularity, q, v, *slips) if arc.slips else None
-            return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left)
+            acceleration, rates, forces, others, regularity = found
+            left = (lambda: regularity) if arc.slips else None
+            return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left, others=others)
     if arc.shortcut is not None:
         acceleration, fill = arc.shortcut(q, v, applied)
         return Accelerations(acceleration, arc.resting, fill)
@@ -413,7 +411,7 @@ def problem_of(
     world: World, contacts: tuple[int, ...], delassus: Array, free: Array, sliding: tuple[Array | None, ...]
 ) -> ContactProblem:
     """A contact problem with the coefficients and names of `contacts`."""
-    chosen_ones, own = list(contacts), engine(chosen(world.engine))
+    chosen_ones, own = list(contacts), world.compiled_engine
     return ContactProblem(
         delassus=delassus,
         free=free,

@@ -515,9 +515,9 @@ class RigidFlow(ContactFlow):
         tolerances, table = self.arc.world.tolerances, self.table
         force = tolerances.rearm
         if table.look_at_forces:
-            others, applied = self._terms(t, x).force, self.arc.world.applied_at(t, x)
-            others = others if applied is None else others + applied
-            force = self.arc.world.force_rounding(self.motion(t, x).forces, others)
+            motion = self.motion(t, x)
+            others = self._other_forces(t, x) if motion.others is None else motion.others
+            force = self.arc.world.force_rounding(motion.forces, others)
         place = self.arc.world.place_rounding(x)
         rounding, band = np.full(len(table.names), tolerances.rearm), np.full(len(table.names), tolerances.jump)
         for kind, places in table.places.items():
@@ -536,6 +536,11 @@ class RigidFlow(ContactFlow):
         starting = [k for k in table.places.get("stop", ()) if table.names[k][1] in self.arc.incipient]
         band[starting] = tolerances.slip_speed
         return rounding, band
+
+    def _other_forces(self, t: float, x: Array) -> float:
+        """The largest of all forces but those of contacts."""
+        others, applied = self._terms(t, x).force, self.arc.world.applied_at(t, x)
+        return float(np.abs(others if applied is None else others + applied).max(initial=0.0))
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

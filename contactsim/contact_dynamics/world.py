@@ -24,6 +24,7 @@ from ..multibody.mechanism import ContactMechanism, Overlap
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
+from .engines import Engine, chosen, engine
 from .states import StateSpace
 from .zero import LEAST_FORCE, NO_FORCE, OF_FORCE
 
@@ -174,13 +175,12 @@ class Parts:
         place = ULPS * float(np.spacing(np.abs(self.q(x)).max(initial=1.0)))
         return max(self.tolerances.rearm, place)
 
-    def force_rounding(self, forces: Array, others: Array) -> float:
+    def force_rounding(self, forces: Array, others: float) -> float:
         """The force that counts as none [N], what a guard of forces may miss: by the largest one of the contacts.
 
-        Where these vanish it is known by the `others`, weights and inertial forces.
+        Where these vanish it is known by the largest of the `others`, weights and inertial forces.
         """
-        scale = max(np.abs(forces).max(initial=NO_FORCE), LEAST_FORCE * np.abs(others).max(initial=0.0))
-        return OF_FORCE * self.tolerances.force * float(scale)
+        return OF_FORCE * self.tolerances.force * max(float(np.abs(forces).max(initial=NO_FORCE)), LEAST_FORCE * others)
 
     def moved(self, x: Array, q: Array, v: Array) -> Array:
         """The state with another configuration and velocity."""
@@ -197,7 +197,12 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Driven(Parts):
-    """What controllers and pushes do to it."""
+    """What controllers and pushes do to it, and what runs it."""
+
+    @lazy
+    def compiled_engine(self) -> Engine | None:
+        """What compiles its arcs, contact problems and events; None: they run in Python."""
+        return engine(chosen(self.engine))
 
     def applied_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
@@ -435,7 +440,7 @@ class World(Driven):
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "arcs"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("arcs", "compiled_engine")}
 
     @lazy
     def _latched_worlds(self) -> dict[Latched, World]:

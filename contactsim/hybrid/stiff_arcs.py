@@ -98,6 +98,8 @@ class StiffArcs:
         return False
 
     def _turn(self, jacobian: Array, least: float) -> bool:
+        if np.abs(jacobian).sum(axis=1).max() <= least:  # no eigenvalue is larger than a norm
+            return False
         rate = float(-np.linalg.eigvals(jacobian).real.min()) if np.isfinite(jacobian).all() else 0.0
         if rate <= least:
             return False

@@ -11,10 +11,13 @@ from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STE
 from contactsim.contact.zero import ACROSS, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,
+    CompiledEvents,
     CompiledWatch,
     Engine,
     PlainArc,
+    PlainEvents,
     PlainGuards,
+    PlainMotion,
 )
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
@@ -24,6 +27,7 @@ from contactsim.multibody.plain_robot import PlainRobot
 from . import _native
 from .contacts import NativeSolver
 from .cruises import NativeWatch
+from .events import NativeEvents
 from .variations import propagated
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
@@ -62,6 +66,29 @@ def native_pieces(reference: PiecewiseReference) -> _native.Pieces:
     return _native.Pieces(reference.knots.tolist(), reference.coefficients, reference.nq, again)
 
 
+def native_drive(arc: PlainArc, robot: _native.Robot) -> _native.Drive:
+    """What drives a robot as the extension has it."""
+    drive = _native.Drive(arc.memory)
+    if arc.drive is not None:
+        drive.call(robot, arc.drive)
+    elif arc.holding is not None:
+        drive.hold(arc.holding.first, arc.holding.velocities.tolist())
+    elif arc.gains is not None:
+        gains = arc.gains
+        posture = np.zeros(arc.robot.nq) if gains.posture is None else np.array(gains.posture, dtype=float)
+        drive.gains(robot, posture, np.array(gains.kp), np.array(gains.kd), np.array(gains.driven))
+        if arc.reference is not None:
+            drive.follow(robot, arc.reference)
+        elif gains.pieces is not None:
+            drive.follow_pieces(native_pieces(gains.pieces))
+    return drive
+
+
+def on_plane(robot: PlainRobot) -> _native.ContactMode:
+    """A mode of a robot on its plane, in which no contact is closed yet."""
+    return _native.ContactMode(np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist(), TURNING)
+
+
 class NativeArc(CompiledArc):
     """A contact mode in C++.
 
@@ -72,8 +99,7 @@ class NativeArc(CompiledArc):
     def __init__(self, arc: PlainArc) -> None:
         robot = arc.robot
         self._robot, self._nothing, self._plain = native_robot(robot), np.zeros(robot.nv), robot
-        plane = np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist()
-        self._mode = _native.ContactMode(*plane, TURNING)
+        self._mode = on_plane(robot)
         for closed in arc.closed:
             contact = closed.contact
             if contact.joint < 0:
@@ -82,30 +108,18 @@ class NativeArc(CompiledArc):
                 state = STATES.index(closed.state)
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
         self._begins = any(closed.state == "begins" for closed in arc.closed)
-        self._drive, self._called = _native.Drive(arc.memory), arc.drive is not None
-        if arc.drive is not None:
-            self._drive.call(self._robot, arc.drive)
-        elif arc.holding is not None:
-            self._drive.hold(arc.holding.first, arc.holding.velocities.tolist())
-        elif arc.gains is not None:
-            gains = arc.gains
-            posture = np.zeros(robot.nq) if gains.posture is None else np.array(gains.posture, dtype=float)
-            driven = np.array(gains.driven)
-            self._drive.gains(self._robot, posture, np.array(gains.kp), np.array(gains.kd), driven)
-            if arc.reference is not None:
-                self._drive.follow(self._robot, arc.reference)
-            elif gains.pieces is not None:
-                self._drive.follow_pieces(native_pieces(gains.pieces))
+        self._drive, self._called = native_drive(arc, self._robot), arc.drive is not None
 
     def motion(
         self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
-    ) -> tuple[Array, Array, Array] | None:
-        """Acceleration, contact velocities and forces; None where rows depend on each other."""
+    ) -> PlainMotion | None:
+        """The motion at a state; None where rows depend on each other."""
         rows = self._mode.rows
         acceleration, rates, forces = np.empty(len(v)), np.empty(rows), np.empty(rows)
         force = self._nothing if applied is None else applied
         given = self._robot, self._mode, directions, straight, q, v, force
-        return (acceleration, rates, forces) if _native.accelerate(*given, acceleration, rates, forces) else None
+        found = _native.accelerate(*given, acceleration, rates, forces)
+        return None if found is None else PlainMotion(acceleration, rates, forces, *found)
 
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
@@ -135,10 +149,6 @@ class NativeArc(CompiledArc):
         motion = self._robot, self._mode, directions, straight, self._drive
         return propagated(path, t0, t1, variations, accuracy, motion)
 
-    def regularity(self, q: Array, v: Array, directions: Array, straight: float) -> float:
-        """What friction leaves of the determinant of the closed contacts."""
-        return _native.regularity(self._robot, self._mode, directions, straight, q, v)
-
     def watched(self, guards: PlainGuards) -> CompiledWatch:
         """The arc with its guards."""
         return NativeWatch(self._plain, self._robot, self._mode, self._drive, guards)
@@ -155,10 +165,20 @@ class NativeArc(CompiledArc):
         return stages
 
 
+def knows_gains(arc: PlainArc) -> bool:
+    """Whether gains act on single angles and lengths alone."""
+    if arc.gains is None:
+        return True
+    single = np.zeros(arc.robot.nv, dtype=bool)
+    for joint in arc.robot.joints:
+        single[joint.v : joint.v + joint.size] = joint.size == 1
+    return not arc.gains.kp[~single].any()
+
+
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
-    interface = 4  # of the engines of contactsim that it was written for
+    interface = 5  # of the engines of contactsim that it was written for
 
     def __init__(self) -> None:
         self._solver = NativeSolver()
@@ -169,10 +189,11 @@ class NativeEngine(Engine):
 
     def compiled(self, arc: PlainArc) -> CompiledArc | None:
         """The arc in C++; None where gains act on joints that are no single angle or length."""
-        if arc.gains is not None:
-            single = np.zeros(arc.robot.nv, dtype=bool)
-            for joint in arc.robot.joints:
-                single[joint.v : joint.v + joint.size] = joint.size == 1
-            if arc.gains.kp[~single].any():
-                return None
-        return NativeArc(arc)
+        return NativeArc(arc) if knows_gains(arc) else None
+
+    def events(self, world: PlainEvents) -> CompiledEvents | None:
+        """The events in C++; None where its arcs are not."""
+        if not knows_gains(world.arc):
+            return None
+        robot = native_robot(world.arc.robot)
+        return NativeEvents.of(world, robot, on_plane(world.arc.robot), native_drive(world.arc, robot))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.contact import zero
+from contactsim.contact import stick_slip_choice, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
 from contactsim.contact.solvers import gauss_seidel, slip_directions
@@ -29,7 +29,11 @@ RULES = _native.PivotRules(
     farthest_turn=slip_directions.FARTHEST_TURN,
     runaway=gauss_seidel.RUNAWAY,
     still=zero.STILL,
+    barely=zero.BARELY,
+    inside=zero.INSIDE,
     quick_steps=slip_directions.QUICK_STEPS,
+    newton_steps=slip_directions.NEWTON_STEPS,
+    sweeps=stick_slip_choice.FIRST_SWEEPS,
     inner=gauss_seidel.INNER,
 )
 

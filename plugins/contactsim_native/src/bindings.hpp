@@ -92,4 +92,5 @@ PyType_Slot owner_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_call
 
 void bind_contacts(nb::module_& m);
 void bind_cruises(nb::module_& m);
+void bind_events(nb::module_& m);
 void bind_variations(nb::module_& m);

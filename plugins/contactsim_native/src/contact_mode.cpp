@@ -19,9 +19,6 @@ int stuck_rows(const ContactMode& mode, const Closed& closed) {
     return closed.state == State::stick ? rows_of(mode, closed) : 1;
 }
 
-namespace {
-
-// Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one contact.
 void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,
                   int first) {
     const int nv = robot.nv;
@@ -53,6 +50,8 @@ void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& clo
         s.bias[first + d] = dot(mode.plane.basis[d], change);
     }
 }
+
+namespace {
 
 // Unit slip direction; past a zero of the slip velocity the reference goes on.
 std::array<double, 2> slip_direction(State state, const double* reference, double straight, const double* rates) {
@@ -336,16 +335,6 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
         at += count, place += stuck;
     }
     return true;
-}
-
-double regularity(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
-                  const double* v, Scratch& s) {
-    swept(robot, q, v, s.sweep);
-    const int size = assemble(robot, mode, references, v, s);
-    s.unknown.assign(size, 0.0);
-    delassus(robot, s, s.directions, size);
-    solve_dense(s.matrix, s.unknown, size, &s.determinant);
-    return regularity_there(robot, mode, s);
 }
 
 double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& s) {

@@ -78,9 +78,10 @@ struct Scratch {
     double determinant = 1.0;      // of C M^-1 D^T
 };
 
-// What is left of the determinant of the closed contacts by friction: det(C M^-1 D^T) / det(C M^-1 C^T).
-double regularity(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
-                  const double* v, Scratch& scratch);
+// Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one contact, from the row
+// `first` on; the rows are zero before.
+void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,
+                  int first);
 
 // Acceleration (nv,) under the applied forces; false where the rows depend on each other.
 // M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.
@@ -90,7 +91,8 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
 // Mobilities M^-1 D^T of the directions into `solved`, row by row, right after `accelerate`.
 void solve_directions(const Robot& robot, Scratch& scratch);
 
-// The same as `regularity`, right after `accelerate` at the same state.
+// What is left of the determinant of the closed contacts by friction, right after `accelerate` at the same state:
+// det(C M^-1 D^T) / det(C M^-1 C^T).
 double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& scratch);
 
 // Accelerations (rows,) along the rows of the closed contacts, right after `accelerate`.

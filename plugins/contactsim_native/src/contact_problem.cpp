@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "linear.hpp"
+
 namespace native {
 
 double ContactProblem::speed(double nothing) const {
@@ -21,149 +23,15 @@ void ContactProblem::motion(const std::vector<double>& forces, std::vector<doubl
 
 namespace {
 
-// Triangular factors of a square matrix, by Gauss with partial pivoting.
-class Factors {
-  public:
-    // False where the matrix is singular, or its reciprocal condition in the 1-norm is not above `least`.
-    bool factorise(const std::vector<double>& matrix, int n, double least) {
-        n_ = n, lu_ = matrix;
-        order_.resize(n);
-        for (int k = 0; k < n; ++k) {
-            int pivot = k;
-            for (int i = k + 1; i < n; ++i) {
-                if (std::abs(lu_[i * n + k]) > std::abs(lu_[pivot * n + k])) pivot = i;
-            }
-            order_[k] = pivot;
-            if (!(std::abs(lu_[pivot * n + k]) > 0.0)) return false;
-            if (pivot != k) std::swap_ranges(&lu_[k * n], &lu_[k * n] + n, &lu_[pivot * n]);
-            for (int i = k + 1; i < n; ++i) {
-                const double share = lu_[i * n + k] /= lu_[k * n + k];
-                for (int j = k + 1; j < n; ++j) lu_[i * n + j] -= share * lu_[k * n + j];
-            }
-        }
-        return condition(matrix) > least;
-    }
-
-    void solve(double* b) const {
-        const int n = n_;
-        for (int k = 0; k < n; ++k) std::swap(b[k], b[order_[k]]);
-        for (int k = 0; k < n; ++k) {
-            for (int j = 0; j < k; ++j) b[k] -= lu_[k * n + j] * b[j];
-        }
-        for (int k = n - 1; k >= 0; --k) {
-            for (int j = k + 1; j < n; ++j) b[k] -= lu_[k * n + j] * b[j];
-            b[k] /= lu_[k * n + k];
-        }
-    }
-
-  private:
-    int n_ = 0;
-    std::vector<double> lu_;
-    std::vector<int> order_;
-
-    // 1 / (|A| |A^-1|), column by column.
-    double condition(const std::vector<double>& matrix) const {
-        const int n = n_;
-        double size = 0.0, inverse = 0.0;
-        std::vector<double> column(n);
-        for (int j = 0; j < n; ++j) {
-            double sum = 0.0, other = 0.0;
-            std::fill(column.begin(), column.end(), 0.0);
-            column[j] = 1.0;
-            solve(column.data());
-            for (int i = 0; i < n; ++i) sum += std::abs(matrix[i * n + j]), other += std::abs(column[i]);
-            size = std::max(size, sum), inverse = std::max(inverse, other);
-        }
-        return n ? 1.0 / (size * inverse) : 1.0;
-    }
-};
-
-// Moore and Penrose's inverse of a square matrix that is clearly singular, A = Q L Z^T with orthonormal Q and Z.
-class Smallest {
-  public:
-    // False where the rank is not clear: a column beyond it has more than the share `rank` of the largest one outside
-    // of those before it, or a column within it less than `clear`.
-    bool factorise(const std::vector<double>& matrix, int n, double rank, double clear) {
-        n_ = n, r_ = 0;
-        q_.clear();
-        std::vector<std::vector<double>> left(n, std::vector<double>(n));
-        for (int j = 0; j < n; ++j) {
-            for (int i = 0; i < n; ++i) left[j][i] = matrix[i * n + j];
-        }
-        double largest = 0.0;
-        for (; r_ < n; ++r_) {
-            const auto longest = std::max_element(left.begin(), left.end(),
-                                                  [](const auto& a, const auto& b) { return size(a) < size(b); });
-            const double length = size(*longest);
-            largest = std::max(largest, length);
-            if (!(length > rank * largest)) break;
-            if (length < clear * largest) return false;
-            q_.push_back(*longest);
-            std::vector<double>& own = q_.back();
-            for (int k = 0; k < r_; ++k) take(own, q_[k]);  // once more: rounding of those before it
-            scale(own, 1.0 / size(own));
-            for (std::vector<double>& column : left) take(column, own);
-        }
-        if (r_ == n) return false;
-        z_.assign(r_, std::vector<double>(n)), l_.assign(r_ * r_, 0.0);
-        for (int i = 0; i < r_; ++i) {
-            std::vector<double>& row = z_[i];
-            for (int j = 0; j < n; ++j) {
-                for (int k = 0; k < n; ++k) row[j] += q_[i][k] * matrix[k * n + j];
-            }
-            for (int twice = 0; twice < 2; ++twice) {
-                for (int k = 0; k < i; ++k) l_[i * r_ + k] += take(row, z_[k]);
-            }
-            l_[i * r_ + i] = size(row);
-            if (!(l_[i * r_ + i] > 0.0)) return false;
-            scale(row, 1.0 / l_[i * r_ + i]);
-        }
-        return true;
-    }
-
-    // The smallest x that minimises |A x - b|, in place.
-    void solve(double* b) const {
-        std::vector<double> c(r_);
-        for (int i = 0; i < r_; ++i) {
-            for (int k = 0; k < n_; ++k) c[i] += q_[i][k] * b[k];
-            for (int k = 0; k < i; ++k) c[i] -= l_[i * r_ + k] * c[k];
-            c[i] /= l_[i * r_ + i];
-        }
-        std::fill(b, b + n_, 0.0);
-        for (int i = 0; i < r_; ++i) {
-            for (int k = 0; k < n_; ++k) b[k] += c[i] * z_[i][k];
-        }
-    }
-
-  private:
-    int n_ = 0, r_ = 0;
-    std::vector<std::vector<double>> q_, z_;
-    std::vector<double> l_;
-
-    static double size(const std::vector<double>& a) {
-        double sum = 0.0;
-        for (const double one : a) sum += one * one;
-        return std::sqrt(sum);
-    }
-
-    static void scale(std::vector<double>& a, double factor) {
-        for (double& one : a) one *= factor;
-    }
-
-    // Takes from a what it has along a unit vector, which is returned.
-    static double take(std::vector<double>& a, const std::vector<double>& unit) {
-        double along = 0.0;
-        for (std::size_t k = 0; k < a.size(); ++k) along += a[k] * unit[k];
-        for (std::size_t k = 0; k < a.size(); ++k) a[k] -= along * unit[k];
-        return along;
-    }
-};
-
 // The linear system of a problem in given modes: C G E y = -C w0, lam = E y, with the rows C whose motion vanishes.
 class Modes {
   public:
-    Modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen)
-        : problem_(problem), rules_(rules), chosen_(chosen), speed_(problem.speed(rules.nothing)) {}
+    // At most so many steps of Newton's method turn the slip directions that are not known.
+    Modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, int steps)
+        : problem_(problem), rules_(rules), chosen_(chosen), steps_(steps), speed_(problem.speed(rules.nothing)) {}
+
+    // Whether each of these was turned to that of its own motion.
+    bool arrived() const { return arrived_; }
 
     // Forces in the modes, and the slip directions that are not known; false where this does not tell them.
     bool solve() {
@@ -180,22 +48,12 @@ class Modes {
         return chosen_.unique || within_cones();
     }
 
+    // Whether no contact breaks the law.
+    bool admissible() { return violations().empty(); }
+
     // The modes of contacts that break the law, put right; false where there are none: all of them, or the worst alone.
     bool correct(bool worst_alone) {
-        const std::vector<double>& forces = chosen_.forces;
-        problem_.motion(forces, w_);
-        double force = rules_.nothing, moved = 0.0;
-        for (int i = 0; i < problem_.rows; ++i) {
-            double sum = 0.0;
-            for (int j = 0; j < problem_.rows; ++j) sum += std::abs(problem_.at(i, j)) * std::abs(forces[j]);
-            moved = std::max(moved, sum), force = std::max(force, std::abs(forces[i]));
-        }
-        const double held = std::max(rules_.creep * speed_, rules_.lost * moved);
-        std::vector<Violation> found;
-        for (int i = 0; i < problem_.count; ++i) {
-            Violation one;
-            if (violates(i, held, force, one)) found.push_back(one);
-        }
+        std::vector<Violation> found = violations();
         if (found.empty()) return false;
         const auto worst = std::max_element(found.begin(), found.end(),
                                             [](const Violation& a, const Violation& b) { return a.size < b.size; });
@@ -211,10 +69,30 @@ class Modes {
         Touch mode;
     };
 
+    std::vector<Violation> violations() {
+        const std::vector<double>& forces = chosen_.forces;
+        problem_.motion(forces, w_);
+        double force = rules_.nothing, moved = 0.0;
+        for (int i = 0; i < problem_.rows; ++i) {
+            double sum = 0.0;
+            for (int j = 0; j < problem_.rows; ++j) sum += std::abs(problem_.at(i, j)) * std::abs(forces[j]);
+            moved = std::max(moved, sum), force = std::max(force, std::abs(forces[i]));
+        }
+        const double held = std::max(rules_.creep * speed_, rules_.lost * moved);
+        std::vector<Violation> found;
+        for (int i = 0; i < problem_.count; ++i) {
+            Violation one;
+            if (violates(i, held, force, one)) found.push_back(one);
+        }
+        return found;
+    }
+
     const ContactProblem& problem_;
     const PivotRules& rules_;
     Chosen& chosen_;
+    const int steps_;
     const double speed_;
+    bool arrived_ = true;
     std::vector<int> held_;     // rows whose motion vanishes
     std::vector<int> normals_;  // of each contact, the place of its normal force among the unknowns
     std::vector<int> turning_;  // contacts in space whose slip directions are looked for
@@ -334,7 +212,11 @@ class Modes {
                 across[k] = slip[0] * w_[row + 1] - slip[1] * w_[row];
                 off = std::max(off, std::abs(across[k]));
             }
-            if (step == rules_.quick_steps || off <= rules_.across * speed_ || farthest < rules_.turned) return true;
+            const bool there = off <= rules_.across * speed_ || farthest < rules_.turned;
+            if (step == steps_ || there) {
+                arrived_ = there && *std::min_element(along.begin(), along.end()) >= 0.0;
+                return true;
+            }
             changes_by_turns(changes);
             for (int k = 0; k < p; ++k) changes[k * p + k] -= along[k], across[k] = -across[k];
             if (p == 1) {
@@ -553,8 +435,14 @@ bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, s
     return true;
 }
 
+Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough) {
+    Modes system(problem, rules, chosen, thorough ? rules.newton_steps : rules.quick_steps);
+    if (!system.solve() || (thorough && !system.arrived())) return Verdict::unknown;
+    return system.admissible() ? Verdict::admissible : Verdict::broken;
+}
+
 Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
-    Modes system(problem, rules, chosen);
+    Modes system(problem, rules, chosen, rules.quick_steps);
     std::set<std::vector<Touch>> seen;
     bool one_at_a_time = false;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {

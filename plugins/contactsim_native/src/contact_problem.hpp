@@ -12,8 +12,8 @@ enum class Touch { open, stick, slip };
 // Thresholds by name: those of contactsim's modules.
 struct PivotRules {
     double tolerance, creep, lost, regular, rank, clear_rank, across, turned, nothing;
-    double farthest_turn, runaway, still;
-    int quick_steps, inner;
+    double farthest_turn, runaway, still, barely, inside;
+    int quick_steps, newton_steps, sweeps, inner;
 };
 
 // w = G lam + w0 of contacts that have a normal row each, then none, one or two tangential ones: see ContactProblem.
@@ -46,6 +46,12 @@ enum class Pivoted { solved, none, unknown };
 // Modes corrected from those that are given, all at once at first and then one at a time, until no contact breaks the
 // law.
 Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen);
+
+enum class Verdict { admissible, broken, unknown };
+
+// Forces in given modes. Thorough: unknown, too, where Newton's method finds a slip direction not, which Python looks
+// for in other ways.
+Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen, bool thorough);
 
 // Forces (rows,) after some sweeps over all contacts, in place; false where the block of a contact is singular.
 bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, std::vector<double>& forces);

@@ -1,4 +1,6 @@
 // What Python sees: Robot, ContactMode and Drive, made from plain arrays, and the two functions that runs call.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 
 #include <algorithm>
@@ -163,7 +165,7 @@ NB_MODULE(_native, m) {
     m.def(
         "accelerate",
         [](const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v, Row applied,
-           Out acceleration, Out rates, Out forces) {
+           Out acceleration, Out rates, Out forces) -> std::optional<std::pair<double, double>> {
             const std::size_t nv = robot.nv, rows = mode.rows;
             demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == nv && applied.shape(0) == nv &&
                        acceleration.size() == nv && rates.size() == rows && forces.size() == rows,
@@ -173,23 +175,20 @@ NB_MODULE(_native, m) {
             const References slips = references(mode, directions, straight);
             if (!accelerate(robot, mode, slips, q.data(), v.data(), applied.data(), scratch, acceleration.data(),
                             &told)) {
-                return false;
+                return std::nullopt;
+            }
+            double others = 0.0;
+            for (std::size_t k = 0; k < nv; ++k) {
+                others = std::max(others, std::abs(scratch.sweep.free[k] + applied.data()[k]));
             }
             std::copy(told.rates.begin(), told.rates.end(), rates.data());
             std::copy(told.forces.begin(), told.forces.end(), forces.data());
-            return true;
+            return std::make_pair(others, regularity_there(robot, mode, scratch));
         },
-        "Acceleration (nv,), contact velocities and forces (rows,) of a mode; False where its rows depend on each "
+        "Acceleration (nv,), contact velocities and forces (rows,) of a mode; told are the largest of all other "
+        "forces, "
+        "and what friction leaves of the determinant of the closed contacts; None where its rows depend on each "
         "other.");
-
-    m.def(
-        "regularity",
-        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v) {
-            demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == std::size_t(robot.nv), "arrays (nq,), (nv,)");
-            thread_local Scratch scratch;
-            return regularity(robot, mode, references(mode, directions, straight), q.data(), v.data(), scratch);
-        },
-        "What friction leaves of the determinant of the closed contacts.");
 
     m.def(
         "integrate",
@@ -211,5 +210,6 @@ NB_MODULE(_native, m) {
 
     bind_contacts(m);
     bind_cruises(m);
+    bind_events(m);
     bind_variations(m);
 }

@@ -41,6 +41,11 @@ class Coulomb(RigidLaw):
         given = self.parameters  # a law derived from this one may have parameters of its own instead
         self.jams = isinstance(given, CoulombParameters) and given.painleve == "impact"
 
+    def plain(self) -> str | None:
+        """Engines know it, but not what a law derived from it makes of impacts and modes."""
+        own = type(self)
+        return "newton" if own.impact is Coulomb.impact and own.select is Coulomb.select else None
+
     def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
         """Newton's impact law with Coulomb friction, all touching contacts together."""
         return ImpactSolution((newton(problem, restitution),))

@@ -1,0 +1,109 @@
+"""Events by a compiled engine: what it is handed of them, and what is made of its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..contact.impact import ImpactSolution, ImpactStage
+from ..contact.laws import RigidLaw
+from ..contact.modes import SystemMode
+from ..contact.problem import ContactSolution
+from .contact_rows import ContactEvent, Impact, PostEvent, bouncing_until, impact_notes, laid_out
+from .engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact
+from .mode_choice import IDLE, NOT_UNIQUE, OPEN, ModeChoice
+from .plain_arc import plain_arc
+from .rigid_arc import problem_of
+from .rigid_guards import OF_FORCES
+from .world import World
+
+KINDS = ("gap", "force", "cone", "stop")  # of guards that events tell apart
+
+
+def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution | None:
+    """The events of a world by its engine; None where Python knows more of them."""
+    law, engine = world.law, world.compiled_engine
+    if engine is None or not isinstance(law, RigidLaw) or law.plain() != "newton" or world.curves:
+        return None
+    contacts = len(world.mechanism.dims)
+    arc = plain_arc(world, SystemMode((OPEN,) * contacts)) if contacts == world.count else None
+    if arc is None:
+        return None
+    tolerances = world.tolerances
+    coefficients = world.friction, world.static_friction, np.asarray(world.restitution)
+    zeros = tolerances.speed, tolerances.slip_speed, tolerances.hop, tolerances.force
+    events = engine.events(PlainEvents(arc, world.tangent_rows, *coefficients, *zeros))
+    known = frozenset(i for i, contact in enumerate(arc.robot.contacts) if contact is not None)
+    return None if events is None else CompiledResolution(world, law, choice, events, known)
+
+
+@dataclass(frozen=True)
+class CompiledResolution:
+    """The events of one world, as far as an engine knows them.
+
+    Args:
+        world, law, choice: the world, its law, and its choice of modes.
+        events: its events by the engine.
+        known: contacts that the engine knows.
+    """
+
+    world: World
+    law: RigidLaw
+    choice: ModeChoice
+    events: CompiledEvents
+    known: frozenset[int]
+
+    def resolve(self, x: Array, event: ContactEvent) -> PostEvent | None:
+        """What an event leads to; None: Python has to tell."""
+        kinds, mode, touching = event.kinds, event.mode, event.touching
+        if event.struck or event.following or event.slowest is not None or not self.known.issuperset(touching):
+            return None
+        if -1 in kinds or (mode.redundant and not set(OF_FORCES).isdisjoint(kinds.values())):
+            return None
+        fired = [kinds.get(i, "") for i in touching]
+        named = tuple([kind if kind in KINDS else kind and "other" for kind in fired])
+        states = tuple([mode.contacts[i] for i in touching])
+        found = self.events.resolve(PlainEvent(event.t, x, touching, states, named))
+        return None if found is None else self._post_event(x, event, found)
+
+    def _post_event(self, x: Array, event: ContactEvent, found: Resolved) -> PostEvent:
+        """The answer of the engine, as Python has it."""
+        world, x = self.world, x.copy()
+        world.v(x)[:] = found.velocity
+        after = self._mode(x, event, found)
+        notes: tuple[str, ...] = () if found.unique else (NOT_UNIQUE,)
+        residuals, impact = {f"mode {law}": value for law, value in found.residuals.items()}, None
+        if (struck := found.impact) is not None:
+            residuals = {f"impact {law}": value for law, value in struck.residuals.items()} | residuals
+            notes = impact_notes(self.law, struck.work, struck.turnover, struck.energy, struck.unique) + notes
+            impact = self._impact(event, struck)
+        return PostEvent(x, after, impact, found.left, residuals, notes)
+
+    def _mode(self, x: Array, event: ContactEvent, found: Resolved) -> SystemMode:
+        before = event.mode
+        states = [OPEN if state.enabled else IDLE for state in before.contacts]
+        for i, state in zip(event.touching, found.states, strict=True):
+            if state.closed:
+                enabled = before.contacts[i].enabled
+                state = state if enabled else replace(state, enabled=False)
+                states[i] = self.choice.as_before(i, x, state, before)
+        after = SystemMode(tuple(states), not found.unique, before.latched, before.waiting)
+        return after if found.rest is None else bouncing_until(event.t + found.rest, after, set(found.bouncing))
+
+    def _impact(self, event: ContactEvent, struck: ResolvedImpact) -> Impact:
+        """The impact, as derivatives ask for it."""
+        world, touching = self.world, event.touching
+        where = laid_out([(i, world.mechanism.dims[i]) for i in touching])
+        problem = problem_of(world, touching, struck.delassus, struck.before, (None,) * len(touching))
+        starts = list(problem.starts)
+        approach = struck.before[starts]
+        e = np.where(approach < 0.0, world.restitution[list(touching)], 0.0)
+        rebound = tuple((-e * approach).tolist()) if np.any(e) else ()
+        problem = replace(problem, static_friction=problem.friction, rebound=rebound)
+        solution = ContactSolution(problem, struck.modes, struck.impulses, struck.directions, struck.unique)
+        stage = ImpactStage(solution, struck.before, solution.motion, e, np.zeros(len(touching)))
+        along = np.zeros(max(part.stop for part in where.values()))
+        along[world.kept_rows(touching)] = struck.impulses
+        return Impact(touching, ImpactSolution((stage,)), where, along)

@@ -1,0 +1,153 @@
+"""Events in C++: impacts, the choice of modes, and hops too low to be followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from contactsim.contact.modes import ContactState, Mode, Phase
+from contactsim.contact_dynamics import zeno
+from contactsim.contact_dynamics import zero as contacts_zero
+from contactsim.contact_dynamics.engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact
+from contactsim.multibody.plain_robot import PlainContact
+
+from . import _native
+from .contacts import CLEAR_RANK, MODES, RULES, SINGULAR
+
+STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
+PHASES = (Phase.NONE, Phase.FREE, Phase.DIRECTED, Phase.INCIPIENT)
+KINDS = {"": 0, "gap": 1, "force": 2, "cone": 3, "stop": 4, "other": 5}
+LAWS = ("signorini", "cone", "friction")
+STANDING = {mode: float(number) for number, mode in enumerate(STANDINGS)}
+PHASE = {phase: float(number) for number, phase in enumerate(PHASES)}
+OPEN, STICK, CLOSED = ContactState(), ContactState(Mode.STICK), ContactState(Mode.CLOSED)
+WITHOUT_DIRECTION = {  # by standing and phase: these are made once
+    (0, 0): OPEN,
+    (1, 0): STICK,
+    (2, 0): ContactState(Mode.SLIP),
+    (2, 1): ContactState(Mode.SLIP, Phase.FREE),
+    (3, 0): CLOSED,
+}
+UNKNOWN = PlainContact(-1, np.zeros(3), velocity=0)  # in the place of a contact that no event of this may touch
+Array = np.ndarray
+
+
+def event_rules(world: PlainEvents) -> _native.EventRules:
+    """The thresholds of the modules whose choices are made in C++, and the tolerances of a world."""
+    rules = _native.EventRules(RULES)
+    values = {
+        "rank": SINGULAR,
+        "clear_rank": CLEAR_RANK,
+        "speed": world.speed,
+        "slip_speed": world.slip_speed,
+        "hop": world.hop,
+        "force": world.force,
+        "straight": contacts_zero.STRAIGHT,
+        "of_force": contacts_zero.OF_FORCE,
+        "least_force": contacts_zero.LEAST_FORCE,
+        "no_force": contacts_zero.NO_FORCE,
+        "less": contacts_zero.LESS,
+        "at_edge": contacts_zero.AT_EDGE,
+        "most_off": contacts_zero.MOST_OFF,
+        "spacing": contacts_zero.SPACING,
+        "lowest": contacts_zero.LOWEST,
+        "together": contacts_zero.TOGETHER,
+        "alike": contacts_zero.ALIKE,
+        "lesser": zeno.LESSER,
+        "slow": zeno.SLOW,
+        "hops": zeno.HOPS,
+        "stalled": zeno.STALLED,
+        "longest_cycle": zeno.LONGEST_CYCLE,
+    }
+    for name, value in values.items():
+        setattr(rules, name, value)
+    return rules
+
+
+@dataclass(frozen=True, eq=False)
+class NativeEvents(CompiledEvents):
+    """The events of a world.
+
+    Args:
+        world: as the extension has it.
+        drive: what drives its robot, whose functions of Python it keeps.
+        tangents: tangential rows of each contact, with or without friction.
+    """
+
+    world: _native.TouchingWorld
+    drive: _native.Drive
+    tangents: tuple[int, ...]
+
+    @classmethod
+    def of(cls, plain: PlainEvents, robot: _native.Robot, mode: _native.ContactMode, drive: _native.Drive) -> Any:
+        """The events of a world, of whose robot and drive the extension knows already."""
+        world, own = _native.TouchingWorld(robot, mode, drive, event_rules(plain)), plain.arc.robot
+        coefficients = (plain.friction, plain.static_friction, plain.restitution)
+        columns = zip(own.contacts, plain.tangents, *(column.tolist() for column in coefficients), strict=True)
+        for known, tangents, *numbers in columns:
+            contact = known or UNKNOWN
+            if contact.joint < 0:
+                limit = contact.velocity, contact.sign, contact.coordinate, contact.bound
+                world.add_limit(*limit, numbers[2])
+            else:
+                world.add_point(contact.joint, contact.centre.tolist(), contact.radius, tangents, *numbers)
+        width = len(own.basis) - 1
+        widths = tuple([width if contact is not None and contact.joint >= 0 else 0 for contact in own.contacts])
+        return cls(world, drive, widths)
+
+    def resolve(self, event: PlainEvent) -> Resolved | None:
+        """Impact, modes and low hops."""
+        states = [
+            [STANDING[state.mode], PHASE[state.phase], *(*state.direction, 0.0, 0.0)[:2]] for state in event.states
+        ]
+        kinds = [KINDS[kind] for kind in event.kinds]
+        found = _native.resolve(self.world, event.t, event.x, event.touching, states, kinds)
+        if found is None:
+            return None
+        residuals = {} if found.residuals is None else dict(zip(LAWS, found.residuals, strict=True))
+        return Resolved(
+            found.velocity,
+            tuple([self._state(i, state) for i, state in zip(event.touching, found.states, strict=True)]),
+            found.unique,
+            residuals,
+            self._left(event, found),
+            tuple([event.touching[k] for k in found.bouncing]),
+            found.rest if found.rest >= 0.0 else None,
+            self._impact(event, found) if found.struck else None,
+        )
+
+    def _state(self, i: int, given: tuple[int, int, float, float]) -> ContactState:
+        standing, phase, *direction = given
+        known = WITHOUT_DIRECTION.get((standing, phase))
+        if known is not None:
+            return known
+        return ContactState(STANDINGS[standing], PHASES[phase], tuple(direction[: self.tangents[i]]))
+
+    def _left(self, event: PlainEvent, found: Any) -> dict[int, Array]:
+        """{contact: impulse along its rows} by which contacts were brought to rest."""
+        settled = found.settled
+        if not settled:
+            return {}
+        left, start, parts = found.left, 0, []
+        for i in event.touching:
+            parts.append(left[start : start + 1 + self.tangents[i]])
+            start += 1 + self.tangents[i]
+        return {event.touching[k]: parts[k] for k in settled}
+
+    def _impact(self, event: PlainEvent, found: Any) -> ResolvedImpact:
+        modes, slips = [], []
+        for i, (mode, directed, *direction) in zip(event.touching, found.struck_modes, strict=True):
+            modes.append(MODES[mode])
+            slips.append(np.array(direction[: self.tangents[i]]) if directed else None)
+        return ResolvedImpact(
+            found.struck_matrix,
+            found.struck_before,
+            found.struck_impulses,
+            tuple(modes),
+            tuple(slips),
+            found.struck_unique,
+            dict(zip(LAWS, found.struck_residuals, strict=True)),
+            *found.struck_work,
+        )

@@ -1,0 +1,161 @@
+// What Python sees of events.
+#include <nanobind/stl/optional.h>
+
+#include "bindings.hpp"
+#include "resolution.hpp"
+
+using namespace native;
+
+namespace {
+
+using Matrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+
+nb::object row_of(const std::vector<double>& a) {
+    return nb::cast(state_of(a.data(), a.size()));
+}
+
+nb::object matrix_of(const std::vector<double>& a, std::size_t rows) {
+    double* copy = new double[a.size()];
+    std::copy(a.begin(), a.end(), copy);
+    nb::capsule owner(copy, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return nb::cast(Matrix(copy, {rows, rows}, owner));
+}
+
+nb::tuple told(const Residuals& residuals) {
+    return nb::make_tuple(residuals.signorini, residuals.cone, residuals.friction);
+}
+
+std::vector<int> numbers_of(const std::vector<char>& set) {
+    std::vector<int> found;
+    for (std::size_t i = 0; i < set.size(); ++i) {
+        if (set[i]) found.push_back(static_cast<int>(i));
+    }
+    return found;
+}
+
+// Number of the mode, whether its slip direction is known, and that direction.
+nb::list modes_of(const Chosen& chosen) {
+    nb::list found;
+    for (std::size_t i = 0; i < chosen.modes.size(); ++i) {
+        const auto& slip = chosen.directions[i];
+        found.append(nb::make_tuple(static_cast<int>(chosen.modes[i]), bool(chosen.directed[i]), slip[0], slip[1]));
+    }
+    return found;
+}
+
+nb::list states_of(const Outcome& outcome) {
+    nb::list found;
+    for (const ContactState& state : outcome.states) {
+        found.append(nb::make_tuple(static_cast<int>(state.standing), static_cast<int>(state.phase), state.direction[0],
+                                    state.direction[1]));
+    }
+    return found;
+}
+
+Event event_of(const TouchingWorld& world, double t, const Row& x, const std::vector<int>& touching,
+               const std::vector<std::vector<double>>& states, const std::vector<int>& kinds) {
+    demand(x.shape(0) == std::size_t(world.robot.nq + world.robot.nv + world.drive.memory), "a state");
+    demand(states.size() == touching.size() && kinds.size() == touching.size(), "a state and a kind of each contact");
+    Event event{t, x.data(), touching, {}, {}};
+    for (std::size_t i = 0; i < touching.size(); ++i) {
+        demand(touching[i] >= 0 && touching[i] < int(world.contacts.size()), "contacts by their numbers");
+        const std::vector<double>& own = states[i];
+        event.states.push_back(
+            {static_cast<Standing>(int(own.at(0))), static_cast<Phase>(int(own.at(1))), {own.at(2), own.at(3)}});
+        event.kinds.push_back(static_cast<Kind>(kinds[i]));
+    }
+    return event;
+}
+
+void add(TouchingWorld& world, const Contact& contact, int tangents, double kinetic, double resting,
+         double restitution) {
+    world.contacts.push_back(contact), world.tangents.push_back(tangents);
+    world.kinetic.push_back(kinetic), world.resting.push_back(resting), world.restitution.push_back(restitution);
+}
+
+}  // namespace
+
+void bind_events(nb::module_& m) {
+    nb::class_<EventRules>(m, "EventRules")
+        .def("__init__",
+             [](EventRules* self, const PivotRules& pivots) {
+                 new (self) EventRules();
+                 self->pivots = pivots;
+             })
+        .def_rw("rank", &EventRules::rank)
+        .def_rw("clear_rank", &EventRules::clear_rank)
+        .def_rw("speed", &EventRules::speed)
+        .def_rw("slip_speed", &EventRules::slip_speed)
+        .def_rw("hop", &EventRules::hop)
+        .def_rw("force", &EventRules::force)
+        .def_rw("straight", &EventRules::straight)
+        .def_rw("of_force", &EventRules::of_force)
+        .def_rw("least_force", &EventRules::least_force)
+        .def_rw("no_force", &EventRules::no_force)
+        .def_rw("less", &EventRules::less)
+        .def_rw("at_edge", &EventRules::at_edge)
+        .def_rw("most_off", &EventRules::most_off)
+        .def_rw("spacing", &EventRules::spacing)
+        .def_rw("lowest", &EventRules::lowest)
+        .def_rw("together", &EventRules::together)
+        .def_rw("alike", &EventRules::alike)
+        .def_rw("lesser", &EventRules::lesser)
+        .def_rw("slow", &EventRules::slow)
+        .def_rw("hops", &EventRules::hops)
+        .def_rw("stalled", &EventRules::stalled)
+        .def_rw("longest_cycle", &EventRules::longest_cycle);
+
+    nb::class_<TouchingWorld>(m, "TouchingWorld")
+        .def("__init__",
+             [](TouchingWorld* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
+                const EventRules& rules) {
+                 new (self) TouchingWorld{robot, drive, mode.plane, mode.turning, rules, {}, {}, {}, {}, {}};
+             })
+        .def("add_point",
+             [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, int tangents,
+                double kinetic, double resting, double restitution) {
+                 demand(joint >= 0 && joint < int(world.robot.joints.size()), "a joint by its number");
+                 add(world, point(joint, centre, radius), tangents, kinetic, resting, restitution);
+             })
+        .def("add_limit",
+             [](TouchingWorld& world, int velocity, double sign, int coordinate, double bound, double restitution) {
+                 add(world, limit(velocity, sign, coordinate, bound), 0, 0.0, 0.0, restitution);
+             });
+
+    nb::class_<Outcome>(m, "Outcome")
+        .def_prop_ro("velocity", [](const Outcome& o) { return row_of(o.v); })
+        .def_prop_ro("states", &states_of)
+        .def_ro("unique", &Outcome::unique)
+        .def_prop_ro("residuals",
+                     [](const Outcome& o) -> nb::object {
+                         if (!o.chose) return nb::none();
+                         return told(o.residuals);
+                     })
+        .def_prop_ro("settled", [](const Outcome& o) { return numbers_of(o.settled); })
+        .def_prop_ro("left", [](const Outcome& o) { return row_of(o.left); })
+        .def_prop_ro("bouncing", [](const Outcome& o) { return numbers_of(o.bouncing); })
+        .def_ro("rest", &Outcome::rest)
+        .def_prop_ro("struck", [](const Outcome& o) { return o.struck.happened; })
+        .def_prop_ro("struck_matrix",
+                     [](const Outcome& o) { return matrix_of(o.struck.delassus, o.struck.before.size()); })
+        .def_prop_ro("struck_before", [](const Outcome& o) { return row_of(o.struck.before); })
+        .def_prop_ro("struck_impulses", [](const Outcome& o) { return row_of(o.struck.chosen.forces); })
+        .def_prop_ro("struck_modes", [](const Outcome& o) { return modes_of(o.struck.chosen); })
+        .def_prop_ro("struck_unique", [](const Outcome& o) { return o.struck.chosen.unique; })
+        .def_prop_ro("struck_residuals", [](const Outcome& o) { return told(o.struck.residuals); })
+        .def_prop_ro("struck_work", [](const Outcome& o) {
+            return nb::make_tuple(o.struck.work, o.struck.turnover, o.struck.energy);
+        });
+
+    m.def(
+        "resolve",
+        [](const TouchingWorld& world, double t, Row x, const std::vector<int>& touching,
+           const std::vector<std::vector<double>>& states, const std::vector<int>& kinds) -> std::optional<Outcome> {
+            const Event event = event_of(world, t, x, touching, states, kinds);
+            Outcome outcome;
+            nb::gil_scoped_release released;
+            if (!resolve(world, event, outcome)) return std::nullopt;
+            return outcome;
+        },
+        "What an event leads to: states and kinds of the touching contacts; None where Python has to tell.");
+}

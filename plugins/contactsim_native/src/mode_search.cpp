@@ -1,0 +1,129 @@
+#include "mode_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace native {
+
+namespace {
+
+// Length of the tangential part of what has a number a row.
+double along_ground(const ContactProblem& problem, int i, const std::vector<double>& rows) {
+    const double* own = &rows[problem.first[i]];
+    const int width = problem.width[i];
+    return width == 0 ? 0.0 : width == 1 ? std::abs(own[1]) : std::hypot(own[1], own[2]);
+}
+
+// Modes that forces of moderate accuracy belong to: zero, inside the cone, or on its boundary.
+Chosen modes_of(const ContactProblem& problem, const PivotRules& rules, const std::vector<double>& forces) {
+    Chosen found;
+    double largest = rules.nothing;
+    for (const double force : forces) largest = std::max(largest, std::abs(force));
+    for (int i = 0; i < problem.count; ++i) {
+        const double *own = &forces[problem.first[i]], size = along_ground(problem, i, forces);
+        const bool within = size < problem.kinetic[i] * own[0] * (1.0 - rules.inside);
+        Touch mode = own[0] <= rules.barely * largest ? Touch::open
+                     : (!problem.slides[i] && within) ? Touch::stick
+                                                      : Touch::slip;
+        if (mode == Touch::slip && !problem.width[i]) mode = Touch::stick;
+        const bool directed = mode == Touch::slip && size > 0.0;
+        found.modes.push_back(mode), found.directed.push_back(directed);
+        found.directions.push_back({0.0, 0.0});
+        for (int d = 0; d < problem.width[i] && directed; ++d) found.directions[i][d] = -own[1 + d] / size;
+    }
+    return found;
+}
+
+// Whether contacts may stick instead, in the modes into `stuck`; unknown also where that leaves forces a choice.
+Verdict sticking(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen,
+                 const std::vector<int>& group, Chosen& stuck) {
+    stuck = chosen;
+    for (const int i : group) stuck.modes[i] = Touch::stick;
+    return in_modes(problem, rules, stuck, true);
+}
+
+// The solution with contacts put back to stick that may: between the two coefficients of friction both modes are
+// admissible at rest, and the search may have passed through slip where the guess was to stick.
+Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::vector<Touch>& guess, Chosen& chosen) {
+    std::vector<int> slipping;
+    for (int i = 0; i < problem.count; ++i) {
+        if (chosen.modes[i] == Touch::slip && !problem.slides[i]) slipping.push_back(i);
+    }
+    const std::vector<int> still = slips_without_motion(problem, rules, chosen);
+    std::vector<std::vector<int>> groups;
+    if (still.size() > 1) groups.push_back(still);
+    for (const int i : still) groups.push_back({i});
+    Chosen stuck;
+    for (const std::vector<int>& group : groups) {
+        const Verdict verdict = sticking(problem, rules, chosen, group, stuck);
+        if (verdict == Verdict::unknown || (verdict == Verdict::admissible && !stuck.unique)) return Pivoted::unknown;
+    }
+    for (const int i : slipping) {
+        if (guess[i] != Touch::stick || problem.static_[i] == problem.kinetic[i]) continue;
+        const Verdict verdict = sticking(problem, rules, chosen, {i}, stuck);
+        if (verdict == Verdict::unknown) return Pivoted::unknown;
+        if (verdict == Verdict::admissible) chosen = stuck;
+    }
+    return Pivoted::solved;
+}
+
+}  // namespace
+
+Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
+    const std::vector<Touch> guess = chosen.modes;
+    Pivoted found = pivot(problem, rules, chosen);
+    if (found == Pivoted::none) {
+        std::vector<double> forces(problem.rows, 0.0);
+        if (!sweep(problem, rules, rules.sweeps, forces)) return Pivoted::unknown;
+        chosen = modes_of(problem, rules, forces);
+        found = pivot(problem, rules, chosen);
+    }
+    if (found != Pivoted::solved) return Pivoted::unknown;
+    return held(problem, rules, guess, chosen);
+}
+
+std::vector<int> slips_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+    std::vector<double> w;
+    problem.motion(chosen.forces, w);
+    const double creep = rules.creep * problem.speed(rules.nothing);
+    std::vector<int> found;
+    for (int i = 0; i < problem.count; ++i) {
+        const bool begins = chosen.modes[i] == Touch::slip && !problem.slides[i];
+        if (begins && along_ground(problem, i, w) <= creep) found.push_back(i);
+    }
+    return found;
+}
+
+Residuals residuals(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen,
+                    const std::vector<double>& rebound) {
+    Residuals worst;
+    std::vector<double> w;
+    problem.motion(chosen.forces, w);
+    const double speed = problem.speed(rules.nothing);
+    double scale = rules.nothing;
+    for (const double force : chosen.forces) scale = std::max(scale, std::abs(force));
+    for (int i = 0; i < problem.count; ++i) {
+        const int n = problem.first[i], width = problem.width[i];
+        if (std::isinf(problem.slack[i])) continue;
+        const double force = chosen.forces[n] / scale, leaves = (w[n] - (rebound.empty() ? 0.0 : rebound[i])) / speed;
+        worst.signorini = std::max({worst.signorini, -leaves, -force, std::min(std::abs(leaves), std::abs(force))});
+        if (!width) continue;
+        const double mu = chosen.modes[i] == Touch::stick ? problem.static_[i] : problem.kinetic[i];
+        worst.cone = std::max(worst.cone, along_ground(problem, i, chosen.forces) / scale - mu * force);
+        if (chosen.modes[i] == Touch::stick) {
+            worst.friction = std::max(worst.friction, along_ground(problem, i, w) / speed);
+        } else if (chosen.modes[i] == Touch::slip) {
+            const double moved = along_ground(problem, i, w) / speed;
+            double off = 0.0, aside = 0.0;
+            for (int d = 0; d < width; ++d) {
+                const double slip = chosen.directions[i][d];
+                off = std::hypot(off, chosen.forces[n + 1 + d] / scale + mu * force * slip);
+                aside = std::hypot(aside, w[n + 1 + d] / speed - moved * slip);
+            }
+            worst.friction = std::max({worst.friction, off, problem.slides[i] ? 0.0 : aside});
+        }
+    }
+    return worst;
+}
+
+}  // namespace native

@@ -1,0 +1,160 @@
+"""Events resolved by the compiled engine against those in Python, one by one; skipped where it is not installed."""
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+import pytest
+from contactsim_plugins.laws.coulomb import Coulomb
+from random_scenes import scene
+
+import contactsim as cs
+from contactsim.contact.modes import ContactState, SystemMode
+from contactsim.contact_dynamics import resolution
+from contactsim.contact_dynamics.compiled_resolution import CompiledResolution
+from contactsim.contact_dynamics.contact_rows import ContactEvent, PostEvent
+
+pytest.importorskip("contactsim_native._native")
+
+SAME = 1e-11  # relative difference of velocities and impulses: rounding of two ways to one number
+DIRECTION = 1e-6  # of slips that begin slowly: rounding of their velocities, relative to these
+END = 1e-12  # s, of bounces
+
+
+@pytest.fixture(autouse=True)
+def fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine that is taken where nothing is said, whatever the environment says."""
+    monkeypatch.delenv("CONTACTSIM_ENGINE", raising=False)
+
+
+class Compared:
+    """Asks both for every event, and counts those that the compiled engine answers."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked = self.answered = self.impacts = self.bouncing = 0
+        compiled = CompiledResolution.resolve
+
+        def both(own: CompiledResolution, x: np.ndarray, event: ContactEvent) -> PostEvent | None:
+            found = compiled(own, x, event)
+            self.asked += event.slowest is None
+            if found is not None:
+                self.answered += 1
+                python = resolution.Resolution(own.world)
+                python.__dict__["_compiled"] = None
+                self.compare(found, python.resolve(x, event))
+            return found
+
+        monkeypatch.setattr(CompiledResolution, "resolve", both)
+
+    def compare(self, found: PostEvent, expected: PostEvent) -> None:
+        """The answers agree but for rounding."""
+        assert np.abs(found.x - expected.x).max() < SAME * max(1.0, np.abs(expected.x).max())
+        compare_modes(found.mode, expected.mode)
+        assert found.notes == expected.notes
+        assert found.residuals.keys() == expected.residuals.keys()
+        assert max(found.residuals.values(), default=0.0) < 1e-8
+        assert (found.impact is None) is (expected.impact is None)
+        self.bouncing += bool(found.mode.limits)
+        for i in found.left.keys() & expected.left.keys():
+            assert np.abs(found.left[i] - expected.left[i]).max() < SAME * max(1.0, np.abs(expected.left[i]).max())
+        if found.impact is None or expected.impact is None:
+            return
+        self.impacts += 1
+        one, two = found.impact.solution, expected.impact.solution
+        assert one.modes == two.modes
+        assert np.abs(one.impulses - two.impulses).max() < SAME * max(1.0, np.abs(two.impulses).max())
+        assert np.abs(one.motion - two.motion).max() < SAME * max(1e-3, np.abs(two.stages[0].before).max())
+        assert abs(one.work - two.work) < SAME * max(two.turnover, 1e-3)  # J
+        one.stages[0].solution.verify()
+
+
+def compare_modes(found: SystemMode, expected: SystemMode) -> None:
+    """Modes are the same, and directions and ends of bounces agree."""
+    assert found.redundant is expected.redundant
+    assert [shape(state) for state in found.contacts] == [shape(state) for state in expected.contacts]
+    for one, two in zip(found.contacts, expected.contacts, strict=True):
+        if one.direction:
+            assert np.abs(np.array(one.direction) - two.direction).max() < DIRECTION
+        assert abs((one.until or 0.0) - (two.until or 0.0)) < END
+
+
+def shape(state: ContactState) -> tuple[object, ...]:
+    return state.mode, state.phase, len(state.direction), state.enabled, state.until is None
+
+
+def named(name: str, duration: float) -> Callable[[], object]:
+    case = cs.load_scene(name)
+    return lambda: cs.simulate(case.system, case.state, (0.0, duration), **case.options)
+
+
+def random(seed: int) -> Callable[[], object]:
+    case = scene(seed)
+    return lambda: cs.simulate(case.system, case.start, (0.0, case.end))
+
+
+def landing(restitution: float, called: bool = False) -> Callable[[], object]:
+    """A quadruped that falls with a tilt, under a controller in C++ or one that is called back."""
+    robot = cs.load_robot("solo12")
+    pd = cs.PD(robot, kp=4.0, kd=0.1)
+    controller = (lambda t, q, v: pd.torque(t, q, v, np.zeros(0))) if called else pd
+    q = robot.nominal.copy()
+    q[2] -= robot.contact_positions(q)[:, 2].min() - 0.02
+    tilted = robot.space.integrate(q, np.r_[0, 0, 0, 0.06, -0.04, 0.0, np.zeros(robot.nv - 6)])
+    v = np.zeros(robot.nv)
+    v[0] = 0.3
+    system = cs.ContactSystem(robot, controller=controller)
+    world = system.world
+    system = system.with_coefficients(*world.own_friction, np.full(len(world.mechanism.dims), restitution))
+    return lambda: cs.simulate(system, cs.State(tilted, v), (0.0, 0.15))
+
+
+RUNS = {
+    "hexapod": lambda: named("hexapod", 1.2),
+    "biped": lambda: named("biped", 2.0),
+    "random, 2": lambda: random(2),
+    "random, 11": lambda: random(11),
+    "random, 24": lambda: random(24),
+    "landing": lambda: landing(0.0),
+    "landing, controlled by a function": lambda: landing(0.0, called=True),
+    "landing, bouncing": lambda: landing(0.3),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_events_are_those_of_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, both = RUNS[name](), Compared(monkeypatch)
+    run()
+    assert both.asked > 2
+    assert both.answered >= 0.9 * both.asked
+    assert both.impacts
+    if name == "landing, bouncing":
+        assert both.bouncing
+
+
+def test_laws_that_it_does_not_know_are_pythons() -> None:
+    class Gentle(Coulomb):
+        def impact(self, problem, restitution):  # type: ignore[no-untyped-def]
+            return super().impact(problem, 0.5 * restitution)
+
+    assert Coulomb().plain() == "newton"
+    assert Gentle().plain() is None
+    assert cs.ContactSystem(cs.load_robot("solo12"), law="poisson").world.law.plain() is None
+
+
+def test_what_a_users_function_raises_in_an_event_ends_the_run_there() -> None:
+    robot = cs.load_robot("solo12")
+    landed = [inf]
+
+    def falls_over(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > landed[0]:
+            raise ValueError("no more")
+        return np.zeros(robot.nv)
+
+    q = robot.nominal.copy()
+    q[2] -= robot.contact_positions(q)[:, 2].min() - 0.02
+    system = cs.ContactSystem(robot, controller=falls_over)
+    landed[0] = cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.07)).events[0].time - 1e-9
+    run = cs.Simulation(system, cs.State(q, np.zeros(robot.nv)))
+    run.advance_to(0.07)
+    assert "no more" in run.message
+    assert "controller" in run.message
