@@ -11,6 +11,7 @@ Source: Leine and Nijmeijer 2004 (as in `contact`), with the spatial cone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import hypot
@@ -191,7 +192,7 @@ class Accelerations:
         acceleration: a (nv,).
         rates: contact velocities z (m,) of the closed contacts; zero where nothing slips.
         fill: () -> the forces (m,), for `forces`.
-        margin: least cone margin over the closed contacts where their forces are not unique, else NaN [N].
+        least: () -> the least cone margin over the closed contacts, for `margin`; None where their forces are unique.
         found: {contact: direction (2,)} of the slip acceleration, of contacts that begin to slip.
         regularity: () -> det(C M^-1 D^T) / det(C M^-1 C^T), what friction leaves of the determinant of the closed
             contacts; None where they are redundant. One without friction. Where it falls through zero, forces become
@@ -202,7 +203,7 @@ class Accelerations:
     acceleration: Array
     rates: Array
     fill: Callable[[], Array]
-    margin: float = float("nan")
+    least: Callable[[], float] | None = None
     found: Mapping[int, Array] = field(default_factory=dict)
     regularity: Callable[[], float] | None = None
     terms: Terms | None = None  # equations of motion there, where they were put together
@@ -213,6 +214,11 @@ class Accelerations:
     def forces(self) -> Array:
         """The force of each closed contact along its rows, in one array (m,); put together when asked for."""
         return self.fill()
+
+    @lazy
+    def margin(self) -> float:
+        """Least cone margin over the closed contacts where their forces are not unique, else NaN [N]."""
+        return math.nan if self.least is None else self.least()
 
 
 def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, references: References) -> Accelerations:
@@ -335,13 +341,17 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     now = np.array(frictions(arc, terms.rates))[list(arc.closed)] if arc.curved else None
     given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references), now)
     before = None if references.forces is None or arc.mode.redundant else references.forces[arc.kept]
+    if not arc.slips:
+        return _sticking(arc, given, terms, solved)
     chosen, directions, _ = given.solve([references.incipient.get(i) for i in arc.closed], held=True, before=before)
     pairs = zip(arc.closed, directions, strict=True)
     found = {i: direction for i, direction in pairs if i in arc.incipient and direction is not None}
     forces = np.zeros(arc.size)
     forces[arc.kept] = chosen
     acceleration = solved[:, 0] + solved[:, 1:] @ chosen
-    margin = float(least_margin(given.problem, given.modes, chosen)) if arc.mode.redundant else float("nan")
+
+    def least() -> float:
+        return float(least_margin(given.problem, given.modes, chosen))
 
     def regularity() -> float:
         known = dict(zip(arc.closed, directions, strict=True))
@@ -351,7 +361,27 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
         return _regularity(delassus[:, arc.constrained], delassus @ combine.T)
 
     known = None if arc.mode.redundant else regularity
-    return Accelerations(acceleration, terms.rates, lambda: forces, margin, found, known)
+    return Accelerations(acceleration, terms.rates, lambda: forces, least if arc.mode.redundant else None, found, known)
+
+
+def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> Accelerations:
+    """Where contacts stick redundantly: the motion under the smallest forces is that under all others.
+
+    Those that are farthest inside their cones are found where they are asked for.
+    """
+    slips = (None,) * len(arc.closed)
+    smallest = given.forces(slips).forces
+
+    def forces() -> Array:
+        inside = least_margin(given.problem, given.modes, smallest) >= 0.0
+        along = np.zeros(arc.size)
+        along[arc.kept] = smallest if inside else given.inside(smallest, slips)
+        return along
+
+    acceleration = solved[:, 0] + solved[:, 1:] @ smallest
+    found = Accelerations(acceleration, terms.rates, forces)
+    found.least = lambda: float(least_margin(given.problem, given.modes, found.forces[arc.kept]))
+    return found
 
 
 def _given_modes(world: World, mode: SystemMode) -> GivenModes:

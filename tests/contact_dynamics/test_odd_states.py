@@ -12,6 +12,7 @@ from builders import G, box, first_time, lifted, planar_body, point_mass, single
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
+from contactsim.contact import redundant_forces
 
 Array = np.ndarray
 
@@ -374,6 +375,26 @@ def test_table_with_six_legs_on_a_slope(mu: float) -> None:
     path = max(0.0, G * (np.sin(angle) - mu * np.cos(angle))) / 2
     np.testing.assert_allclose(traj.final.q[:3], height * turn[:, 2] + path * turn[:, 0], rtol=0, atol=tol.CREEP)
     clean(traj)
+
+
+def test_margins_of_redundant_contacts_are_found_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of six legs sticks on a slope: its motion asks for no cone program, its margin (mu N - T) / 6 for one."""
+    angle, height, mu, mass = 0.3, 0.4, 0.32, 3.0
+    model = single_body(pin.JointModelFreeFlyer(), mass, (0.3, 0.35, 0.5), "table")
+    legs = [
+        cs.ContactPoint("table", (0.5 * np.cos(k), 0.5 * np.sin(k), -height), friction=mu, name=f"leg_{i}")
+        for i, k in enumerate(np.arange(6) * np.pi / 3)
+    ]
+    turn = pin.exp3(np.array([0.0, angle, 0.0]))
+    system = cs.ContactSystem(cs.Robot(model, contacts=legs), terrain=cs.terrain.Slope(angle=angle))
+    state = system.pack(([*(height * turn[:, 2]), *turned([0, angle, 0])], np.zeros(6)))
+    flow, asked = system.flow(system.start(0.0, state).mode), []
+    largest = redundant_forces.largest_margin
+    monkeypatch.setattr(redundant_forces, "largest_margin", lambda *a: asked.append(a) or largest(*a))
+    motion = flow.motion(0.0, state)
+    assert np.abs(motion.acceleration).max() <= tol.CREEP and not asked
+    expected = mass * G * (mu * np.cos(angle) - np.sin(angle)) / 6
+    assert motion.margin == pytest.approx(expected, rel=1e-6) and len(asked) == 1
 
 
 @pytest.mark.parametrize(("mu", "arm", "expected"), [(0.3, -0.1, cs.Mode.SLIP), (2.5, 0.1, cs.Mode.OPEN)])
