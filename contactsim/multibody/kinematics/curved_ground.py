@@ -47,11 +47,11 @@ def rows(
         jacobians: Jacobians (k, 6, n) of the centres, linear and angular, world axes.
         motion: velocities, and the accelerations that the velocities alone cause.
     """
-    n, r, k = ground.normal, radius[:, None], len(radius)
-    turned = tangents.at(n)
-    slip, slip_rate = _slip(ground, r, motion)
-    n_rate = _normal_rate(ground, motion)
-    point = jacobians[:, :3] + r[:, :, None] * (skew(n) @ jacobians[:, 3:])
+    n, k = ground.normal, len(radius)
+    turned, n_rate = tangents.at(n), _normal_rate(ground, motion)
+    turn = radius[:, None, None] * skew(n)
+    slip, slip_rate = _slip(ground, turn, radius[:, None, None] * skew(n_rate), motion)
+    point = jacobians[:, :3] + turn @ jacobians[:, 3:]
     frame = np.concatenate([n[:, None], turned.axes], axis=1)
     rates, bias = _apply(frame, slip), _apply(frame, slip_rate)
     rates[:, 0] = (n * motion.speed).sum(axis=1) + ground.distance_rate
@@ -66,9 +66,8 @@ def _normal_rate(ground: Surface, motion: PointKinematics) -> Array:
     return ground.normal_rate + _apply(ground.hessian, motion.speed)
 
 
-def _slip(ground: Surface, r: Array, motion: PointKinematics) -> tuple[Array, Array]:
-    """Velocity s (k, 3) of the contact points' material against the ground, and its rate."""
-    turn, turn_rate = r[:, :, None] * skew(ground.normal), r[:, :, None] * skew(_normal_rate(ground, motion))
+def _slip(ground: Surface, turn: Array, turn_rate: Array, motion: PointKinematics) -> tuple[Array, Array]:
+    """Velocity s (k, 3) of the contact points' material against the ground, and its rate; `turn` is r n x (k, 3, 3)."""
     slip = motion.speed - ground.velocity + _apply(turn, motion.spin)
     drift = ground.acceleration
     if ground.velocity_gradient is not None:
@@ -166,8 +165,8 @@ class CurvedDerivatives(PlaneDerivatives):
         third = self._terrain.third(t, motion.centre, radius)
         n, hessian, r = ground.normal, ground.hessian, radius[:, None, None]
         turned = self._tangents.at(n)
-        slip, slip_rate = _slip(ground, radius[:, None], motion)
         n_rate = _normal_rate(ground, motion)
+        slip, slip_rate = _slip(ground, r * skew(n), r * skew(n_rate), motion)
         along = np.concatenate([np.ones((len(n), 1)), motion.speed], axis=1)  # y'
         hessian_rate = np.einsum("kabc,kc->kab", third.distance[:, 1:, 1:], along)
         drift, drift_rate = ground.velocity_change[:, :, 1:], np.einsum("kiab,kb->kia", third.velocity[:, :, 1:], along)

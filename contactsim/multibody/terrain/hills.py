@@ -36,6 +36,8 @@ REACH = 0.4  # height above ground, in radii of curvature less that of the spher
 ITERATIONS = 40  # of Newton's method for the nearest point; from within the reach it needs about five
 LONGEST = 0.5  # step of Newton's method, in radii of curvature
 NAMES = ("height", "gradient", "hessian")  # of the functions of a ground, by order
+UNIT, LEVEL, SPACE = np.eye(2), np.eye(2, 3), np.eye(4)[1:3]
+Equation = tuple[tuple[Array, Array], tuple[Array, Array, Array, Array]]  # two values (k,), and their 2 x 2 matrices
 CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
 
 
@@ -176,12 +178,17 @@ class Hills(Terrain):
         places = centres[:, :2].copy()
         round_ = radii > 0.0
         if round_.any():
-            goal, r = centres[round_, :2], radii[round_, None]
+            goal, r = centres[round_, :2], radii[round_]
+            x, y = goal.T
 
-            def equation(xi: Array) -> tuple[Array, Array]:
-                _, slopes, bends = self.jet(t, xi, 2)
-                normal, change = _normal_change(slopes, bends)
-                return xi + r * normal[:, :2] - goal, np.eye(2) + r[:, :, None] * change[:, :2]
+            def equation(xi: Array) -> Equation:
+                _, (_, u, v), ((_, _, _), (_, uu, uv), (_, _, vv)) = (part.T for part in self.jet(t, xi, 2))
+                upward = 1.0 / np.sqrt(1.0 + u * u + v * v)
+                turn = upward**3
+                along, across = turn * (u * uu + v * uv), turn * (u * uv + v * vv)
+                value = xi[:, 0] - r * upward * u - x, xi[:, 1] - r * upward * v - y
+                bends = 1.0 + r * (u * along - upward * uu), r * (u * across - upward * uv)
+                return value, (*bends, r * (v * along - upward * uv), 1.0 + r * (v * across - upward * vv))
 
             places[round_] = self._newton(equation, goal)
         height, slopes = self.jet(t, places, 1)
@@ -190,28 +197,32 @@ class Hills(Terrain):
 
     def _nearest(self, t: float, centres: Array, start: Array) -> Array:
         """Places (k, 2) of the points of the surface nearest to the centres."""
+        x, y, z = centres.T
 
-        def equation(xi: Array) -> tuple[Array, Array]:
-            height, slopes, bends = self.jet(t, xi, 2)
-            above, slope = height - centres[:, 2], slopes[:, 1:]
-            matrix = np.eye(2) + slope[:, :, None] * slope[:, None, :] + above[:, None, None] * bends[:, 1:, 1:]
-            return xi - centres[:, :2] + above[:, None] * slope, matrix
+        def equation(xi: Array) -> Equation:
+            height, (_, u, v), ((_, _, _), (_, uu, uv), (_, _, vv)) = (part.T for part in self.jet(t, xi, 2))
+            above = height - z
+            across = u * v + above * uv
+            matrix = 1.0 + u * u + above * uu, across, across, 1.0 + v * v + above * vv
+            return (xi[:, 0] - x + above * u, xi[:, 1] - y + above * v), matrix
 
         return self._newton(equation, start)
 
-    def _newton(self, equation: Callable[[Array], tuple[Array, Array]], start: Array) -> Array:
+    def _newton(self, equation: Callable[[Array], Equation], start: Array) -> Array:
+        """Places (k, 2) where the two values of an equation vanish."""
         longest = LONGEST / self.curvature if self.curvature > 0.0 else inf
         small = FOUND * min(longest, 1.0)
         xi = start.copy()
         for _ in range(ITERATIONS):
-            value, matrix = equation(xi)
-            step = -np.matmul(_inverse(matrix), value[:, :, None])[:, :, 0]
-            size = np.sqrt((step * step).sum(axis=1, keepdims=True))
-            if size.max() <= longest:
-                xi += step
-            else:
-                xi += step * np.minimum(1.0, longest / np.maximum(size, longest))
-            if size.max() <= max(small, RELATIVE * float(np.abs(xi).max())):
+            (one, two), (a, b, c, d) = equation(xi)
+            determinant = _positive(a * d - b * c)
+            step = np.array([b * two - d * one, c * one - a * two]) / determinant
+            size = np.hypot(*step)
+            largest = float(size.max())
+            if largest > longest:
+                step *= np.minimum(1.0, longest / np.maximum(size, longest))
+            xi += step.T
+            if largest <= small or largest <= RELATIVE * float(np.abs(xi).max()):
                 return xi
         place = ", ".join(f"{c:.4g}" for c in xi[int(np.argmax(size))])
         raise SingularError(
@@ -261,22 +272,25 @@ class _Distances:
         self.feet, self.order = feet, order
         jet = ground.jet(t, feet, order)
         n, n1, n2 = _normal_jet(jet)
-        self.distance = _along_normal(centres, feet, jet[0], jet[1])
-        self.gradient = n
         k = len(feet)
+        arms = centres - feet @ LEVEL
+        arms[:, 2] -= jet[0]
+        self.distance = (arms * n[:, 1:]).sum(axis=1)
+        self.gradient = n
         along = np.zeros((k, 3, 4))  # tau_y
         along[:, 0, 0] = 1.0
         phi = self.distance[:, None, None]
-        matrix = np.eye(2) + phi * n1[:, 1:3, 1:]
-        right = np.eye(4)[1:3] - n[:, 1:3, None] * n[:, None, :]
+        matrix = UNIT + phi * n1[:, 1:3, 1:]
+        right = SPACE - n[:, 1:3, None] * n[:, None, :]
         right[:, :, 0] -= phi[:, :, 0] * n1[:, 1:3, 0]
         along[:, 1:] = _inverse(matrix) @ right
         self.curvature = n1 @ along
         # Vertical velocity (k,) of the material, u . grad h, u = (1, u_x, u_y), and its derivatives by (t, x, y).
         drift = [derivatives @ ground._drift for derivatives in jet[1:]]
-        self.velocity = np.concatenate([np.tile(ground._drift[1:], (k, 1)), drift[0][:, None]], axis=1)
+        self.velocity = np.empty((k, 3))
+        self.velocity[:, :2], self.velocity[:, 2] = ground._drift[1:], drift[0]
         self.change = np.zeros((k, 3, 4))
-        self.change[:, 2] = np.einsum("ka,kay->ky", drift[1], along)
+        self.change[:, 2] = (drift[1][:, None] @ along)[:, 0]
         self.third: Third | None = None
         if order > 2:
             self.third = self._third(n, n1, n2, along, matrix, drift)
@@ -299,10 +313,14 @@ class _Distances:
 def _inverse(matrix: Array) -> Array:
     """Inverses of small matrices (k, 2, 2)."""
     a, b, c, d = matrix.reshape(-1, 4).T
-    determinant = a * d - b * c
-    if not np.all(determinant > 0.0):
+    return (np.array([d, -b, -c, a]) / _positive(a * d - b * c)).T.reshape(-1, 2, 2)
+
+
+def _positive(determinants: Array) -> Array:
+    """Determinants of matrices that have to have positive ones."""
+    if not determinants.min() > 0.0:
         raise SingularError("the point of the ground nearest to a contact is not unique; make the ground smoother")
-    return (np.array([d, -b, -c, a]) / determinant).T.reshape(-1, 2, 2)
+    return determinants
 
 
 def _normals(slopes: Array) -> Array:
@@ -318,24 +336,13 @@ def _along_normal(centres: Array, feet: Array, height: Array, slopes: Array) -> 
     return np.einsum("ki,ki->k", arms, _normals(slopes))
 
 
-def _normal_change(slopes: Array, bends: Array) -> tuple[Array, Array]:
-    """Unit normals (k, 3) and their derivatives (k, 3, 2) by x and y."""
-    normals, slope = _normals(slopes), slopes[:, 1:]
-    across = np.zeros((len(slopes), 3, 2))
-    across[:, :2] = -bends[:, 1:, 1:]
-    scale = normals[:, 2, None]
-    turn = np.einsum("ki,kij->kj", slope, bends[:, 1:, 1:]) * scale**2
-    return normals, across * scale[:, :, None] - normals[:, :, None] * turn[:, None, :]
-
-
 def _normal_jet(jet: list[Array]) -> tuple[Array, Array, Array]:
     """N (k, 4) and its first and second derivatives (k, 4, 3), (k, 4, 3, 3) by (t, x, y); the last needs h_xxx."""
     k, slope, bend = len(jet[0]), jet[1], jet[2]
-    g = np.concatenate([-slope, np.ones((k, 1))], axis=1)
-    g1 = np.concatenate([-bend, np.zeros((k, 1, 3))], axis=1)
-    size = 1.0 + (slope[:, 1:] ** 2).sum(axis=1)
-    size1 = 2.0 * np.einsum("ki,kia->ka", slope[:, 1:], bend[:, 1:])
-    u = size**-0.5
+    g, g1 = np.ones((k, 4)), np.zeros((k, 4, 3))
+    g[:, :3], g1[:, :3] = -slope, -bend
+    u = 1.0 / np.sqrt(1.0 + slope[:, 1] ** 2 + slope[:, 2] ** 2)
+    size1 = 2.0 * (slope[:, None, 1:] @ bend[:, 1:])[:, 0]
     u1 = -0.5 * (u**3)[:, None] * size1
     n, n1 = g * u[:, None], g1 * u[:, None, None] + g[:, :, None] * u1[:, None]
     if len(jet) < 4:
@@ -367,13 +374,14 @@ class Sinusoid(Hills):
             float(finite(f"{name} of the sinusoid", value)) for name, value in (("a1", a1), ("a2", a2), ("a3", a3))
         )
         super().__init__(abs(self.a1) * max(self.a2**2, self.a3**2), velocity)
+        self._along = self.a1 * np.array([[1.0], [self.a2], [-(self.a2**2)], [-(self.a2**3)]])
+        self._across = np.array([[1.0], [-self.a3], [-(self.a3**2)], [self.a3**3]])
 
     def jet(self, t: float, places: Array, order: int) -> list[Array]:
         """Products of derivatives of the sine and of the cosine."""
         x, y = self.a2 * places[:, 0], self.a3 * places[:, 1]
-        (s, c), (p, q) = (np.sin(x), np.cos(x)), (np.cos(y), -np.sin(y))
-        along = np.array([self.a1 * s, self.a1 * self.a2 * c, -self.a1 * self.a2**2 * s, -self.a1 * self.a2**3 * c])
-        across = np.array([p, self.a3 * q, -(self.a3**2) * p, -(self.a3**3) * q])
+        (s, c), (p, q) = (np.sin(x), np.cos(x)), (np.cos(y), np.sin(y))
+        along, across = self._along * np.array([s, c, s, c]), self._across * np.array([p, q, p, q])
         return static_jet(along[:, None] * across, order)
 
     def parameters(self) -> dict[str, float]:
@@ -452,8 +460,9 @@ class HeightField(Hills):
         Raises:
             SimulationError: a place lies outside the grid.
         """
-        outside = np.any((places < self._low) | (places > self._high), axis=1)
+        outside = (places < self._low) | (places > self._high)
         if outside.any():
+            outside = outside.any(axis=1)
             here = ", ".join(f"{c:.4g}" for c in places[int(np.argmax(outside))])
             low, high = (
                 " to ".join(f"{c:.4g}" for c in ends) for ends in ((self.x[0], self.x[-1]), (self.y[0], self.y[-1]))
@@ -462,10 +471,7 @@ class HeightField(Hills):
                 f"a contact is at ({here}) m, outside of the height field, which covers x = {low} m and y = {high} m;"
                 " give a larger field or a shorter run"
             )
-        cell = [
-            np.clip(np.searchsorted(g, places[:, k], "right") - 1, 0, len(g) - 2)
-            for k, g in enumerate((self.x, self.y))
-        ]
+        cell = [g[1:-1].searchsorted(places[:, k], "right") for k, g in enumerate((self.x, self.y))]
         along, across = (_powers(places[:, k] - g[cell[k]]) for k, g in enumerate((self.x, self.y)))
         table = along @ self._cells[cell[0], cell[1]] @ across.transpose(0, 2, 1)
         return static_jet(table.transpose(1, 2, 0), order)
@@ -603,18 +609,22 @@ class Function(Hills):
 
 def _powers(way: Array) -> Array:
     """Derivatives i of 1, u, u^2, u^3 at ways u (k,): (k, 4, 4), the order i first."""
-    return (np.vander(way, 4, increasing=True) @ FALLING_POWERS).reshape(-1, 4, 4)
+    powers = np.ones((len(way), 4))
+    powers[:, 1], powers[:, 2] = way, way * way
+    powers[:, 3] = powers[:, 2] * way
+    return (powers @ FALLING_POWERS).reshape(-1, 4, 4)
 
 
 def static_jet(table: Array, order: int) -> list[Array]:
     """Derivatives by (t, x, y) up to an order of a height at rest, from the (4, 4, k) d^(i+j) h / dx^i dy^j."""
     k = table.shape[2]
     flat = np.concatenate([table.reshape(16, k), np.zeros((1, k))])
-    return [flat[_entries(n)].T.reshape(k, *(3,) * n) for n in range(order + 1)]
+    found, ends = flat[_entries(order)].T, [(3**n - 1) // 2 for n in range(order + 2)]
+    return [found[:, ends[n] : ends[n + 1]].reshape(k, *(3,) * n) for n in range(order + 1)]
 
 
 @cache
 def _entries(n: int) -> Array:
-    """Rows of such a table, laid out flat, for each entry (3,) * n of an n-th derivative; that of time is the last."""
-    counts = [(axes.count(1), axes.count(2)) for axes in product((0, 1, 2), repeat=n)]
-    return np.array([4 * i + j if i + j == n else 16 for i, j in counts])
+    """Rows of such a table, laid out flat, for the entries of the derivatives up to the n-th; that of time is the last."""
+    counts = [(m, axes.count(1), axes.count(2)) for m in range(n + 1) for axes in product((0, 1, 2), repeat=m)]
+    return np.array([4 * i + j if i + j == m else 16 for m, i, j in counts])
