@@ -625,6 +625,6 @@ def static_jet(table: Array, order: int) -> list[Array]:
 
 @cache
 def _entries(n: int) -> Array:
-    """Rows of such a table, laid out flat, for the entries of the derivatives up to the n-th; that of time is the last."""
+    """Rows of such a table, laid out flat, for the entries of the derivatives up to the n-th; that of time last."""
     counts = [(m, axes.count(1), axes.count(2)) for m in range(n + 1) for axes in product((0, 1, 2), repeat=m)]
     return np.array([4 * i + j if i + j == m else 16 for m, i, j in counts])
