@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from contact_oracle import law_violation
 
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem, ContactSolution
 from contactsim.contact.solvers import slip_directions
 from contactsim.contact.solvers.pivot import GivenModes, solve_modes
+from contactsim.contact.stick_slip_choice import solve
 
 PROBLEMS = 200
 SHARE = 1.0 + 1e-9  # rounding of a motion
@@ -87,3 +89,32 @@ def test_directions_are_followed_through_a_jam(left: float) -> None:
             np.testing.assert_allclose(slips[1], direction, atol=1e-9)
             np.testing.assert_allclose(found, forces, rtol=1e-7, atol=1e-7)
     assert leaps > 5
+
+
+def hardly_closing() -> list[ContactProblem]:
+    """Contacts that slide and hardly close, and one of a leg of bolt of whose directions Newton's method finds that
+    which pulls, on the other side of a pole of the forces.
+    """
+    delassus = [
+        [32.82196, -4.497792, -19.362156],
+        [-4.497792, 13.553568, 12.063123],
+        [-19.362156, 12.063123, 61.091937],
+    ]
+    free, mu = np.array([-4.904924e-09, -1.231726e-01, -1.486929e-01]), np.array([1.846176])
+    problems, rng = [ContactProblem(np.array(delassus), free, (3,), mu, mu, (None,))], np.random.default_rng(5)
+    for _ in range(PROBLEMS):
+        rows, mu, free = rng.normal(size=(3, 4)), rng.uniform(1.0, 4.0, 1), rng.normal(size=3)
+        free[0] = -(10.0 ** rng.uniform(-9.0, -6.0))
+        problems.append(ContactProblem(rows @ rows.T, free, (3,), mu, mu, (None,)))
+    return problems
+
+
+def test_one_contact_always_has_a_solution() -> None:
+    """Coulomb's law has one wherever some velocity lies inside the dual cones, so for any regular G, mu and w.
+
+    Source: Acary, Cadoux, Lemarechal and Malick, A formulation of the linear discrete Coulomb friction problem via
+        convex optimization, 2011.
+    """
+    for problem in hardly_closing():
+        solution = solve(problem)
+        assert law_violation(problem, solution.forces) <= 1e-6

@@ -7,7 +7,8 @@ where it fails they are turned one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import atan2, cos, hypot, sin
+from itertools import pairwise
+from math import atan2, cos, hypot, pi, sin
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,7 +26,10 @@ FARTHEST_TURN = 0.7  # rad, of a slip direction in one of its steps
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
 FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
 AGREEMENTS = 40  # times that they are turned to the motion under forces of largest margin; mostly three are enough
-COMPASS = 12  # directions tried in such a turn
+COMPASS = 12  # directions tried in such a turn, where forces are not unique
+SAMPLES = 5  # that tell a trigonometric polynomial of second degree
+SAMPLED = [2.0 * pi * k / SAMPLES for k in range(SAMPLES)]
+ON_CIRCLE = 1e-6  # by which a root may miss the unit circle: a double one is known to the root of rounding
 LEAP = 0.1  # rad, of a slip direction from one state to the next, beyond which it is looked for another one
 
 
@@ -96,10 +100,10 @@ def turned(
 ) -> GivenForces:
     """Forces with each unknown direction in `slips` turned until it is that of its own motion; `given`: before that.
 
-    With `held`, Newton's method may end where a contact moves against its direction: in a mode that is held, forces go
-    on smoothly beyond its end. Without `quick`, directions are followed and then aligned one by one where Newton's
-    method fails. Where all that fails, those are taken among what it led to whose contacts slip least off and against
-    them: no solution, which those who look for modes refuse.
+    With `held`, Newton's method may end where a contact moves against its direction, or is pulled: in a mode that is
+    held, forces go on smoothly beyond its end. Without `quick`, directions are followed and then aligned one by one
+    where Newton's method fails. Where all that fails, those are taken among what it led to whose contacts slip least
+    off and against them: no solution, which those who look for modes refuse.
     """
     problem = equations.problem
     for i in (i for i in unknown if problem.widths[i] == 1):
@@ -114,23 +118,33 @@ def turned(
         return _newton(equations, slips, spatial, given, QUICK_STEPS)[0]
     start = [slips[i] for i in spatial]
     given, arrived = _newton(equations, slips, spatial, given, backwards=held)
+    arrived = arrived and (held or _press(problem, spatial, given.forces))
     tried = [_Tried.of(problem, slips, spatial, given)]
     if not arrived:
         for i, slip in zip(spatial, start, strict=True):
             slips[i] = slip
         _follow(equations, slips, spatial)
         given, arrived = _newton(equations, slips, spatial, equations.forces(slips))
+        arrived = arrived and (held or _press(problem, spatial, given.forces))
         tried.append(_Tried.of(problem, slips, spatial, given))
     if not arrived:
         for _ in range(ALIGNMENTS):
             for i in spatial:
                 _align(equations, slips, i)
         given, arrived = _newton(equations, slips, spatial, equations.forces(slips))
+        if _Tried.of(problem, slips, spatial, given).against > TOLERANCE * problem.speed:
+            given = _polished(equations, slips, spatial, given)
         tried.append(_Tried.of(problem, slips, spatial, given))
-    if not arrived and tried[-1].against > TOLERANCE * problem.speed:
+    if tried[-1].against > TOLERANCE * problem.speed:
         best = min(tried, key=lambda one: one.against)
         given, slips[:] = best.given, best.slips
     return given
+
+
+def _press(problem: ContactProblem, contacts: list[int], forces: Array) -> bool:
+    """Whether none of some contacts is pulled: near a pole of the forces there are directions on both sides of it."""
+    least = min(float(forces[problem.normal(i)]) for i in contacts)
+    return least >= -rounding(forces)
 
 
 class _Tried(NamedTuple):
@@ -265,6 +279,16 @@ def continued(equations: Equations, slips: list[Direction], spatial: list[int], 
     return None
 
 
+def _polished(equations: Equations, slips: list[Direction], spatial: list[int], given: GivenForces) -> GivenForces:
+    """The forces, and the directions in `slips`, solved together: so close to a pole directions alone do not tell."""
+    together = list(slips)
+    found = continued(equations, together, spatial, given.forces) if given.unique else None
+    if found is None:
+        return given
+    slips[:] = together
+    return found
+
+
 class _Tangents:
     """The tangential rows of some contacts in space, contact by contact."""
 
@@ -320,23 +344,58 @@ def _follow(equations: Equations, slips: list[Direction], spatial: list[int]) ->
 
 
 def _align(equations: Equations, slips: list[Direction], i: int) -> None:
-    """Turn the slip direction of contact `i` alone, the others held, to where the contact moves along it."""
-    problem = equations.problem
-    angles = np.arange(COMPASS + 1) * (2.0 * np.pi / COMPASS)
-    around, along, across = [], [], []
-    for angle in angles:
-        around.append(np.array([np.cos(angle), np.sin(angle)]))
-        slips[i] = around[-1]
-        motion = (problem.delassus @ equations.forces(slips).forces + problem.free)[problem.tangent(i)]
-        along.append(float(motion @ slips[i]))
-        across.append(float(motion @ _normal_to(slips[i])))
-    best, found = -np.inf, slips[i]
-    for k in range(COMPASS):
-        if across[k] * across[k + 1] <= 0.0 and across[k] != across[k + 1] and along[k] + along[k + 1] > best:
-            best = along[k] + along[k + 1]
-            part = across[k] / (across[k] - across[k + 1])
-            found = _rotated(around[k], part * (2.0 * np.pi / COMPASS))
+    """Turn the slip direction of contact `i` alone, the others held, to where the contact moves along it.
+
+    Of several directions that with a force that presses, and the fastest motion. Where forces are not unique there is
+    no telling but by a look around.
+    """
+    problem, best, begin = equations.problem, (False, -np.inf), slips[i]
+    found = begin
+    angles = _roots(equations, slips, i)
+    for angle in _changes(equations, slips, i) if angles is None else angles:
+        slips[i] = np.array([cos(angle), sin(angle)])
+        forces = equations.forces(slips).forces
+        motion = (problem.delassus @ forces + problem.free)[problem.tangent(i)]
+        rank = bool(forces[problem.normal(i)] >= 0.0), float(motion @ slips[i])  # type: ignore[operator]
+        if rank > best:
+            best, found = rank, slips[i]
     slips[i] = found
+
+
+def _roots(equations: Equations, slips: list[Direction], i: int) -> list[float] | None:
+    """Angles of the directions of contact `i` across which it does not move; None where forces are not unique.
+
+    With the directions of the others, a normal force lam_n = r / (c + d . s) and a motion w_t = a + (b + B s) lam_n go
+    with the direction s. So s' . w_t / lam_n, with s' across s, is a trigonometric polynomial of second degree, without
+    the pole of lam_n: five values tell it, and it has four roots at most.
+    """
+    problem = equations.problem
+    values = np.empty(SAMPLES)
+    for k, angle in enumerate(SAMPLED):
+        slips[i] = np.array([cos(angle), sin(angle)])
+        given = equations.forces(slips)
+        normal = float(given.forces[problem.normal(i)])
+        if not given.unique or normal == 0.0:
+            return None
+        motion = (problem.delassus @ given.forces + problem.free)[problem.tangent(i)]
+        values[k] = float(motion @ _normal_to(slips[i])) / normal
+    harmonics = np.fft.fft(values)[[2, 1, 0, -1, -2]]  # of z^2 ... z^-2, z = exp(i angle)
+    if not np.isfinite(values).all() or not np.any(harmonics):
+        return None
+    zeros = np.roots(harmonics)
+    return [atan2(z.imag, z.real) for z in zeros.tolist() if abs(abs(z) - 1.0) <= ON_CIRCLE]
+
+
+def _changes(equations: Equations, slips: list[Direction], i: int) -> list[float]:
+    """The same angles roughly, where the motion across changes its sign from one of some directions to the next."""
+    problem, wide = equations.problem, 2.0 * np.pi / COMPASS
+    across = []
+    for k in range(COMPASS + 1):
+        slips[i] = np.array([cos(k * wide), sin(k * wide)])
+        motion = (problem.delassus @ equations.forces(slips).forces + problem.free)[problem.tangent(i)]
+        across.append(float(motion @ _normal_to(slips[i])))
+    parts = enumerate(pairwise(across))
+    return [(k + a / (a - b)) * wide for k, (a, b) in parts if a * b <= 0.0 and a != b]
 
 
 def _bounded(turn: list[float]) -> list[float]:
