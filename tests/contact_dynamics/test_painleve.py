@@ -16,12 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from contactsim_plugins.laws.coulomb import Coulomb
 from mixed_scenes import scene as mixed_scene
 from mixed_scenes import simulated
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
+from contactsim.contact.impact import ImpactSolution
 from contactsim.contact.modes import Phase
+from contactsim.contact.problem import ContactProblem
 
 G, H = 9.81, 0.5
 CRITICAL = (0.970155415988, 1.220890396789)  # rad, between which p < 0 for mu = 1.4
@@ -246,41 +249,58 @@ def test_the_determinant_where_a_contact_begins_to_slip_is_that_of_the_direction
     assert compared > 3
 
 
-def test_an_impact_without_an_admissible_impulse_is_followed_in_the_impulse() -> None:
-    """A leg strikes at next to no speed: it can neither stop nor slide on, and turns its slip on the way (Routh).
+class Impulseless(Coulomb):
+    """A law that finds no impulse of an impact."""
 
-    dw / dLam_n = G (1, -mu w_t / |w_t|), until w_n rises through zero.
-    """
-    delassus = np.array(
-        [[6.6313543, 1.59765355, 8.2281112], [1.59765355, 1.06738043, 2.14823125], [8.2281112, 2.14823125, 10.74895163]]
-    )
-    before, mu, mass = np.array([-8.91680264e-07, 0.0343669002, 0.771300370]), 0.8, np.linalg.inv(delassus)
-    with pytest.raises(cs.NoAdmissibleModeError):
-        cs.solve_contacts(delassus, before, [mu])
+    def impact(self, problem: ContactProblem, restitution: np.ndarray) -> ImpactSolution:
+        """None is found."""
+        raise cs.NoAdmissibleModeError("none is found")
+
+
+# A leg that strikes at next to no speed. It can neither stop nor slide on, and turns its slip on the way (Routh).
+TURNING = np.array(
+    [[6.6313543, 1.59765355, 8.2281112], [1.59765355, 1.06738043, 2.14823125], [8.2281112, 2.14823125, 10.74895163]]
+)
+BEFORE, RUBBING = np.array([-8.91680264e-07, 0.0343669002, 0.771300370]), 0.8
+
+
+def struck_leg(restitution: float, law: cs.ContactLaw) -> cs.Trajectory:
+    rows, mass = np.eye(3), np.linalg.inv(TURNING)
     mass = 0.5 * (mass + mass.T)
-    rows = np.eye(3)
-    for restitution in (0.0, 0.5):
-        tip = cs.Gap(
-            lambda t, q: q[0], lambda t, q: rows[0], lambda t, q: rows[1:], mu, name="tip", restitution=restitution
-        )
-        leg = cs.Mechanism(3, lambda q: mass, lambda t, q, v: -mass[0], [tip])
-        if restitution:
-            with pytest.raises(cs.NoAdmissibleModeError):
-                cs.simulate(cs.ContactSystem(leg), cs.State(np.zeros(3), before), (0.0, 1e-6))
-            continue
-        event = cs.simulate(cs.ContactSystem(leg), cs.State(np.zeros(3), before), (0.0, 1e-6)).all_events[0]
-        assert event.jammed == ("tip",)
+    tip = cs.Gap(
+        lambda t, q: q[0], lambda t, q: rows[0], lambda t, q: rows[1:], RUBBING, name="tip", restitution=restitution
+    )
+    leg = cs.Mechanism(3, lambda q: mass, lambda t, q, v: -mass[0], [tip])
+    return cs.simulate(cs.ContactSystem(leg, law=law), cs.State(np.zeros(3), BEFORE), (0.0, 1e-6))
 
-        def path(impulse: float, w: np.ndarray) -> np.ndarray:
-            return delassus @ np.append(1.0, -mu * w[1:] / np.linalg.norm(w[1:]))
 
-        def compressed(impulse: float, w: np.ndarray) -> float:
-            return float(w[0])
+def test_an_impact_without_an_impulse_is_followed_in_the_impulse() -> None:
+    """dw / dLam_n = G (1, -mu w_t / |w_t|), until w_n rises through zero; what rebounds is refused."""
+    event = struck_leg(0.0, Impulseless()).all_events[0]
+    assert event.jammed == ("tip",)
+    with pytest.raises(cs.NoAdmissibleModeError):
+        struck_leg(0.5, Impulseless())
 
-        compressed.terminal, compressed.direction = True, 1.0
-        routh = solve_ivp(path, (0.0, 1.0), before, events=compressed, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(event.state_post.v, routh.y[:, -1], rtol=0, atol=1e-8)
-        assert event.impulses["tip"][0] == pytest.approx(routh.t[-1], rel=1e-6)
+    def path(impulse: float, w: np.ndarray) -> np.ndarray:
+        return TURNING @ np.append(1.0, -RUBBING * w[1:] / np.linalg.norm(w[1:]))
+
+    def compressed(impulse: float, w: np.ndarray) -> float:
+        return float(w[0])
+
+    compressed.terminal, compressed.direction = True, 1.0
+    routh = solve_ivp(path, (0.0, 1.0), BEFORE, events=compressed, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(event.state_post.v, routh.y[:, -1], rtol=0, atol=1e-8)
+    assert event.impulses["tip"][0] == pytest.approx(routh.t[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_an_impact_at_next_to_no_speed_has_its_impulse(restitution: float) -> None:
+    """Beside a pole of the forces: w_n = -e w0_n, and Lam_t against w_t, on the cone."""
+    found = cs.solve_contacts(TURNING, BEFORE, [RUBBING], [restitution])
+    (normal, *tangential), slip = found.forces, found.motion[1:]
+    assert found.motion[0] == pytest.approx(-restitution * BEFORE[0], abs=1e-15) and normal > 0.0
+    np.testing.assert_allclose(tangential, -RUBBING * normal * slip / np.linalg.norm(slip), rtol=0, atol=1e-9 * normal)
+    assert not struck_leg(restitution, Coulomb()).all_events[0].jammed
 
 
 # --- slips too slow to be followed ----------------------------------------------------------------------------------

@@ -462,8 +462,7 @@ class HeightField(Hills):
         """
         outside = (places < self._low) | (places > self._high)
         if outside.any():
-            outside = outside.any(axis=1)
-            here = ", ".join(f"{c:.4g}" for c in places[int(np.argmax(outside))])
+            here = ", ".join(f"{c:.4g}" for c in places[int(np.argmax(outside.any(axis=1)))])
             low, high = (
                 " to ".join(f"{c:.4g}" for c in ends) for ends in ((self.x[0], self.x[-1]), (self.y[0], self.y[-1]))
             )
