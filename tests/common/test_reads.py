@@ -36,7 +36,7 @@ def within(t: float, q: np.ndarray) -> float:
 
 
 def written(t: float, q: np.ndarray) -> float:
-    t = 1.0
+    t = 1.0  # noqa: F841
     return q[0]
 
 
