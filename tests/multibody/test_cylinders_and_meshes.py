@@ -1,7 +1,8 @@
-"""Cylinders as prisms and meshes of files as convex hulls, where they meet other bodies."""
+"""Cylinders, and meshes of files as convex hulls, where they meet other bodies."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from contactsim.multibody.geometry.polyhedra import outermost, polyhedron_of_hul
 Array = np.ndarray
 R, LENGTH, SIDES = 0.1, 0.3, 12
 LYING = pin.exp3(np.array([0.0, np.pi / 2, 0.0]))
-FLAT = R * np.cos(np.pi / SIDES)  # m, distance of the sides of the prism from its axis
 told = pytest.mark.filterwarnings("ignore:part .* meets other parts with")
 
 MESHED = """<robot name="tool">
@@ -42,9 +42,9 @@ def rests(world: cs.Robot, q: Array, height: float, end: float = 0.5) -> cs.Traj
 
 
 @told
-@pytest.mark.parametrize(("turn", "height"), [((0, 0, 0), 0.5 * LENGTH), ((0, np.pi / 2, 0), FLAT)])
+@pytest.mark.parametrize(("turn", "height"), [((0, 0, 0), 0.5 * LENGTH), ((0, np.pi / 2, 0), R)])
 def test_a_cylinder_stands_and_lies_on_a_box(turn: tuple[float, ...], height: float) -> None:
-    """It falls by 2 cm: upright partly over the edge, or lying, where a side of its prism carries it."""
+    """It falls by 2 cm, over the edge of the box: upright, or lying on the edge and on the rim of its other end."""
     world = on_fixed((1.0, 1.0, 0.1), cylinder())
     run = rests(world, pose(0.45, 0, height + 0.02, np.array(turn)), height)
     assert abs(run.events[0].time - np.sqrt(2 * 0.02 / 9.81)) <= STAYS
@@ -83,13 +83,17 @@ def test_a_ball_meets_the_cylinder_as_it_is() -> None:
 
 
 def test_prisms_are_told() -> None:
-    with pytest.warns(UserWarning, match=r"part 'body' meets other parts with its cylinders as prisms, up to 3.41 mm"):
-        on_fixed((1.0, 1.0, 0.1), cylinder())
-    base = cs.Robot.box(1.0, (1.0, 1.0, 0.1))
+    """Where ellipsoids meet them, which boxes do not."""
+    egg = cs.Robot.ellipsoid(1.0, (0.1, 0.2, 0.3))
+    with pytest.warns(UserWarning, match=r"part 'cylinder' meets other parts with its cylinders as prisms, up to 3.41"):
+        cs.Robot.merge([egg, cylinder()])
     with pytest.warns(UserWarning, match=r"up to 0.482 mm inside their surface \(cylinder_sides\)"):
-        fine = cs.Robot.merge([base, cylinder()], cylinder_sides=32)
-    assert Counter(solid.kind for solid in fine.solids) == {"box": 1, "cylinder": 1}
+        fine = cs.Robot.merge([egg, cylinder()], cylinder_sides=32)
+    assert Counter(solid.kind for solid in fine.solids) == {"ellipsoid": 1, "cylinder": 1}
     assert len(fine.solids[1].polyhedron.vertices) == 64
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        on_fixed((1.0, 1.0, 0.1), cylinder())
 
 
 def test_a_cone_meets_others_as_a_pyramid() -> None:

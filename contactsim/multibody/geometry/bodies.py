@@ -30,7 +30,7 @@ from .closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
 from .collision_solids import GEOMETRY, items_of, placement_of
 from .convex import Convex
 from .pairs import EDGES
-from .solids import CORNERS, FACETED, Solid
+from .solids import CORNERS, EXACT, FACETED, Solid
 
 KNOWN = "bodies"
 MEANT = ""  # instead of a reason: a pair that is kept apart
@@ -96,19 +96,9 @@ class PlacedShape:
         return self.body
 
     @property
-    def round(self) -> bool:
-        """True of balls."""
-        return isinstance(self.source, Solid) and self.source.kind == "sphere"
-
-    @property
-    def drum(self) -> bool:
-        """True of cylinders, which meet each other as they are."""
-        return isinstance(self.source, Solid) and self.source.kind == "cylinder"
-
-    @property
-    def cone(self) -> bool:
-        """True of cones, which all others meet as pyramids."""
-        return isinstance(self.source, Solid) and self.source.kind == "cone"
+    def whole(self) -> bool:
+        """True of what cylinders meet as they are."""
+        return isinstance(self.source, Solid) and self.source.kind in ("sphere", *EXACT)
 
     @property
     def body(self) -> Convex:
@@ -207,12 +197,11 @@ def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Po
     """Depth [m] of two shapes in each other; negative where they are apart."""
     (one, two), (at_one, at_two) = shapes, poses
     if not one.half_space and not two.half_space:
-        whole = (one.round or two.round or (one.drum and two.drum)) and not (one.cone or two.cone)
-        met = (one.body, two.body) if whole else (one.stand_in, two.stand_in)
+        met = (one.body, two.body) if one.whole and two.whole else (one.stand_in, two.stand_in)
         return -convex.distance(met, poses)
-    (stand_in, pose), plane = ((one.stand_in, at_one), at_two) if two.half_space else ((two.stand_in, at_two), at_one)
-    up = plane.R[:, 2]
-    return float(stand_in.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
+    (shape, pose), plane = ((one, at_one), at_two) if two.half_space else ((two, at_two), at_one)
+    up, body = plane.R[:, 2], shape.body if shape.whole else shape.stand_in
+    return float(body.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
 
 
 # --- what is kept apart -----------------------------------------------------------------------------------------
@@ -292,7 +281,7 @@ class _Judge:
 
     def _by_pairs(self, one: PlacedShape, two: PlacedShape) -> str | None:
         """What pairs between the first, by its points or edges, and the second stand for; None: there are none."""
-        if one.cornered and two.cornered:
+        if one.cornered and (two.cornered or two.half_space):
             always = self._paired.get((one.name + EDGES, two.name + EDGES))
             if always is not None:
                 return MEANT if always else MARGIN

@@ -20,10 +20,12 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Looks
-from ..zero import ARC, FAR_BODIES, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
+from ..zero import ARC, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
+
+RISE = 1.0  # m/rad by which points and edges on which a disc stands are raised while it is tilted
 
 
 class Lines(NamedTuple):
@@ -58,6 +60,8 @@ class EdgeOnEdge(FeaturePair):
     Attributes:
         radius_a, radius_b: of what is rounded around the edges [m].
         blunt: whether that ends with the edge, as the side of a cylinder does, not in a sphere.
+        standing: axis (3,) of the disc on whose rim edge `a` lies, in axes of A: it holds the disc while that lies flat
+            on edge `b`, and is raised by RISE times the sine of the angle between both beyond FLAT; None: it is none.
     """
 
     one: Polyhedron
@@ -67,6 +71,7 @@ class EdgeOnEdge(FeaturePair):
     radius_a: float = 0.0
     radius_b: float = 0.0
     blunt: bool = False
+    standing: Array | None = None
 
     @property
     def passing(self) -> bool:
@@ -100,8 +105,17 @@ class EdgeOnEdge(FeaturePair):
 
     @property
     def extent_a(self) -> float:  # type: ignore[override]
-        """Of the ends of its edge, and what is rounded."""
+        """Of the ends of its edge, and what is rounded, or by which it is raised."""
+        return self._arm + (0.0 if self.standing is None else RISE)
+
+    @property
+    def _arm(self) -> float:
         return float(np.linalg.norm(self.one.vertices[self.one.edges[self.a]], axis=1).max()) + self.radius_a
+
+    @property
+    def lever(self) -> float:
+        """Arm at which the directions of arcs miss each other [m]."""
+        return min(self._arm, self.extent_b)
 
     @property
     def extent_b(self) -> float:  # type: ignore[override]
@@ -142,6 +156,12 @@ class EdgeOnEdge(FeaturePair):
         held = np.array(self.held)
         return lines, arcs, bool(_touch(lines, lengths, arcs, np.array(self.deepest), held))
 
+    def _raised(self, place: Place, lines: Lines) -> float:
+        """By how much it is raised [m]."""
+        if self.standing is None:
+            return 0.0
+        return float(_raised(lines, place.R_a @ self.standing))
+
     def region(self, place: Place) -> Region:
         """The sense of the normal that suits both bodies best."""
         return (int(self._arcs(place)[1].sense),)
@@ -149,10 +169,11 @@ class EdgeOnEdge(FeaturePair):
     def open_gap(self, place: Place) -> float:
         """That along the normal where they touch as features of their bodies, else the distance of segments and OFF."""
         lines, arcs, touch = self._arcs(place)
-        if touch:
+        raised = self._raised(place, lines)
+        if touch and not raised:
             return float(arcs.distance) - self.rounding
-        off = float(_off(lines, arcs, np.array(min(self.extent_a, self.extent_b)))) - self.rounding
-        return (max(off, 0.0) if self.blunt else off) + OFF
+        off = float(_off(lines, arcs, np.array(self.lever))) - self.rounding
+        return (max(off, 0.0) if self.blunt or raised else off) + raised + OFF
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """The ends of both edges."""
@@ -167,7 +188,8 @@ class EdgeOnEdge(FeaturePair):
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """Where they touch as features of their bodies."""
-        return region if self._arcs(place)[2] else None
+        lines, _, touch = self._arcs(place)
+        return region if touch and not self._raised(place, lines) else None
 
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """Normal and point of contact turn and slide faster the more nearly parallel the edges are."""
@@ -203,6 +225,12 @@ def _arcs(lines: Lines, into_a: Array, into_b: Array) -> Arcs:
     sense = np.where((up < down) | ((up == down) & (apart >= 0.0)), 1.0, -1.0)
     sine = (length / np.sqrt(dot(lines.a, lines.a) * dot(lines.b, lines.b)))[..., 0]
     return Arcs(sense, sense * apart, np.minimum(up, down), sine)
+
+
+def _raised(lines: Lines, axis: Array) -> Array:
+    """By how much (...) edges on rims of discs are raised, with the axes (..., 3) of these [m]."""
+    leaning = np.abs(dot(lines.b, axis)) / np.sqrt(dot(lines.b, lines.b))
+    return np.asarray(RISE * np.maximum(0.0, leaning[..., 0] - FLAT))
 
 
 def _touch(lines: Lines, lengths: Array, arcs: Arcs, deepest: Array, held: Array) -> Array:
@@ -254,7 +282,9 @@ class EdgeTable:
         self._radius, self._radius_a = np.array([(p.rounding, p.radius_a) for p in pairs]).reshape(-1, 2).T
         self._held = np.array([p.held for p in pairs])
         self._blunt = np.array([p.blunt for p in pairs], dtype=bool)
-        self._lever = np.array([min(p.extent_a, p.extent_b) for p in pairs])
+        self._lever = np.array([p.lever for p in pairs])
+        self._stands = np.array([p.standing is not None for p in pairs], dtype=bool)
+        self._axis = np.array([np.zeros(3) if p.standing is None else p.standing for p in pairs]).reshape(-1, 3)
         self._deepest = np.array([p.deepest for p in pairs])
         self._bodies, first, self._couple = np.unique(ends, axis=0, return_index=True, return_inverse=True)
         self._couple = self._couple.ravel()
@@ -305,7 +335,12 @@ class EdgeTable:
         arcs = _arcs(lines, into_a, into_b)
         touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own], self._held[own])
         off = _off(lines, arcs, self._lever[own]) - self._radius[own]
-        off = np.where(self._blunt[own], np.maximum(off, 0.0), off) + OFF
+        raised = np.zeros(len(own))
+        if self._stands.any():
+            axes = (R[self._a[own]] @ self._axis[own, :, None])[..., 0]
+            raised = np.where(self._stands[own], _raised(lines, axes), 0.0)
+            touch &= raised == 0.0
+        off = np.where(self._blunt[own] | (raised > 0.0), np.maximum(off, 0.0), off) + raised + OFF
         return np.where(touch, arcs.distance - self._radius[own], off), touch, lines, arcs
 
     def looks(self, R: Array, o: Array, V: Array, own: Array) -> Looks:

@@ -12,12 +12,13 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
-from ..zero import FAR_BODIES, LOOSE, OFF, RIM
+from ..zero import FAR_BODIES, FLAT, LOOSE, OFF, RIM
+from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
-from .edges import EdgeOnEdge, EdgeTable, Lines, of_segments
+from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
 from .hulls import Hull
-from .rims import RimOnPart
+from .rims import Endless, Face, Ridge, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
 from .smooth import SmoothOnSolid, bend_of
 
@@ -124,19 +125,27 @@ class Rims(OneByOne):
 
     def __init__(self, pairs: Sequence[RimOnPart], solids: Array) -> None:
         super().__init__(pairs, solids)
-        self._half = np.array([(pair.rim.half, pair.part.half) for pair in pairs])
-        self._around = np.array([pair.rim.radius + pair.part.radius for pair in pairs])
         self._extents = np.array([pair.extent_a for pair in pairs])
         self._last: tuple[tuple[bytes, bytes], Array, Array] | None = None
+        self._prepare(pairs)
+
+    def _prepare(self, pairs: Sequence[RimOnPart]) -> None:
+        self._half = np.array([(pair.rim.half, pair.part.half) for pair in pairs])  # type: ignore[attr-defined]
+        self._around = np.array([pair.rim.radius + pair.part.radius for pair in pairs])  # type: ignore[attr-defined]
+        self._far = FAR_BODIES * self._around
+
+    def _away(self, R: Array, o: Array) -> Array:
+        """Bounds (k,) of the distances."""
+        axes = [R[k][..., 2] * half[:, None] for k, half in zip((self._a, self._b), self._half.T, strict=True)]
+        ends = o[self._a] - axes[0], 2.0 * axes[0], o[self._b] - axes[1], 2.0 * axes[1]
+        return np.asarray(of_segments(Lines.of(*ends)) - self._around)
 
     def _looked(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Open gaps (k,), and which touch with these features or are far apart (k,); what was found last is kept."""
         last, here = self._last, (R.tobytes(), o.tobytes())
         if last is None or last[0] != here:
-            axes = [R[k][..., 2] * half[:, None] for k, half in zip((self._a, self._b), self._half.T, strict=True)]
-            ends = o[self._a] - axes[0], 2.0 * axes[0], o[self._b] - axes[1], 2.0 * axes[1]
-            found, known = of_segments(Lines.of(*ends)) - self._around, np.ones(len(self._pairs), dtype=bool)
-            for k in np.flatnonzero(found <= FAR_BODIES * self._around).tolist():
+            found, known = self._away(R, o), np.ones(len(self._pairs), dtype=bool)
+            for k in np.flatnonzero(found <= self._far).tolist():
                 place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
                 found[k], known[k] = self._pairs[k].looked(place)  # type: ignore[attr-defined]
             self._last = last = here, found, known
@@ -150,6 +159,42 @@ class Rims(OneByOne):
         """Those that are near touching in another way."""
         gaps, known = self._looked(R, o)
         return ~known & (gaps < LOOSE * self._extents)
+
+
+class RimsOnFlats(Rims):
+    """Rims of cylinders against faces and edges: far from these, the distance of the ball around a disc from them."""
+
+    def _prepare(self, pairs: Sequence[RimOnPart]) -> None:
+        self._far = FAR_BODIES * self._extents
+        self._radius = np.array([pair.rim.radius for pair in pairs])
+        self._centre = np.array([pair.rim.feature.centre for pair in pairs])
+        faces = [(k, pair.part) for k, pair in enumerate(pairs) if isinstance(pair.part, Face)]
+        self._faces = np.array([k for k, _ in faces], dtype=int)
+        self._planes = np.array([np.append(face.normal, face.offset) for _, face in faces]).reshape(-1, 4)
+        most = max((face.ends for _, face in faces), default=0)
+        self._borders = np.zeros((len(faces), most, 2, 3))  # what is beyond their ends is never outside
+        for row, (_, face) in zip(self._borders, faces, strict=True):
+            row[: face.ends] = np.stack(face.border, axis=1)
+        ridges = [(k, pair.part) for k, pair in enumerate(pairs) if isinstance(pair.part, Ridge)]
+        self._ridges = np.array([k for k, _ in ridges], dtype=int)
+        lines = [np.stack([ridge.feature.centre, ridge.direction]) for _, ridge in ridges]
+        self._lines = np.array(lines).reshape(-1, 2, 3)
+        self._halves = np.array([ridge.half for _, ridge in ridges])
+
+    def _away(self, R: Array, o: Array) -> Array:
+        """See `Face.away` and `Ridge.away`."""
+        p = (R[self._a] @ self._centre[..., None])[..., 0] + o[self._a] - o[self._b]
+        p = (p[:, None, :] @ R[self._b])[:, 0]
+        found = np.empty(len(p))
+        own = p[self._faces]
+        starts, into = self._borders[:, :, 0], self._borders[:, :, 1]
+        outside = ((starts - own[:, None]) * into).sum(axis=-1).max(axis=-1, initial=0.0)
+        above = (own * self._planes[:, :3]).sum(axis=1) - self._planes[:, 3]
+        found[self._faces] = np.maximum(np.abs(above), outside)
+        way = p[self._ridges] - self._lines[:, 0]
+        along = np.clip((way * self._lines[:, 1]).sum(axis=1), -self._halves, self._halves)
+        found[self._ridges] = np.linalg.norm(way - along[:, None] * self._lines[:, 1], axis=1)
+        return found - self._radius
 
 
 class Points(GapTable):
@@ -258,6 +303,32 @@ class OnDrums(Points):
         return np.where(out.any(axis=1), apart, beyond.max(axis=1)) - self._radius
 
 
+class Standing(Points):
+    """Points on which discs stand: see `StandingPoint`. Of those that do not, `standing_gaps` stands."""
+
+    def __init__(self, pairs: Sequence[StandingPoint], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        most = max(len(pair.planes[1]) for pair in pairs)
+        self._normals, self._offsets = np.zeros((len(pairs), most, 3)), np.zeros((len(pairs), most))
+        for k, (normals, offsets) in enumerate(pair.planes for pair in pairs):
+            self._normals[k, : len(offsets)], self._offsets[k, : len(offsets)] = normals, offsets
+            self._normals[k, len(offsets) :], self._offsets[k, len(offsets) :] = normals[0], offsets[0]
+        self._axes = np.array([pair.axis for pair in pairs])
+        self._widths = np.array([pair.width for pair in pairs])
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """One by one where the disc may stand on a face."""
+        p = self._inside(R, o)
+        axes = (((R[self._a] @ self._axes[..., None])[..., 0])[:, None, :] @ R[self._b])[:, 0]
+        above = (self._normals @ p[..., None])[..., 0] - self._offsets
+        leaning = np.linalg.norm(self._normals + axes[:, None], axis=-1)
+        raised = RISE * np.maximum(0.0, leaning - FLAT)
+        found = standing_gaps(above, raised, np.hypot(p[:, 0], p[:, 1]) - self._widths)
+        for k in np.flatnonzero((raised == 0.0).any(axis=1)).tolist():
+            found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
+        return found
+
+
 class OnHulls(Points):
     """Against hulls: see `Hull`. Far from one, the largest distance from a plane of a face stands."""
 
@@ -299,7 +370,10 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
         elif isinstance(pair, SmoothOnSolid):
             kind = Smooths
         elif isinstance(pair, RimOnPart):
-            kind = Rims
+            flat = isinstance(pair.part, Face | Ridge)
+            kind = RimsOnFlats if flat else OneByOne if isinstance(pair.part, Endless) else Rims
+        elif isinstance(pair, StandingPoint):
+            kind = Standing
         elif isinstance(pair, PointOnSolid):
             segment = isinstance(pair.shape, Hull) and not pair.shape.solid.loops
             kind = OnSegments if segment else POINTS.get(type(pair.shape), OneByOne)

@@ -17,7 +17,7 @@ from ..zero import MOTION
 from .bodies import bodies_of
 from .collision_solids import placement_of
 from .pair_kinematics import PairKinematics
-from .pairing import Tip, is_tip_of, resolved, tips
+from .pairing import Tip, is_tip_of, meet_at_points, resolved, tips, with_edges
 from .pairs import EDGES, ContactPair
 from .solids import CORNERS, Solid
 
@@ -69,14 +69,9 @@ def _within_plane(robot: RobotModel, points: Sequence[ContactPair]) -> list[Cont
     return [point for point, n in zip(points, normals, strict=True) if found.frame.holds(n)]
 
 
-def with_edges(one: Solid, two: Solid) -> bool:
-    """Whether two solids meet by edges, too."""
-    return one.kind in CORNERS and two.kind in CORNERS
-
-
 def couples_of_edges(solids: Iterable[tuple[Solid, Solid]]) -> int:
     """How many couples of edges solids that meet two by two have."""
-    cornered = (couple for couple in solids if with_edges(*couple))
+    cornered = (couple for couple in solids if all(solid.kind in CORNERS for solid in couple))
     return sum(len(one.polyhedron.edges) * len(two.polyhedron.edges) for one, two in cornered)
 
 
@@ -98,7 +93,8 @@ def _touching(own: dict[str, list[Tip]], one: Solid, two: Solid) -> Iterator[tup
         rank = whole.index(one.kind) if one.kind in whole else len(whole)
         if (rank, one.name) > (whole.index(two.kind), two.name):
             return
-    yield from ((tip, two) for tip in own[one.name])
+    if meet_at_points(one, two):
+        yield from ((tip, two) for tip in own[one.name])
 
 
 class _Motions:

@@ -202,7 +202,7 @@ class PairKinematics(Computing):
 
     @cached_property
     def _takeovers(self) -> Takeovers:
-        return Takeovers(self.pairs, self._ends)
+        return Takeovers(self.pairs)
 
     @cached_property
     def _shared_corners(self) -> SharedCorners:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations, product
@@ -28,22 +28,23 @@ from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .closest_points.features import Feature, Point
 from .collision_solids import items_of, placement_of
+from .cylinder_pairs import Named, of_cylinders, on_capsule, on_flats, on_half_space
+from .cylinder_points import CornerOnDrum, StandingPoint
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
 from .hulls import Hull
 from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
-from .polyhedra import segment
-from .rims import Rim, RimOnPart, StandingPoint, parts_of, rims_of
 from .shapes import Shape
 from .smooth import SmoothOnSolid
-from .solids import CORNERS, Solid
+from .solids import CORNERS, EXACT, FLAT_FACED, PRISMATIC, Solid
 
 MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
 Numbers = tuple[float, float, float]  # friction, static friction and restitution
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
 
 
+ON_CYLINDERS = {"capsule": on_capsule, "box": on_flats, "hull": on_flats, "half_space": on_half_space}
 JOINTS, SOLIDS = "joints of frames", "solids of frames"
 
 
@@ -129,11 +130,11 @@ def _meetings(robot: RobotModel, pair: ContactPair, known: _Names) -> list[tuple
     """Names of the points and solids, and of the edges and edges, that a pair stands for."""
     points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first, known)
     solids, order = _solids(robot, pair.second.removesuffix(EDGES), known), known.order
-    apart = [(p.name, s.name) for p in points for s in solids if _apart(robot, p.frame, s.frame)]
+    met = [(p, s) for p in points for s in solids if meet_at_points(_surface(robot, p), s)]
+    apart = [(p.name, s.name) for p, s in met if _apart(robot, p.frame, s.frame)]
     apart = [_ball_first(robot, known.everything, *names) for names in apart]
-    owners = [s for s in known.solids.by(pair.first.removesuffix(EDGES)) if s.kind in CORNERS]
-    for one, two in product(owners, solids):
-        if two.kind in CORNERS and _apart(robot, one.frame, two.frame):
+    for one, two in product(known.solids.by(pair.first.removesuffix(EDGES)), solids):
+        if with_edges(one, two) and _apart(robot, one.frame, two.frame):
             names = sorted((one.name, two.name), key=order.__getitem__)
             apart.append((names[0] + EDGES, names[1] + EDGES))
     if not apart:
@@ -217,6 +218,8 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
             and (owner.kind != "ellipsoid" or order[owner.name] < order[solid.name])
         ):
             continue
+        if not meet_at_points(owner, solid):
+            continue
         fixed = not (_joint(robot, tip.frame) or _joint(robot, solid.frame))
         if fixed or _part(tip.name) == _part(solid.name) or (solid.name not in balls and solid.name in held):
             continue
@@ -231,11 +234,12 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
 
 def _automatic_edges(robot: RobotModel) -> list[ContactPair]:
     """The edges of all boxes and hulls of each part against those of every other."""
-    solids = [solid for solid in robot.solids if solid.kind in CORNERS]
     return [
         ContactPair(one.name + EDGES, two.name + EDGES)
-        for one, two in combinations(solids, 2)
-        if _part(one.name) != _part(two.name) and (_joint(robot, one.frame) or _joint(robot, two.frame))
+        for one, two in combinations(robot.solids, 2)
+        if with_edges(one, two)
+        and _part(one.name) != _part(two.name)
+        and (_joint(robot, one.frame) or _joint(robot, two.frame))
     ]
 
 
@@ -266,8 +270,8 @@ def affordable(solids: Sequence[Solid], names: Sequence[str]) -> bool:
     return sum(count[name] * (total - count[name]) for name in names) // 2 <= MOST_EDGES
 
 
-def tell_of_stand_ins(solids: Sequence[Solid], hulls: Sequence[MeshHull], name: str) -> None:
-    """Warn of meshes and cylinders of a part that meet others as hulls and prisms, with what these add or miss."""
+def tell_of_stand_ins(solids: Sequence[Solid], others: Sequence[Solid], hulls: Sequence[MeshHull], name: str) -> None:
+    """Warn of what of a part meets solids of others as hulls, prisms and pyramids, and of what these add or miss."""
     said = []
     if hulls:
         most, least = max(hulls, key=lambda h: np.nan_to_num(h.added)), max(hulls, key=lambda h: h.missed)
@@ -276,10 +280,11 @@ def tell_of_stand_ins(solids: Sequence[Solid], hulls: Sequence[MeshHull], name: 
             f" ('{most.solid.frame}') and leave out up to {1e3 * least.missed:.3g} mm ('{least.solid.frame}';"
             " hull_corners)"
         )
-    if drums := [solid for solid in solids if solid.kind == "cylinder"]:
+    drums = [solid for solid in solids if solid.kind == "cylinder"]
+    if drums and any(solid.kind in PRISMATIC for solid in others):
         said.append(
-            f"its cylinders as prisms, up to {_inside(drums):.3g} mm inside their surface (cylinder_sides), but where"
-            " they meet cylinders, points and balls"
+            f"its cylinders as prisms, up to {_inside(drums):.3g} mm inside their surface (cylinder_sides), where they"
+            " meet ellipsoids and cones"
         )
     if cones := [solid for solid in solids if solid.kind == "cone"]:
         said.append(f"its cones as pyramids, up to {_inside(cones):.3g} mm inside their surface (cylinder_sides)")
@@ -329,6 +334,17 @@ def _on_frame(robot: RobotModel, frame: str) -> list[Solid]:
             found.setdefault(solid.frame, []).append(solid)
         robot.known[SOLIDS] = found
     return list(robot.known[SOLIDS].get(frame, []))
+
+
+def with_edges(one: Solid, two: Solid) -> bool:
+    """Whether two solids meet by edges, too, or by rims."""
+    kinds = {one.kind, two.kind}
+    return kinds <= set(CORNERS) or kinds == {"cylinder", "half_space"}
+
+
+def meet_at_points(owner: Solid | None, solid: Solid) -> bool:
+    """Whether a solid touches another one with corners: a cylinder has none, but for those on which a disc stands."""
+    return owner is None or owner.kind != "cylinder" or solid.kind != "capsule"
 
 
 def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
@@ -436,19 +452,21 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
         return PairShape(pair.name, joint, place_a, int(two.parentJoint), place_b, smooth)
     inner = robot.model.inertias[joint].lever - centre
     placement, met = pin.SE3(np.eye(3), centre), _met_by(robot, point, solid)
-    owner = _surface(robot, point)
-    if solid.kind == "cylinder" and owner is not None and owner.kind == "cylinder":
-        axis = (one.placement * placement_of(owner)).rotation[:, 2]
-        standing = StandingPoint(met, float(point.radius), inner, axis=axis)
-        return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, standing)
-    features = PointOnSolid(met, float(point.radius), inner, **_as_corner(robot, point, solid))
+    owner, radius = _surface(robot, point), float(point.radius)
+    features = PointOnSolid(met, radius, inner, **_as_corner(robot, point, solid))
+    if owner is not None and owner.kind == "cylinder" and solid.kind in ("cylinder", *FLAT_FACED):
+        turn = (one.placement * placement_of(owner)).rotation
+        below = placement_of(owner).actInv(point.offset)[2] < 0.0
+        features = StandingPoint(met, radius, inner, axis=-turn[:, 2] if below else turn[:, 2])
+    elif owner is not None and owner.kind in EXACT and solid.kind == "cylinder":
+        features = CornerOnDrum(met, radius, inner, edges=_edges_of(robot, point, owner))
     return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, features)
 
 
 def _met_by(robot: RobotModel, point: Tip, solid: Solid) -> Shape:
-    """The distance function of a solid: of a cylinder as its edges are, for a corner from which edges take over."""
+    """The distance function of a solid: of a cylinder as a prism for corners of what meets it so."""
     owner = _surface(robot, point)
-    if solid.kind == "cylinder" and owner is not None and owner.kind in CORNERS:
+    if solid.kind == "cylinder" and owner is not None and owner.kind == "cone":
         return Hull(solid.polyhedron, solid.rounding)
     return solid.shape
 
@@ -461,53 +479,41 @@ def _as_corner(robot: RobotModel, point: Tip, solid: Solid) -> dict[str, Any]:
     owner = _surface(robot, point)
     if owner is None or owner.kind not in CORNERS or solid.kind not in CORNERS or not owner.rounding + solid.rounding:
         return {}
+    order = [known.name for known in robot.solids]
+    first = owner.rounding > 0.0 and (not solid.rounding or order.index(owner.name) < order.index(solid.name))
+    return {"edges": _edges_of(robot, point, owner), "corners": first}
+
+
+def _edges_of(robot: RobotModel, point: Tip, owner: Solid) -> Array:
+    """Directions (k, 3) of the edges that lead away from a corner of a solid, in axes of its joint."""
     core, placement = owner.polyhedron, placement_of(owner)
     corner = int(np.argmin(np.abs(core.vertices - placement.actInv(point.offset)).max(axis=1)))
     turn = robot.model.frames[robot.frame_id(point.frame)].placement.rotation @ placement.rotation
-    edges = np.array([sense * turn @ core.directions[e] for e, sense in core.edges_of_vertices[corner]])
-    order = [known.name for known in robot.solids]
-    first = owner.rounding > 0.0 and (not solid.rounding or order.index(owner.name) < order.index(solid.name))
-    return {"edges": edges, "corners": first}
+    return np.array([sense * turn @ core.directions[e] for e, sense in core.edges_of_vertices[corner]])
 
 
 def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list[PairShape]:
-    """All edges of two solids."""
+    """All edges, sides, rims and faces by which two solids meet, besides points."""
     frames = [robot.model.frames[robot.frame_id(solid.frame)] for solid in (one, two)]
     joints = [int(frame.parentJoint) for frame in frames]
     places = [frame.placement * placement_of(solid) for frame, solid in zip(frames, (one, two), strict=True)]
-    a, b, always = one.polyhedron, two.polyhedron, pair.enabled is None
-    at = joints[0], places[0], joints[1], places[1]
+    forth, back = (joints[0], places[0], joints[1], places[1]), (joints[1], places[1], joints[0], places[0])
+    along, against = _features(one, two)
+    shapes = [(name, *forth, features) for name, features in along]
+    shapes += [(name, *back, features) for name, features in against]
+    return [PairShape(*shape, pair.enabled is None) for shape in shapes]
+
+
+def _features(one: Solid, two: Solid) -> tuple[Iterable[Named], Iterable[Named]]:
+    """Features of the first solid that meet the second, by name, and such of the second that meet the first."""
     if one.kind == two.kind == "cylinder":
-        back = joints[1], places[1], joints[0], places[0]
-        found = [PairShape(name, *at, features, always) for name, features in _edges_of_cylinders(one, two)]
-        found += [PairShape(name, *at, features, always) for name, features in _rims(one, two)]
-        others = [(name, features) for name, features in _rims(two, one) if not isinstance(features.part, Rim)]
-        return found + [PairShape(name, *back, features, always) for name, features in others]
-    return [
-        PairShape(
-            f"{one.name}/edge{i}+{two.name}/edge{j}", *at, EdgeOnEdge(a, i, b, j, one.rounding, two.rounding), always
-        )
+        return of_cylinders(one, two)
+    if two.kind == "cylinder" and one.kind in ON_CYLINDERS:
+        return (), ON_CYLINDERS[one.kind](two, one)
+    if one.kind == "cylinder" and two.kind in ON_CYLINDERS:
+        return ON_CYLINDERS[two.kind](one, two), ()
+    a, b, names = one.polyhedron, two.polyhedron, (one.name, two.name)
+    return (
+        (f"{names[0]}/edge{i}+{names[1]}/edge{j}", EdgeOnEdge(a, i, b, j, one.rounding, two.rounding))
         for i, j in product(range(len(a.edges)), range(len(b.edges)))
-    ]
-
-
-def _edges_of_cylinders(one: Solid, two: Solid) -> Iterator[tuple[str, EdgeOnEdge]]:
-    """Sides of two cylinders across each other, and the polygons on which their ends stand on both."""
-    names, lines = (one.name, two.name), [segment(solid.size[1]) for solid in (one, two)]
-    (a, b), (r_a, r_b) = (one.polyhedron, two.polyhedron), (one.size[0], two.size[0])
-    yield f"{names[0]}/side+{names[1]}/side", EdgeOnEdge(lines[0], 0, lines[1], 0, r_a, r_b, True)
-    around = [np.flatnonzero(np.ptp(solid.vertices[solid.edges, 2], axis=1) == 0.0).tolist() for solid in (a, b)]
-    for i in around[0]:
-        yield f"{names[0]}/edge{i}+{names[1]}/side", EdgeOnEdge(a, i, lines[1], 0, 0.0, r_b, True)
-    for j in around[1]:
-        yield f"{names[0]}/side+{names[1]}/edge{j}", EdgeOnEdge(lines[0], 0, b, j, r_a, 0.0, True)
-    for i, j in product(*around):
-        yield f"{names[0]}/edge{i}+{names[1]}/edge{j}", EdgeOnEdge(a, i, b, j)
-
-
-def _rims(one: Solid, two: Solid) -> Iterator[tuple[str, RimOnPart]]:
-    """The rims of a cylinder against side, ends and rims of another."""
-    radius, length = two.size
-    parts = {**parts_of(radius, length), **{f"rim{k}": rim for k, rim in enumerate(rims_of(radius, length))}}
-    for (k, rim), (name, part) in product(enumerate(rims_of(*one.size)), parts.items()):
-        yield f"{one.name}/rim{k}+{two.name}/{name}", RimOnPart(rim, part)
+    ), ()

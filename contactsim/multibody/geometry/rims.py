@@ -1,4 +1,4 @@
-"""Rims of cylinders against sides, ends and rims of others, exactly.
+"""Rims of cylinders against sides, ends and rims of others, and against faces and edges of polyhedra, exactly.
 
 A cylinder is the hull of its two end discs. A disc, the side of another cylinder between its ends, its flat ends and
 its discs are parts of the bodies, so that their distance is one that contact keeps from being negative. A rim touches
@@ -7,14 +7,15 @@ distance of a disc is that of convex bodies (see `closest_points`), smooth but w
 disc that lies flat touches with all of itself. There it hands over to the corners and edges of a polygon on its rim,
 which are above it by R (1 - cos(pi / n)) times the tilt at that instant.
 
-A contact ends a little beyond that, or where the nearest point leaves the side or the end of the other cylinder: others
-take over there at zero gap and rate, having the same normal.
+A contact ends a little beyond that, or where the nearest point leaves the side, end, face or edge of the other body:
+others take over there at zero gap and rate, having the same normal. On a face a rim touches wherever it is lowest,
+whether its normal leans to the side or to the end: the two rims of a lying cylinder are all that holds it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,8 +27,9 @@ from ..zero import FLAT, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import closest
-from .features import Bodies, FeaturePair, Meet, Place, PointOnSolid, cross, turned_back
-from .shapes import Region, length_of
+from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned, turned_back
+from .polyhedra import Polyhedron
+from .shapes import Region, length_of, turning
 
 Z = np.array([0.0, 0.0, 1.0])
 SMOOTHLY = -0.5 * ROUND_RIM, -ROUND_RIM  # m: beyond an end at which what takes over has the same normal
@@ -35,7 +37,6 @@ BEGINS, ENDS = 0.5, 0.25  # tilts, in units of FLAT, from which on a rim begins 
 TINY = 1e-300
 SAMPLED = 2.0 * np.pi * np.arange(48) / 48.0
 AROUND = np.column_stack([np.cos(SAMPLED), np.sin(SAMPLED), np.zeros(48)])
-RISE = 1.0  # m/rad by which the points on which a disc stands are raised while it is tilted
 MEETING = (1,)  # the region of a contact of a rim
 
 
@@ -48,28 +49,73 @@ class Margin(NamedTuple):
 
 
 class Part(ABC):
-    """A part of a cylinder along z that a rim touches.
+    """A part of a body that a rim touches.
 
     Attributes:
-        radius, half: of the cylinder, and half of its length [m].
         feature: the smooth surface that it lies on.
+        ends: on how many sides it ends.
+        sharp: whether it is a curve, which a rim touches where both cross.
+        lets_lean: whether a rim touches it with normals that lean to the side, too.
+        extent: its largest distance from the origin [m].
+        least: a length of the body within which its sides are told apart [m].
     """
 
-    radius: float
-    half: float
     feature: Feature
+    ends: int
+    sharp: bool = False
+    lets_lean: bool = False
+    extent: float
+    least: float
 
     @abstractmethod
     def margins(self, x: Array, m: Array) -> list[Margin]:
         """Of a point x (..., 3) with outward normal m (..., 3), from the ends of the part."""
 
+    @abstractmethod
+    def bent(self, radius: float) -> float:
+        """Radius of curvature with which the normal turns as a rim of a radius moves over it [m]."""
 
-@dataclass(frozen=True, eq=False)
-class Side(Part):
-    """The side of a cylinder, between its ends."""
+    def away(self, p: Array) -> float:
+        """A bound of the distance of a point (3,) from it [m]."""
+        return 0.0
+
+
+class _OfCylinder(Part):
+    """A part of a cylinder along z.
+
+    Attributes:
+        radius, half: of the cylinder, and half of its length [m].
+    """
 
     radius: float
     half: float
+
+    @property
+    def extent(self) -> float:  # type: ignore[override]
+        """Of its rims."""
+        return float(np.hypot(self.radius, self.half))
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """The smaller one of both."""
+        return min(self.radius, self.half)
+
+    def bent(self, radius: float) -> float:
+        """Its own."""
+        return self.radius
+
+    def away(self, p: Array) -> float:
+        """From the capsule around it."""
+        return float(np.hypot(np.hypot(p[0], p[1]), max(abs(p[2]) - self.half, 0.0))) - self.radius
+
+
+@dataclass(frozen=True, eq=False)
+class Side(_OfCylinder):
+    """The side of a cylinder, or of a capsule, between its ends."""
+
+    radius: float
+    half: float
+    ends = 2
 
     @cached_property
     def feature(self) -> Feature:  # type: ignore[override]
@@ -82,12 +128,13 @@ class Side(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class End(Part):
+class End(_OfCylinder):
     """A flat end of a cylinder, the one with the sign `end`."""
 
     radius: float
     half: float
     end: float
+    ends = 1
 
     @cached_property
     def feature(self) -> Feature:  # type: ignore[override]
@@ -98,29 +145,183 @@ class End(Part):
         """From its rim [m]."""
         return [Margin(self.radius - length_of(x[..., :2])[..., 0], -0.5 * RIM, -RIM)]
 
+    def bent(self, radius: float) -> float:
+        """Not at all."""
+        return float("inf")
+
 
 @dataclass(frozen=True, eq=False)
-class Rim(Part):
+class Rim(_OfCylinder):
     """A rim, with the disc inside it."""
 
     radius: float
     half: float
     end: float
+    ends = 2
+    sharp = True
 
     @cached_property
     def feature(self) -> Feature:  # type: ignore[override]
         """Its circle."""
         return Circle(self.end * self.half * Z, Z, self.radius)
 
+    def tilt(self, m: Array) -> Margin:
+        """The sine of its tilt against the normal."""
+        return Margin(length_of(m[..., :2])[..., 0], BEGINS * FLAT, ENDS * FLAT)
+
     def margins(self, x: Array, m: Array) -> list[Margin]:
-        """The sine of its tilt against the normal, and how far that leans away from the side's, as a way [m]."""
-        tilt, lean = length_of(m[..., :2])[..., 0], self.end * self.radius * m[..., 2]
-        return [Margin(tilt, BEGINS * FLAT, ENDS * FLAT), Margin(lean, *SMOOTHLY)]
+        """Its tilt, and how far the normal leans away from that of the side, as a way [m]."""
+        return [self.tilt(m), Margin(self.end * self.radius * m[..., 2], *SMOOTHLY)]
+
+
+@dataclass(frozen=True, eq=False)
+class Face(Part):
+    """A face of a polyhedron.
+
+    Attributes:
+        solid, number: the polyhedron, and the place of the face in it.
+    """
+
+    solid: Polyhedron
+    number: int
+    lets_lean = True
+
+    @property
+    def normal(self) -> Array:
+        """Outward (3,), unit."""
+        return np.asarray(self.solid.normals[self.number])
+
+    @property
+    def offset(self) -> float:
+        """d of its plane, n . x = d [m]."""
+        return float(self.solid.offsets[self.number])
+
+    @cached_property
+    def feature(self) -> Feature:  # type: ignore[override]
+        """Its plane."""
+        return Plane(self.offset * self.normal, self.normal)
+
+    @cached_property
+    def border(self) -> tuple[Array, Array]:
+        """Points (k, 3) of its edges, and unit vectors (k, 3) from there into it."""
+        edges = self.solid.edges_of_faces[self.number]
+        starts = self.solid.vertices[[self.solid.edges[edge, 0] for edge, _ in edges]]
+        return starts, np.array([self.solid.into[edge, which] for edge, which in edges])
+
+    @property
+    def ends(self) -> int:  # type: ignore[override]
+        """Its edges."""
+        return len(self.border[0])
+
+    @property
+    def extent(self) -> float:  # type: ignore[override]
+        """Of all vertices."""
+        return self.solid.reach
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """Least width of the polyhedron."""
+        return self.solid.thickness
+
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """From its edges [m]."""
+        return [Margin((x - start) @ into, *SMOOTHLY) for start, into in zip(*self.border, strict=True)]
+
+    def bent(self, radius: float) -> float:
+        """Not at all."""
+        return float("inf")
+
+    def away(self, p: Array) -> float:
+        """From its plane, or beyond the line of an edge."""
+        starts, into = self.border
+        return max(abs(float(self.normal @ p) - self.offset), float(((starts - p) * into).sum(axis=1).max()))
+
+
+@dataclass(frozen=True, eq=False)
+class Endless(Part):
+    """The plane z = 0 of a half-space."""
+
+    ends = 0
+    lets_lean = True
+    extent = float("inf")
+    least = float("inf")
+
+    @cached_property
+    def feature(self) -> Feature:  # type: ignore[override]
+        """The plane."""
+        return Plane(np.zeros(3), Z)
+
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """None."""
+        return []
+
+    def bent(self, radius: float) -> float:
+        """Not at all."""
+        return float("inf")
+
+    def away(self, p: Array) -> float:
+        """From the plane."""
+        return abs(float(p[2]))
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge(Part):
+    """An edge of a polyhedron.
+
+    Attributes:
+        solid, number: the polyhedron, and the place of the edge in it.
+    """
+
+    solid: Polyhedron
+    number: int
+    ends = 4
+    sharp = True
+
+    @cached_property
+    def feature(self) -> Feature:  # type: ignore[override]
+        """Its line."""
+        return Line(self.solid.vertices[self.solid.edges[self.number]].mean(axis=0), self.direction)
+
+    @property
+    def direction(self) -> Array:
+        """Along it (3,), unit."""
+        return np.asarray(self.solid.directions[self.number])
+
+    @property
+    def half(self) -> float:
+        """Half of its length [m]."""
+        return 0.5 * float(self.solid.lengths[self.number])
+
+    @property
+    def extent(self) -> float:  # type: ignore[override]
+        """Of all vertices."""
+        return self.solid.reach
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """Least width of the polyhedron."""
+        return self.solid.thickness
+
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """Along it from both ends [m], and how far its normal leans away from those of both faces, at one metre."""
+        along = (x - self.feature.centre) @ self.direction
+        ends = [Margin(self.half + way, 0.5 * RIM, -RIM) for way in (along, -along)]
+        return ends + [Margin(-(m @ into), *SMOOTHLY) for into in self.solid.into[self.number]]
+
+    def bent(self, radius: float) -> float:
+        """Across it the normal turns as the rim does, at twice the rate at most."""
+        return 0.5 * radius
+
+    def away(self, p: Array) -> float:
+        """From the nearest of its points."""
+        way = p - self.feature.centre
+        along = float(np.clip(way @ self.direction, -self.half, self.half))
+        return float(np.linalg.norm(way - along * self.direction))
 
 
 @dataclass(frozen=True, eq=False)
 class RimOnPart(FeaturePair):
-    """A rim of A against a part of B; both bodies have their axes along their z."""
+    """A rim of A against a part of B; the axis of A, and that of B if it is round, are along their z."""
 
     rim: Rim
     part: Part
@@ -143,13 +344,13 @@ class RimOnPart(FeaturePair):
 
     @property
     def extent_b(self) -> float:  # type: ignore[override]
-        """Of the rims of the other cylinder."""
-        return float(np.hypot(self.part.radius, self.part.half))
+        """Of the other body."""
+        return self.part.extent
 
     @property
     def deepest(self) -> float:
         """Depth from which on both sides of a body are not told apart [m]."""
-        return 0.5 * min(self.rim.radius, self.rim.half, self.part.radius, self.part.half)
+        return 0.5 * min(self.rim.least, self.part.least)
 
     # --- closest points -----------------------------------------------------------------------------------------
 
@@ -158,6 +359,7 @@ class RimOnPart(FeaturePair):
         other = self.part.feature
         if isinstance(other, Plane):
             return np.asarray(place.R_b @ other.normal)
+        assert isinstance(other, Line | Circle)
         if isinstance(self.part, Rim):
             swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
             crossed = _across(self.rim, self.part, place)
@@ -210,15 +412,19 @@ class RimOnPart(FeaturePair):
         n = found.normal
         m = -turned_back(place.R_a, n)
         x, outward = turned_back(place.R_b, found.x_b - place.o_b), turned_back(place.R_b, n)
-        own = self.rim.margins(turned_back(place.R_a, found.x_a - place.o_a), m)
+        own = [self.rim.tilt(m)] if self.part.lets_lean else self.rim.margins(x, m)
         margins = [*own, *self.part.margins(x, outward)]
-        if isinstance(self.part, Rim):
+        if self.part.sharp:
             margins.append(Margin(self._crossing(place, n), PARALLEL_RIMS, 0.5 * PARALLEL_RIMS))
         return margins
 
     def _crossing(self, place: Place, n: Array) -> Array:
-        """Sine (...) of the angle between the rims where they touch; n is along both of their normals there."""
-        along = [cross(axis, n) for axis in (place.R_a[..., 2], place.R_b[..., 2])]
+        """Sine (...) of the angle between the rim and the other rim, or the edge, where they touch with normal n."""
+        along = [cross(place.R_a[..., 2], n)]
+        if isinstance(self.part, Ridge):
+            along.append(turned(place.R_b, self.part.direction))
+        else:
+            along.append(cross(place.R_b[..., 2], n))
         sizes = [np.where(size.real > 0.0, size, 1.0) for size in map(length_of, along)]
         return length_of(cross(along[0] / sizes[0], along[1] / sizes[1]))[..., 0]
 
@@ -226,7 +432,11 @@ class RimOnPart(FeaturePair):
 
     def gap(self, place: Place, region: Region) -> Array:
         """The signed distance of disc and part."""
-        return self._settled(place)[0].gap
+        return self._at(place).gap
+
+    def _at(self, place: Place) -> Nearest:
+        """Closest points of places with leading axes and complex steps, as they go on beyond the ends of the parts."""
+        return self._settled(place)[0]
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates: see `closest_points.equations`."""
@@ -246,7 +456,12 @@ class RimOnPart(FeaturePair):
         touch = all(float(margin.value) > margin.begin for margin in self._margins(place, found))
         gap = float(found.gap)
         touch = touch and gap > -self.deepest
-        return (gap, True) if touch else (max(gap, 0.0) + OFF, False)
+        return (gap, True) if touch else (max(gap, self.away(place)) + OFF, False)
+
+    def away(self, place: Place) -> float:
+        """A bound of the distance of disc and part [m], zero at least."""
+        centre = place.o_a + place.R_a @ self.rim.feature.centre - place.o_b
+        return max(0.0, self.part.away(centre @ place.R_b) - self.rim.radius)
 
     def open_gap(self, place: Place) -> float:
         """See `looked`."""
@@ -254,11 +469,11 @@ class RimOnPart(FeaturePair):
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Tilt and lean of the rim, then the ends of the part."""
-        return {Side: (0, 1, 2, 3), End: (0, 1, 2), Rim: (0, 1, 2, 3, 4)}[type(self.part)]
+        return tuple(range(2 - self.part.lets_lean + self.part.ends + self.part.sharp))
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """How far it is from its end, and a little beyond it."""
-        margin = self._margins(place, self._settled(place)[0])[side]
+        margin = self._margins(place, self._at(place))[side]
         return margin.value - margin.end
 
     def piece(self, place: Place, region: Region) -> Region | None:
@@ -272,14 +487,62 @@ class RimOnPart(FeaturePair):
             return 0.0
         sine = max(float(self._margins(place, found)[0].value) - spin * duration, FLAT)
         own = self.rim.radius * spin * spin * (1.0 + 1.0 / sine**3)
-        if isinstance(self.part, End):
-            return own
-        crossing = 1.0
-        if isinstance(self.part, Rim):
+        crossing, bent = 1.0, self.part.bent(self.rim.radius)
+        if self.part.sharp:
             crossing = max(float(self._crossing(place, found.normal)) - spin * duration, PARALLEL_RIMS)
-        return own + (speed + spin * (self.rim.radius + self.part.radius) / sine) ** 2 / (
-            self.part.radius * crossing**2
-        )
+        arm = self.rim.radius + (self.part.radius if isinstance(self.part, _OfCylinder) else 0.0)
+        return own + (speed + spin * arm / sine) ** 2 / (bent * crossing**2)
+
+
+class RimOnPlane(RimOnPart):
+    """A rim of A against a plane part of B, in closed form.
+
+    With the axis a of A, its centre c and the normal n of the plane, the lowest point is x = c - R e, e = t / |t|,
+    t = n - (a . n) a; rates follow from n' = w_B x n and a' = w_A x a.
+    """
+
+    @property
+    def _plane(self) -> Plane:
+        assert isinstance(self.part.feature, Plane)
+        return self.part.feature
+
+    def _lowest(self, place: Place | Bodies) -> tuple[Array, Array, Array, Array]:
+        """n, a, t and x (..., 3)."""
+        n, axis = turned(place.R_b, self._plane.normal), place.R_a[..., 2]
+        across = n - dot(axis, n) * axis
+        square = dot(across, across)
+        e = across / np.sqrt(np.where(square.real > 0.0, square, 1.0))
+        return n, axis, across, place.o_a + turned(place.R_a, self.rim.feature.centre) - self.rim.radius * e
+
+    def _at(self, place: Place) -> Nearest:
+        """Its lowest point, and that of the plane below it."""
+        n, _, _, x = self._lowest(place)
+        gap = dot(n, x - place.o_b - turned(place.R_b, self._plane.centre))
+        return Nearest(np.concatenate([n, gap], axis=-1), x, x - gap * n)
+
+    def _nearest(self, place: Place, held: bool = False) -> Nearest:
+        """The same of one place."""
+        return self._at(place)
+
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """The lowest point, the normal of the plane, and their rates.
+
+        Raises:
+            SingularError: the disc lies flat.
+        """
+        n, axis, across, x = self._lowest(bodies)
+        if not np.all(dot(across, across).real > 0.0):
+            raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
+        spin_a, spin_b = bodies.V_a[..., 3:], bodies.V_b[..., 3:]
+        n_rate, axis_rate = cross(spin_b, n), cross(spin_a, axis)
+        turning_of = n_rate - (dot(axis_rate, n) + dot(axis, n_rate)) * axis - dot(axis, n) * axis_rate
+        centre = bodies.o_a + turned(bodies.R_a, self.rim.feature.centre)
+        return Meet(x, at(bodies.V_a, centre) - self.rim.radius * turning(across, turning_of), n, n_rate)
+
+
+def rim_on(rim: Rim, part: Part) -> RimOnPart:
+    """A rim against a part."""
+    return RimOnPlane(rim, part) if isinstance(part.feature, Plane) else RimOnPart(rim, part)
 
 
 def _over(rim: Rim, other: Rim, place: Place) -> bool:
@@ -311,29 +574,6 @@ def _lowest(rim: Rim, other: Rim, place: Place) -> Array:
     return np.asarray(own + place.R_a @ (rim.feature.core(-n @ place.R_a) - rim.feature.centre) - centre)
 
 
-@dataclass(frozen=True, eq=False)
-class StandingPoint(PointOnSolid):
-    """A point of the rim of A on which it stands on a face of B: it is raised by RISE times the tilt beyond FLAT.
-
-    Attributes:
-        axis: that of A (3,), in axes of A.
-    """
-
-    axis: Array = field(default_factory=lambda: Z)
-    extent_a: float = RISE
-
-    def _tilt(self, place: Place) -> float:
-        return float(np.linalg.norm(np.cross(place.R_a @ self.axis, place.R_b[:, 2])))
-
-    def open_gap(self, place: Place) -> float:
-        """The distance and what it is raised by."""
-        return super().open_gap(place) + RISE * max(0.0, self._tilt(place) - FLAT)
-
-    def piece(self, place: Place, region: Region) -> Region | None:
-        """That of the solid, while A stands."""
-        return super().piece(place, region) if self._tilt(place) <= FLAT else None
-
-
 def rims_of(radius: float, length: float) -> tuple[Rim, Rim]:
     """Both rims of a cylinder, the lower one first."""
     return Rim(radius, 0.5 * length, -1.0), Rim(radius, 0.5 * length, 1.0)
@@ -343,3 +583,9 @@ def parts_of(radius: float, length: float) -> dict[str, Part]:
     """Side and ends of a cylinder by name."""
     half = 0.5 * length
     return {"side": Side(radius, half), "end0": End(radius, half, -1.0), "end1": End(radius, half, 1.0)}
+
+
+def flats_of(solid: Polyhedron) -> dict[str, Part]:
+    """Faces and edges of a polyhedron by name."""
+    faces = {f"face{k}": Face(solid, k) for k in range(len(solid.loops))}
+    return faces | {f"edge{k}": Ridge(solid, k) for k in range(len(solid.edges))}

@@ -29,7 +29,10 @@ NUMBERS = {
     "cone": ("the radius of its base and its height", 2),
 }
 CORNERS = ("box", "hull", "capsule", "cylinder", "cone")  # shapes with edges and corners, sharp or rounded
-FACETED = ("cylinder", "cone")  # shapes for which a prism or a pyramid stands where they meet such
+FLAT_FACED = ("box", "hull", "half_space")
+EXACT = ("cylinder", "capsule", "box", "hull")  # what meets cylinders as they are, with its edges and sides
+PRISMATIC = ("ellipsoid", "cone")  # what meets them as prisms
+FACETED = ("cylinder", "cone")  # shapes for which a prism or a pyramid can stand
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
@@ -62,9 +65,10 @@ class Solid:
         name: by default that of the frame.
         friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
         vertices: points of which a hull is the convex hull [m].
-        sides: of the prism in a cylinder whose faces, edges and corners stand for it: they lie inside its surface by up
-            to radius (1 - cos(pi / sides)). Cylinders, points and spheres of others meet the cylinder as it is. Of a
-            cone, those of a pyramid, which all others meet.
+        sides: of the prism in a cylinder whose faces, edges and corners stand for it where it meets ellipsoids and
+            cones: they lie inside its surface by up to radius (1 - cos(pi / sides)). All others meet the
+            cylinder as it is, and an end that lies flat stands on so many points of its rim. Of a cone, those of a
+            pyramid, which all others meet.
     """
 
     frame: str

@@ -1,8 +1,9 @@
 """Contacts of two bodies that take over from each other where both have one point and one normal.
 
-Side, rims and ends of a cylinder end a little beyond the place where the next of them begins to touch. There the gap of
-the one that is still open is that of the closed one, but for the square of the way beyond that place: it says nothing
-new, and would fire as a guard by rounding. So it is hidden while the closed one lasts, and closes where that ends.
+Side, rims and ends of a cylinder, and the faces, edges and corners that they meet, end a little beyond the place where
+the next of them begins to touch. There the gap of the one that is still open is that of the closed one, but for the
+square of the way beyond that place: it says nothing new, and would fire as a guard by rounding. So it is hidden while
+the closed one lasts, and closes where that ends.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ class Takeovers:
 
     Args:
         pairs: the contacts.
-        ends: numbers (k, 2) of the solids of A and B of each.
     """
 
-    def __init__(self, pairs: Sequence[PairShape], ends: Array) -> None:
-        self._pairs, self._ends = pairs, ends.reshape(-1, 2)
+    def __init__(self, pairs: Sequence[PairShape]) -> None:
+        self._pairs = pairs
         self._couples: dict[tuple[int, int], list[int]] = {}
         for k, pair in enumerate(pairs):
             if pair.features.takes_over:
                 self._couples.setdefault(self._couple(k), []).append(k)
 
     def _couple(self, k: int) -> tuple[int, int]:
-        one, two = sorted(self._ends[k].tolist())
+        """The joints of both bodies."""
+        one, two = sorted((self._pairs[k].joint_a, self._pairs[k].joint_b))
         return one, two
 
     def beside(self, closed: Collection[int]) -> set[int]:
@@ -68,8 +69,7 @@ class Takeovers:
         features = self._pairs[k].features
         region = features.region(place) if region is None else region
         found = features.meet(Bodies(*place, STILL, STILL, STILL, STILL), region)
-        one, two = self._ends[k]
-        return found.x, found.n if one < two else -found.n
+        return found.x, found.n if self._pairs[k].joint_a < self._pairs[k].joint_b else -found.n
 
     @staticmethod
     def _is_one(met: Met, others: Iterable[Met]) -> bool:

@@ -1,0 +1,103 @@
+"""Points of the rims of cylinders that stand on flat faces, and corners and round ends of others on cylinders.
+
+A disc that lies flat on a face touches with all of itself; corners of a polygon on its rim hold it. While it is tilted
+its rim touches, see `rims`, and these points are raised by the tilt, so that none fires where the rim passes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ...common.arrays import Array
+from ..zero import FLAT, ROUND_RIM
+from .cylinders import SIDE, Drum
+from .edges import RISE
+from .features import CONE, Place, PointOnSolid, dot, turned, turned_back
+from .hulls import Hull
+from .rims import Z
+from .shapes import Block, Region
+
+
+@dataclass(frozen=True, eq=False)
+class StandingPoint(PointOnSolid):
+    """A point of the rim of A on which it stands on a plane face of B: it is raised by RISE times the tilt beyond FLAT.
+
+    Elsewhere on B it does not touch: the gap is how far the point is from the planes of the faces, raised likewise.
+
+    Attributes:
+        axis: outward from the end of A that stands (3,), in axes of A.
+    """
+
+    axis: Array = field(default_factory=lambda: -Z)
+    extent_a: float = RISE
+
+    @cached_property
+    def planes(self) -> tuple[Array, Array]:
+        """Outward normals n (F, 3) and offsets d (F,) of the faces of B, n . x <= d inside."""
+        if isinstance(self.shape, Hull):
+            return self.shape.solid.normals, self.shape.solid.offsets
+        if isinstance(self.shape, Block):
+            return np.vstack([np.eye(3), -np.eye(3)]), np.tile(self.shape.half, 2)
+        if isinstance(self.shape, Drum):
+            return np.array([Z, -Z]), np.full(2, self.shape.half)
+        return Z[None], np.zeros(1)
+
+    def raised(self, place: Place, normal: Array) -> Array:
+        """By how much (...) [m], over faces of B with normals (..., 3) in axes of B."""
+        outward = place.R_b.T @ (place.R_a @ self.axis)
+        return np.asarray(RISE * np.maximum(0.0, np.linalg.norm(normal + outward, axis=-1) - FLAT))
+
+    def _stands(self, place: Place, region: Region) -> bool:
+        if not self.shape.faced(region):
+            return False
+        return float(self.raised(place, self.shape.normal(place.R_b.T @ (place.o_a - place.o_b), region))) == 0.0
+
+    def open_gap(self, place: Place) -> float:
+        """The distance from the face on which it stands, else see `standing_gaps`."""
+        region = self.region(place)
+        if self._stands(place, region):
+            return float(self.gap(place, region))
+        (normals, offsets), p = self.planes, place.R_b.T @ (place.o_a - place.o_b)
+        aside = np.asarray(np.linalg.norm(p[:2]) - self.width)
+        return float(standing_gaps(normals @ p - offsets, self.raised(place, normals), aside))
+
+    @property
+    def width(self) -> float:
+        """Radius of B, if it is a cylinder [m]; of others the faces say all."""
+        return self.shape.radius if isinstance(self.shape, Drum) else np.inf
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """That of the solid, while A stands."""
+        return super().piece(place, region) if self._stands(place, region) else None
+
+
+def standing_gaps(above: Array, raised: Array, aside: Array) -> Array:
+    """Least distance (...) of points from standing on faces, from how far (..., F) they are above these, and raised.
+
+    A point on the plane of a face touches it where it is not above any other one, nor `aside` (...) of a cylinder.
+    """
+    outside = np.maximum(0.0, np.maximum(above.max(axis=-1), aside))[..., None]
+    return np.asarray((np.maximum(np.abs(above), outside) + raised).min(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class CornerOnDrum(PointOnSolid):
+    """A corner of a box or hull, or a round end of a capsule, on a cylinder, on whose side edges of A take over."""
+
+    @property
+    def takes_over(self) -> bool:
+        """Always."""
+        return True
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """Towards an edge of A on the side of B: the way to its point nearest to the axis of B, as with other cores."""
+        found = super().margin(place, region, side)
+        if side < CONE or region[0] != SIDE:
+            return found
+        assert isinstance(self.shape, Drum)
+        p = turned_back(place.R_b, place.o_a - place.o_b)
+        n, edge = turned(place.R_b, self.shape.normal(p, region)), turned(place.R_a, self.edges[side - CONE])
+        return (self.shape.distance(p, region) + self.shape.radius) * dot(n, edge)[..., 0] + ROUND_RIM
