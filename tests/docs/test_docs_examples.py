@@ -10,6 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import contactsim as cs
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 NEEDS = {
     "ball_with_thrust": ("matplotlib",),
@@ -51,3 +53,15 @@ def test_a_biped_is_in_its_faster_walk_after_three_steps(monkeypatch: pytest.Mon
     np.testing.assert_allclose(final.v[2:], goal.v[2:], rtol=0.0, atol=1e-3)
     steps = np.diff(example.strikes(example.followed(last, plans[-1])))
     np.testing.assert_allclose(steps, last.period, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_solo12_jumps_from_the_torques_of_its_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = loaded("solo12_jump", monkeypatch)
+    system, state, torques = example.stand(cs.load_robot("solo12"))
+    plan = example.jump(system, state, torques, soft=True)[-1]
+    final = plan.trajectory.final
+    assert final.q[2] - state.q[2] == pytest.approx(example.HIGHER, abs=2e-3)
+    feet = [contact.name for contact in system.world.robot.contacts]
+    assert min(plan.trajectory.system.gaps(final)[foot] for foot in feet) > 0.07
+    assert example.lift_offs(plan.trajectory)
