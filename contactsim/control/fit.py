@@ -29,12 +29,13 @@ BLIND = 1e-8  # singular values of the scaled Jacobian below this share of the l
 PART = 0.05  # entries of a direction that is told are at least this large
 HORIZONS = (0.2, 0.4, 0.6, 0.8)  # shares of the measurements that are fitted first, roughly
 ROUGH = 1e-2  # relative decrease of the sum of squares at which that ends
+FORESEEN = 2.0  # mean square of what is new in a part, relative to that of what was fitted, with which it needs no fit
 OF_ROUGH_RUNS = Tolerances(rtol=1e-5, atol=1e-7)  # where the user gives none: derivatives do without exact runs
 OF_VARIATIONS = Tolerances(rtol=1e-3, atol=1e-6)  # of the Jacobian, by which steps are directed,
 OF_ROUGH_VARIATIONS = Tolerances(rtol=1e-2, atol=1e-5)  # and of those of rough fits
 # Change of all values, relative to their sizes, over which a Jacobian is kept: where J is off by a share, a root of
 # J^T r is off by that share of a standard deviation.
-KEPT = 1e-3
+KEPT, KEPT_ROUGHLY = 1e-3, 1e-2
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,8 +101,9 @@ def fit(
     Minimises sum |(z_k - h(x(t_k; p))) / sigma|^2 by scipy's trust-region method, with the exact Jacobian by all
     parameters in one pass along the run, through its events; that of values which differ by less than a thousandth is
     kept. The first fifth of the measurements is fitted roughly, then two fifths and so on: a run that is far off has
-    lost count of the bounces at its end, and is in step where it is only a little longer than one that fits. Values
-    that the system refuses (a negative mass) make a step shorter.
+    lost count of the bounces at its end, and is in step where it is only a little longer than one that fits. A
+    part that is met as well as the one before needs no fit. Values that the system refuses (a negative mass) make a
+    step shorter.
 
     Args:
         system_of: the system, whose parameters are changed by name and give the first values; or (*values) -> system.
@@ -268,7 +270,8 @@ class _Search:
         """Whether a Jacobian at the values `before`, with that sum of squares, will do."""
         if self._own is not None and squares_before - squares < ROUGH * squares_before:
             return True
-        return bool(np.all(np.abs(values - before) <= KEPT * np.abs(before)))
+        kept = KEPT if self._own is None else KEPT_ROUGHLY
+        return bool(np.all(np.abs(values - before) <= kept * np.abs(before)))
 
     def _jacobian(self, values: Array) -> Array:
         """The same, taken along the run."""
@@ -310,15 +313,25 @@ class _Search:
         except _NothingLeft as found:
             return found.result
 
+    def _foreseen(self, values: Array, fitted: int) -> bool:
+        """Whether what was measured after the first `fitted` rows is met as well as these, in the mean square."""
+        missed = self.residuals(values)
+        first = fitted * len(missed) // len(self._times)
+        if self._output is not None:
+            first = int(np.isfinite(self._measured[:fitted]).sum())
+        old, new = missed[:first], missed[first:]
+        return bool(new @ new * len(old) <= FORESEEN * (old @ old) * len(new))
+
     def fitted(self, accuracy: float, most: int) -> Fit:
         """The best values."""
         whole, values = (self._times, self._measured), self._first
+        self._own, fitted = OF_ROUGH_RUNS, 0
         for share in HORIZONS:
             count = int(share * len(whole[0]))
             if count > len(self._names):
                 self._times, self._measured, self._known = whole[0][:count], whole[1][:count], None
-                self._own = OF_ROUGH_RUNS
-                values = self._searched(values, ROUGH, most).x
+                if not fitted or not self._foreseen(values, fitted):
+                    values, fitted = self._searched(values, ROUGH, most).x, count
         self._times, self._measured, self._known, self._own = *whole, None, None
         found = self._searched(values, accuracy, most)
         values, J = found.x, found.jac

@@ -29,6 +29,16 @@ def test_parameters_are_found_from_a_third_off(case: Callable[[], Measured]) -> 
     assert not fit.unidentified
 
 
+def test_parts_that_are_met_need_no_fit() -> None:
+    """From the true values: a derivative in the first part, which tells no friction, and one of the whole."""
+    known = ball()
+    fit = cs.fit(known.system, known.names, *known.rows(), known.start)
+    assert fit.derivatives <= 2
+    found = cs.fit(known.off(), known.names, *known.rows(), known.start)
+    for name in known.names:
+        assert fit.values[name] == pytest.approx(found.values[name], abs=0.01 * found.deviations[name])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [ball, crate, leg])
 def test_optimum_is_that_of_finite_differences(case: Callable[[], Measured]) -> None:
