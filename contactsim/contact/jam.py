@@ -106,7 +106,7 @@ def impact_without_collision(problem: ContactProblem, drive: Array, stiffness: A
         rest: speed up to which a contact is at rest [m/s].
 
     Returns:
-        What it comes to; None where no compression grows, or it does not end.
+        What it comes to; None where no compression grows, it does not end, or its forces would pull.
     """
     speed = max([float(np.linalg.norm(problem.free[t])) for _, t in problem.rows], default=0.0)
     if speed <= 2.0 * rest:
@@ -121,6 +121,8 @@ def impact_without_collision(problem: ContactProblem, drive: Array, stiffness: A
     if not path.run():
         return None
     impulses, resting = path.end()
+    if impulses[list(problem.starts)].min() < -EDGE * float(np.abs(impulses).max()):
+        return None
     return Jam(impulses * speed / mobility, resting, max(sum(way.driven for way in ways), 1))
 
 

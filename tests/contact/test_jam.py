@@ -15,7 +15,7 @@ REST = 1e-10  # m/s
 
 
 def problem(
-    delassus: np.ndarray, velocity: list[float], friction: list[float], dims: tuple[int, ...]
+    delassus: np.ndarray, velocity: list[float] | np.ndarray, friction: list[float], dims: tuple[int, ...]
 ) -> ContactProblem:
     mu = np.array(friction)
     return ContactProblem(np.array(delassus), np.array(velocity), dims, mu, mu, (None,) * len(dims))
@@ -177,6 +177,24 @@ def test_what_rests_already_takes_no_impulse() -> None:
     found = impact_without_collision(asked, np.array([-9.81, 0.0]), np.ones(1), REST)
     assert found is not None and found.resting == (0,)
     np.testing.assert_array_equal(found.impulses, 0.0)
+
+
+def test_no_impact_without_collision_pulls() -> None:
+    """A foot that hardly slides and one that slides fast, of solo12: the compression followed ends in a pull."""
+    rows = """
+        15.6385130 6.49229685 -12.2200648 0.282328582 -0.341335758 -0.0665038765
+        6.49229685 20.8509975 9.87491602 0.360004037 0.303404924 -0.0320121574
+        -12.2200648 9.87491602 31.1364947 -0.0947500113 -0.192965369 0.00112029768
+        0.282328582 0.360004037 -0.0947500113 24.3069299 3.01481918 2.76145390
+        -0.341335758 0.303404924 -0.192965369 3.01481918 2.80554364 -6.65013602
+        -0.0665038765 -0.0320121574 0.00112029768 2.76145390 -6.65013602 45.8077654"""
+    delassus = np.array([line.split() for line in rows.split("\n")[1:]], dtype=float)
+    before = np.array([3.91331412e-12, 6.05339494e-06, -5.40126951e-06, -6.34561848e-15, 0.323486012, 0.0914429933])
+    drive = np.array([-100.27214367, 54.86103432, -51.47349435, -15.72674984, 14.20854713, 2.89543275])
+    for mu in (1.2022979, 1.2072224, 1.22, 1.3):
+        asked = problem(delassus, before, [mu, mu], (3, 3))
+        found = impact_without_collision(asked, drive, np.ones(2), REST)
+        assert found is None or found.impulses[[0, 3]].min() >= -1e-9 * np.abs(found.impulses).max()
 
 
 # --- what is said where there is no mode ------------------------------------------------------------------------------
