@@ -295,12 +295,12 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
         return along
 
     def regularity() -> float:
-        return _regularity(held @ solve_mass(terms.mass, held.T), matrix[:, 1:])
+        return regularity_of(held @ solve_mass(terms.mass, held.T), matrix[:, 1:])
 
     return Accelerations(acceleration, terms.rates, forces, regularity=regularity, terms=terms)
 
 
-def _regularity(smooth: Array, rubbing: Array) -> float:
+def regularity_of(smooth: Array, rubbing: Array) -> float:
     """det(C M^-1 D^T) / det(C M^-1 C^T), of these matrices; one where the constraints depend on each other already."""
     signs, sizes = np.linalg.slogdet(np.stack([smooth, rubbing]))
     return float(signs[1] * np.exp(sizes[1] - sizes[0])) if signs[0] > 0.0 else 1.0
@@ -358,7 +358,7 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
         taken = [tuple(known[i]) for i, _ in arc.slips]  # type: ignore[arg-type]
         combine = combine_with(arc, taken, frictions(arc, terms.rates))
         delassus = terms.rows[arc.constrained] @ solve_mass(terms.mass, terms.rows.T)
-        return _regularity(delassus[:, arc.constrained], delassus @ combine.T)
+        return regularity_of(delassus[:, arc.constrained], delassus @ combine.T)
 
     known = None if arc.mode.redundant else regularity
     return Accelerations(acceleration, terms.rates, lambda: forces, least if arc.mode.redundant else None, found, known)

@@ -50,10 +50,26 @@ from .zero import (
 if TYPE_CHECKING:
     from ..multibody.kinematics.closed_loops import ClosedMechanism
     from .engines import CompiledWatch
+    from .expanded_arc import Expansion
     from .rigid_sensitivity import Sensitivity
 
 OF_MOTION = ("gap", "slow", "fast", "stop")  # guards that look at places and velocities alone
+ALL_BUT = 1.5  # slip speeds at which one step more ends a slip in space
 TOGETHER = 32  # open contacts whose motion is looked at together
+
+
+def _nearing(flow: RigidFlow, t: float, x: Array, duration: float, accuracy: float) -> RigidFlow:
+    """Slips in space that come to their stop turn so fast that the equations of motion stand almost still."""
+    arc, world = flow.arc, flow.arc.world
+    if not flow._free or arc.given is not None or arc.curved or arc.compiled is not None or world.memory:
+        return flow
+    rates = flow._terms(t, x).rates
+    if min(_size(rates[arc.tangent[i]]) for i in flow._free) <= ALL_BUT * world.tolerances.slip_speed:
+        return flow
+    from .expanded_arc import expanded
+
+    found = expanded(arc, t, x, flow.references, flow.motion(t, x), duration / APPROACH, accuracy)
+    return flow if found is None else flow.changed(_expansion=found, is_expanded=True, spent=found.evaluations)
 
 
 class RigidFlow(ContactFlow):
@@ -78,6 +94,7 @@ class RigidFlow(ContactFlow):
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
         self._seen: tuple[float, bytes, Terms] | None = None  # equations of motion there, whatever the references
+        self._expansion: Expansion | None = None
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
         self._compiled_watch: tuple[CompiledWatch | None] | None = None
         self._watches: dict[tuple[float, float], CompiledWatch | None] = {}  # by sense and window, of all rebased ones
@@ -85,6 +102,8 @@ class RigidFlow(ContactFlow):
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
     # --- the contract of a flow -------------------------------------------------------------------------------
+
+    nearing = _nearing
 
     def field(self, t: float, x: Array) -> Array:
         """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
@@ -144,7 +163,10 @@ class RigidFlow(ContactFlow):
         if known is not None and known[0] == t and known[1] == key:
             return known[2]
         nq, end = self.arc.world.nq, self.arc.world.nq + self.arc.world.nv
-        found = accelerations(self.arc, t, x[:nq], x[nq:end], x[end:], self.references)
+        if self._expansion is not None and self._expansion.holds(t):
+            found = self._expansion.at(t, x[nq:end], self.references)
+        else:
+            found = accelerations(self.arc, t, x[:nq], x[nq:end], x[end:], self.references)
         self._known = t, key, found
         if found.terms is not None:
             self._seen = t, key, found.terms
@@ -280,6 +302,8 @@ class RigidFlow(ContactFlow):
             for i in self._free:
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
         flow = self.changed(references=replace(self.references, slip=slip), _known=None)
+        if flow._expansion is not None and flow._expansion_is_off(t, x):
+            flow = flow.changed(_expansion=None, is_expanded=False, _known=None)
         if incipient:
             motion = flow.motion(t, x)
             known = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
@@ -308,6 +332,15 @@ class RigidFlow(ContactFlow):
                 ahead = ahead + 0.5 * slow if ahead <= CLOSE_TO_STOP * slow else APPROACH * ahead
                 longest = min(longest, ahead / slowing)
         return longest
+
+    def _expansion_is_off(self, t: float, x: Array) -> bool:
+        """Whether the expansion misses the motion at (t, x), where a step begins."""
+        expansion, world = self._expansion, self.arc.world
+        assert expansion is not None
+        if not expansion.holds(t):
+            return True
+        q, v = world.q(x), world.v(x)
+        return expansion.is_off(t, v, self.references, accelerations(self.arc, t, q, v, world.z(x), self.references))
 
     def soonest(self, t: float, x: Array, horizon: float) -> float:
         """By the rates and accelerations of the gaps and of the slips whose direction is held.

@@ -38,6 +38,10 @@ Stages = Callable[[Array, Array, float, float, Array, Array, Array, int, int], N
 # None: to be integrated from the Jacobian.
 Propagated = Callable[[ChartPath, float, float, Array, tuple[float, float]], Array | None]
 
+# The flow as it is followed from (t, x) to a singular place that is some time [s] ahead: it may expand its field around
+# that state, if velocities miss less than an accuracy by that. (t, x, time, accuracy) -> it, or the flow as it was.
+Nearing = Callable[[float, Array, float, float], "Flow"]
+
 # Steps of DOP853 by an engine, from where a stepper and its watch are, as they take them, as long as nothing happens.
 # The course goes along. Where no step succeeds there are none: the stepper itself has to find out why.
 Cruise = Callable[[Course], Passed]
@@ -136,6 +140,9 @@ class Flow(ABC):
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     propagated: Propagated | None = None  # variations along an arc of this flow
     cruise: Cruise | None = None
+    nearing: Nearing | None = None
+    is_expanded: bool = False  # whether the field is that of an expansion
+    spent: int = 0  # evaluations of the field that making the expansion took
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known

@@ -33,6 +33,12 @@ FIRST = (
 LEAP = 10.0  # times the step it takes that LSODA may have tried
 WITHIN_REACH = 2.0  # times its length at which a step counts as hemmed in by a bound
 FINEST = 100.0 * float(np.finfo(float).eps)  # relative error of a step below which SciPy's methods take none
+BRIEFLY = 5e-4  # share of the step that the motion allows, below which a method of a lower order does
+FIRST_SHARE = 0.2  # of the way to a singular place that the first step towards it takes
+# A field is expanded within this share of the step that the motion allows, and once more within a share of that.
+EXPANDED, SOONER = 3e-3, 0.25
+BEHIND = 1.2  # times the way to a singular place by which a field is looked at then
+CUT = 0.1  # share of the tolerance that a short step may miss whose interpolant is its state at an event
 EXACT = 2e-8  # share of the tolerance that a step may miss, whose interpolant is as good as a step
 BEYOND = 1.05  # times the time to the next guard that a short step takes
 SPENT_853, SPENT = 8, 3  # orders in the step by which DOP853, and any other method at least, foretell an error
@@ -71,6 +77,7 @@ class Stepper:
         self._use(self.stiffness.name)
         self.evaluations, self._longest, self._approach = 0, math.inf, math.inf
         self.step_size, self.natural_step, self._in_haste, self.hemmed = first_step, first_step, True, False
+        self._expandable = EXPANDED * (first_step or 0.0)
         self._restart(t, x, math.inf)
 
     def _use(self, name: str) -> None:
@@ -87,7 +94,7 @@ class Stepper:
 
     def _rate(self, t: float, dx: Array) -> Array:
         """Rate (dim,) in the chart; NaN where a trial left the finite numbers, or the field: a shorter one is made."""
-        self.evaluations += 1
+        self.evaluations += not self.flow.is_expanded
         x = self.space.integrate(self._base, dx)
         if not math.isfinite(x.dot(x)):
             return np.full(self.space.dim, math.nan)
@@ -154,13 +161,19 @@ class Stepper:
         self._solver.max_step = min(longest, self._until_next(longest))
         if approach < self._approach < math.inf and (size := getattr(self._solver, "h_abs", None)):
             self._solver.h_abs = size * approach / self._approach
+        elif approach < self._approach == math.inf and (size := getattr(self._solver, "h_abs", None)):
+            self._solver.h_abs = min(size, FIRST_SHARE * approach)
         self._approach = approach
+        confined = self._expand(approach, bound)
         t0, base, start = self.t, self._base, self.x
         tried = min(getattr(self._solver, "h_abs", math.inf), self._solver.max_step)
+        if isinstance(self._solver, Dop853):
+            ahead = min(tried, bound - t0)
+            self._solver.brief = ahead < approach and ahead <= BRIEFLY * min(self.natural_step or 0.0, longest)
         segment = self._advance(self._solver, t0, base, start)
         if self._firm:  # such a method does not say what it tries
             tried = LEAP * (segment.t1 - t0)
-        self.hemmed = bound - t0 <= WITHIN_REACH * tried
+        self.hemmed = confined or bound - t0 <= WITHIN_REACH * tried
         self._suspected_step = segment.t1 - segment.t0 if self.stiffness.suspects(self._solver) else 0.0
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
             self.step_size = getattr(self._solver, "h_abs", None) or self.step_size
@@ -170,6 +183,22 @@ class Stepper:
         if not self.space.within_chart(self._solver.y):
             self._restart(self.t, self.x, bound)
         return segment
+
+    def _expand(self, approach: float, bound: float) -> bool:
+        """Go on with a field that is expanded around the present state, where a singular place is close.
+
+        True where that was not done since the bound is as close: nothing is asked about what lies behind it.
+        """
+        nearing = self.flow.nearing if self._method is Dop853 and not self.flow.is_expanded else None
+        if nearing is None or not approach <= self._expandable:
+            return False
+        if bound - self.t <= BEHIND * approach:
+            return True
+        flow = nearing(self.t, self.x, approach, STEP_SHARE * self.tolerances.atol)
+        self._expandable = SOONER * approach
+        if flow is not self.flow:
+            self.flow, self.evaluations = flow, self.evaluations + flow.spent
+        return False
 
     def cruise(self, bound: float, watch: Watching, most: int) -> Passed | None:
         """The same by a compiled engine, step by step, as long as nothing happens; None where there is none.
@@ -295,7 +324,7 @@ class Stepper:
     def is_exact(self, segment: Segment, t: float) -> bool:
         """Whether a step is so short for the motion that its interpolant at `t` within it is as exact as its end."""
         within = segment.t0 < t < segment.t1 <= segment.t0 + SHORT * (self.natural_step or 0.0)
-        return within and segment.miss <= EXACT and isinstance(segment.chart, Interpolant853)
+        return within and segment.miss <= CUT and isinstance(segment.chart, Interpolant853)
 
     def cut(self, segment: Segment, t: float) -> Segment:
         """The part of a step up to `t`, by its interpolant."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import DOP853
 
-from contactsim.hybrid.integrators.dop853 import Dop853
+from contactsim.hybrid.integrators.dop853 import BRIEF, Dop853
 
 
 def swing(t: float, y: np.ndarray) -> np.ndarray:
@@ -33,3 +33,38 @@ def test_a_step_that_is_refused_is_shortened_as_by_scipy() -> None:
     other.step()
     assert own.t == other.t < 0.5
     assert own.h_abs == other.h_abs
+
+
+def brief(h: float, rtol: float) -> Dop853:
+    """A solver that was asked for a brief step of length `h` from the start."""
+    solver = Dop853(swing, 0.0, np.array([2.0, 0.5]), 20.0, rtol=rtol, atol=1e-2 * rtol, first_step=h)
+    solver.brief = True
+    solver.step()
+    return solver
+
+
+def exact(t: float) -> np.ndarray:
+    solver = DOP853(swing, 0.0, np.array([2.0, 0.5]), t, rtol=1e-13, atol=1e-15)
+    while solver.status == "running":
+        solver.step()
+    return np.asarray(solver.y)
+
+
+def test_brief_steps_are_of_order_three() -> None:
+    """Their error goes with h^4, that of their cubic as well; it is less than the share of the tolerance it may be."""
+    long, short = brief(0.01, 1e-3), brief(0.005, 1e-3)
+    missed = [np.abs(solver.y - exact(solver.t)).max() for solver in (long, short)]
+    assert long.t == 0.01 and short.t == 0.005
+    assert 12.0 < missed[0] / missed[1] < 18.0 and missed[0] < BRIEF * 1e-3
+    cubic = long.dense_output()
+    times = np.linspace(0.0, long.t, 9)
+    assert max(np.abs(cubic(float(t)) - exact(float(t))).max() for t in times[1:]) < 20.0 * missed[0]
+    np.testing.assert_array_equal(cubic(long.t), long.y)
+
+
+def test_a_step_that_is_too_long_to_be_brief_is_one_of_order_eight() -> None:
+    own = brief(0.05, 1e-9)
+    other = DOP853(swing, 0.0, np.array([2.0, 0.5]), 20.0, rtol=1e-9, atol=1e-11, first_step=0.05)
+    other.step()
+    assert own.t == other.t
+    np.testing.assert_array_equal(own.y, other.y)

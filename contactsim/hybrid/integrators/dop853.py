@@ -14,6 +14,9 @@ from ..flow import Stages
 
 COEFFICIENTS, TIMES = np.ascontiguousarray(dop853_coefficients.A), np.ascontiguousarray(dop853_coefficients.C)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of the next step, from the error of this one; those of SciPy
+BRIEF = 0.1  # share of the tolerance of a step by which the midpoint rule may miss one of order three
+KUTTA = np.array([[0, 0, 0], [1 / 2, 0, 0], [-1, 2, 0], [1 / 6, 4 / 6, 1 / 6]])
+KUTTA_TIMES = (0.0, 0.5, 1.0)
 
 
 class Interpolant853(DenseOutput):
@@ -70,6 +73,7 @@ class Dop853(DOP853):
         self._all, self._last = self.K[:-1].T, self.y
         self.whole: Stages | None = None  # the rates of a step by one call
         self.evaluations = 0  # made so
+        self.brief = self._was_brief = False  # whether the next step is so short that a lower order does; the last was
         self._points = np.empty_like(self.K_extended)
         extra = zip(self.A_EXTRA, self.C_EXTRA.tolist(), strict=True)
         self._extra = [(s, self.K_extended[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(extra, start=len(self.K))]
@@ -79,6 +83,9 @@ class Dop853(DOP853):
         smallest = 10.0 * abs(float(np.nextafter(t, self.direction * np.inf)) - t)
         length = min(max(self.h_abs, smallest), self.max_step)
         rejected = False
+        if self.brief and length >= smallest and self._brief_step(length):
+            return True, None
+        self._was_brief = False
         while True:
             if length < smallest:
                 return False, self.TOO_SMALL_STEP
@@ -99,6 +106,32 @@ class Dop853(DOP853):
         self.t, self.y, self.f = end, y_new, f_new
         self.h_abs = length * (min(1.0, factor) if rejected else factor)
         return True, None
+
+    def _brief_step(self, length: float) -> bool:
+        """A step by Kutta's method of order three, if the midpoint rule within it agrees; False: it is too long.
+
+        The cubic of the states and rates at its ends is its dense output: four evaluations take the place of fifteen.
+        Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.1.
+        """
+        t, y, K = self.t, self.y, self.K
+        end = t + length * self.direction
+        if self.direction * (end - self.t_bound) > 0:
+            end = self.t_bound
+        h = end - t
+        K[0] = self.f
+        for s in (1, 2):
+            self._last = y + h * (KUTTA[s, :s] @ K[:s])
+            K[s] = self._rate(t + KUTTA_TIMES[s] * h, self._last)
+        y_new = y + h * (KUTTA[3] @ K[:3])
+        scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
+        missed = (y + h * K[1] - y_new) / scale
+        if not float(missed @ missed) <= BRIEF**2 * len(y):
+            return False
+        K[-2], K[-1] = K[2], self._rate(end, y_new)
+        self.h_previous, self.y_old, self._was_brief = h, y, True
+        self.t, self.y, self.f = end, y_new, K[-1].copy()
+        self.h_abs = MAX_FACTOR * abs(h)
+        return True
 
     def _stepped(self, t: float, y: Array, h: float) -> tuple[Array, Array]:
         """State and rate at the end of a step of length `h`; the rates of all stages are left in K."""
@@ -139,6 +172,10 @@ class Dop853(DOP853):
 
     def _dense_output_impl(self) -> Interpolant853:
         K, h, f_old = self.K_extended, self.h_previous, self.K_extended[0]
+        if self._was_brief:
+            rise, parts = self.y - self.y_old, np.zeros((len(self.D) + 3, len(self.y)))
+            parts[0], parts[1], parts[2] = rise, h * f_old - rise, 2.0 * rise - h * (self.f + f_old)
+            return Interpolant853(self.t_old, self.t, self.y_old, parts)
         if self.whole is not None:
             self._run(self.whole, self.t_old, self.y_old, h, len(self.K), len(K))
         for s, before, a, c in self._extra if self.whole is None else ():

@@ -42,9 +42,15 @@ bool Voyage::step() {
     const double until_next = led_to_next(longest);
     if (course_.fresh) begin_chart();
     double proposed = course_.step;
-    if (approach < course_.approach && course_.approach < INFINITE) proposed *= approach / course_.approach;
+    if (approach < course_.approach) {
+        proposed = course_.approach < INFINITE ? proposed * approach / course_.approach
+                                               : std::min(proposed, rules_.first_share * approach);
+    }
     const double tried = std::min(proposed, std::min(longest, until_next));
-    if (!advance(proposed, std::min(longest, until_next))) {
+    const double ahead = std::min(tried, course_.bound - step_.t0);
+    const double brief = rules_.briefly * std::min(std::max(course_.natural, 0.0), longest);
+    if (!(ahead < approach && ahead <= brief && advance_briefly(ahead)) &&
+        !advance(proposed, std::min(longest, until_next))) {
         course_.in_haste = in_haste;
         return false;
     }
@@ -164,6 +170,44 @@ void Voyage::begin_chart() {
     course_.step = std::min(course_.proposed, course_.bound - course_.t);
 }
 
+bool Voyage::advance_briefly(double length) {
+    static constexpr double A[16] = {0, 0, 0, 0, 0.5, 0, 0, 0, -1, 2, 0, 0, 1.0 / 6, 4.0 / 6, 1.0 / 6, 0};
+    static constexpr double C[4] = {0, 0.5, 1, 1};
+    if (!(length >= 10.0 * spacing(step_.t0))) return false;
+    const double end = std::min(step_.t0 + length, course_.bound), h = end - step_.t0;
+    std::copy(course_.y, course_.y + n_, step_.y.begin());
+    std::copy(course_.f, course_.f + n_, k_.begin());
+    const auto stages_of = [&](int first, int last) {
+        run_stages(robot_, arc_.mode, references(), arc_.drive, {A, C, 4}, base_.data(), step_.t0, h, step_.y.data(),
+                   k_.data(), points_.data(), first, last, room_.known);
+        course_.evaluations += last - first;
+    };
+    stages_of(1, 3);
+    double missed = 0.0;
+    std::vector<double> y_new(n_);
+    for (int i = 0; i < n_; ++i) {
+        const double middle = k_[n_ + i], rise = (k_[i] + 4.0 * middle + k_[2 * n_ + i]) / 6.0;
+        y_new[i] = step_.y[i] + h * rise;
+        const double scale = course_.atol + std::max(std::abs(step_.y[i]), std::abs(y_new[i])) * course_.rtol;
+        const double part = h * (middle - rise) / scale;
+        missed += part * part;
+    }
+    if (!(missed <= rules_.brief * rules_.brief * n_)) return false;
+    stages_of(3, 4);
+    for (int i = 0; i < n_; ++i) {
+        if (!std::isfinite(k_[3 * n_ + i])) return false;
+    }
+    for (const int s : {0, 1}) {  // where the end of a step of DOP853 has its last two rates
+        std::copy_n(&k_[(2 + s) * n_], n_, &k_[(Dop853::STAGES - 1 + s) * n_]);
+        std::copy_n(&points_[(2 + s) * n_], n_, &points_[(Dop853::STAGES - 1 + s) * n_]);
+    }
+    std::copy(y_new.begin(), y_new.end(), &points_[Dop853::STAGES * n_]);
+    std::fill(step_.parts.begin(), step_.parts.end(), 0.0);
+    cubic(y_new.data(), h);
+    course_.step = rules_.max_factor * h;
+    return end_step(y_new.data(), end);
+}
+
 bool Voyage::advance(double proposed, double longest) {
     const double t = step_.t0, smallest = 10.0 * spacing(t);
     const double* y = course_.y;
@@ -188,14 +232,21 @@ bool Voyage::advance(double proposed, double longest) {
     const double grown = growth(error);
     stages(h, Dop853::STAGES + 1, Dop853::ALL);
     dense_output(y_new, h);
+    const double before = course_.step;
+    course_.step = length * (rejected ? std::min(1.0, grown) : grown);
+    if (end_step(y_new, end)) return true;
+    course_.step = before;
+    return false;
+}
+
+bool Voyage::end_step(const double* y_new, double end) {
     for (int i = 0; i < n_; ++i) {
         if (!std::isfinite(y_new[i])) return false;
     }
     step_.t1 = step_.until = end;
     chart_point(y_new, step_.end.data());
     if (!values_at(end, step_.end.data(), step_.guards.data())) return false;
-    course_.step = length * (rejected ? std::min(1.0, grown) : grown);
-    step_.miss = std::min(1.0, std::pow(h / course_.step, rules_.spent));
+    step_.miss = std::min(1.0, std::pow((end - step_.t0) / course_.step, rules_.spent));
     std::copy(y_new, y_new + n_, course_.y);
     std::copy(&k_[Dop853::STAGES * n_], &k_[Dop853::STAGES * n_] + n_, course_.f);
     return true;
@@ -221,7 +272,7 @@ double Voyage::error_norm(const double* y_new, double h) const {
     return std::abs(h) * fifth / std::sqrt((fifth + 0.01 * third) * n_);
 }
 
-void Voyage::dense_output(const double* y_new, double h) {
+void Voyage::cubic(const double* y_new, double h) {
     double* parts = step_.parts.data();
     const double* f_new = &k_[Dop853::STAGES * n_];
     for (int i = 0; i < n_; ++i) {
@@ -230,6 +281,11 @@ void Voyage::dense_output(const double* y_new, double h) {
         parts[n_ + i] = h * k_[i] - rise;
         parts[2 * n_ + i] = 2.0 * rise - h * (f_new[i] + k_[i]);
     }
+}
+
+void Voyage::dense_output(const double* y_new, double h) {
+    double* parts = step_.parts.data();
+    cubic(y_new, h);
     for (int p = 3; p < Dop853::PARTS; ++p) {
         double* part = parts + p * n_;
         std::fill(part, part + n_, 0.0);

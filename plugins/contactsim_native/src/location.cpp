@@ -244,7 +244,7 @@ bool Voyage::correct(const Crossing& leader, double time, double slope) {
 
 bool Voyage::is_exact(double t) const {
     const double longest = rules_.short_step * std::max(course_.natural, 0.0);
-    return step_.t0 < t && t < step_.t1 && step_.t1 <= step_.t0 + longest && step_.miss <= rules_.exact;
+    return step_.t0 < t && t < step_.t1 && step_.t1 <= step_.t0 + longest && step_.miss <= rules_.cut;
 }
 
 bool Voyage::cut(double t) {

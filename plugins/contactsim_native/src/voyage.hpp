@@ -104,10 +104,19 @@ class Voyage {
     // A step within the tolerance, with its dense output and its guards; false where there is none.
     bool advance(double proposed, double longest);
 
+    // A step of a lower order, where that does; false where the step is too long for it.
+    bool advance_briefly(double length);
+
+    // State, guards and what the step misses where it ends; the next step is known.
+    bool end_step(const double* y_new, double end);
+
     double error_norm(const double* y_new, double h) const;
 
     // By how much longer a step may be than one of an error.
     double growth(double error) const;
+
+    // The part of a dense output that states and rates at both ends of a step give.
+    void cubic(const double* y_new, double h);
 
     // Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6, and dop853.f there.
     void dense_output(const double* y_new, double h);
