@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from contactsim.hybrid.integrators import dop853
 from contactsim.hybrid.step_bounds import LARGEST853
 from contactsim.multibody.configuration_space import CHART_RADIUS
 from contactsim.multibody.kinematics.bound_robot import TURN
-from contactsim.multibody.plain_robot import PlainReach, PlainRobot
+from contactsim.multibody.plain_robot import PlainContact, PlainReach, PlainRobot
 
 from . import _native
 
@@ -108,6 +109,20 @@ def native_reach(reach: PlainReach) -> _native.Reach:
     )
 
 
+@lru_cache(maxsize=64)
+def native_gaps(robot: PlainRobot) -> _native.Gaps:
+    """The contacts of a robot as the extension has them; one that it does not know has no guard."""
+    gaps = _native.Gaps()
+    for contact in robot.contacts:
+        if contact is None or contact.joint < 0:
+            known = contact or PlainContact(-1, np.zeros(3))
+            gaps.add_limit(known.velocity, known.sign, known.coordinate, known.bound)
+        else:
+            arm = float(np.linalg.norm(contact.centre))
+            gaps.add_point(contact.joint, contact.centre.tolist(), contact.radius, contact.host, arm)
+    return gaps
+
+
 class NativeWatch(CompiledWatch):
     """A contact mode and its guards in C++.
 
@@ -127,18 +142,15 @@ class NativeWatch(CompiledWatch):
     ) -> None:
         self._arc = arc = _native.Arc(robot, mode, drive, plain.turning.tolist())
         parts = guards.kinds, guards.contacts, guards.closed, guards.friction, guards.directions, guards.margins
-        for kind, number, closed, friction, direction, margin in zip(*parts, strict=True):
-            if margin is not None:
-                arc.add_margin(margin)
+        for of_gaps, run in groupby(zip(*parts, strict=True), key=lambda guard: guard[0] == "gap"):
+            if of_gaps:
+                arc.add_gaps(native_gaps(plain), [number for _, number, *_ in run])
                 continue
-            contact = plain.contacts[number] if kind == "gap" else None
-            if contact is None:
-                arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
-            elif contact.joint < 0:
-                arc.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
-            else:
-                arm = float(np.linalg.norm(contact.centre))
-                arc.add_gap(contact.joint, contact.centre.tolist(), contact.radius, contact.host, arm)
+            for kind, _, closed, friction, direction, margin in run:
+                if margin is not None:
+                    arc.add_margin(margin)
+                else:
+                    arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
         if plain.reach is not None:
             arc.set_reach(native_reach(plain.reach))
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):

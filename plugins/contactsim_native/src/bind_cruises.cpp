@@ -114,6 +114,18 @@ void bind_cruises(nb::module_& m) {
                                   numbers(places)};
              });
 
+    nb::class_<Gaps>(m, "Gaps")
+        .def(nb::init<>())
+        .def("add_point",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm) {
+                 gaps.contacts.push_back(point(joint, centre, radius));
+                 gaps.hosts.push_back(host), gaps.arms.push_back(arm);
+             })
+        .def("add_limit", [](Gaps& gaps, int velocity, double sign, int coordinate, double bound) {
+            gaps.contacts.push_back(limit(velocity, sign, coordinate, bound));
+            gaps.hosts.push_back(-1), gaps.arms.push_back(0.0);
+        });
+
     nb::class_<PythonArc>(m, "Arc", nb::type_slots(owner_slots<PythonArc>))
         .def("__init__",
              [](PythonArc* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
@@ -122,13 +134,12 @@ void bind_cruises(nb::module_& m) {
                  self->robot = robot, self->mode = mode, self->drive = drive, self->turning = turning;
                  self->called = drive.called;
              })
-        .def("add_gap",
-             [](PythonArc& arc, int joint, const std::vector<double>& centre, double radius, int host, double arm) {
-                 arc.add({GuardKind::gap, -1, point(joint, centre, radius), 0.0, {}}, host, arm);
-             })
-        .def("add_limit",
-             [](PythonArc& arc, int velocity, double sign, int coordinate, double bound) {
-                 arc.add({GuardKind::gap, -1, limit(velocity, sign, coordinate, bound), 0.0, {}}, -1, 0.0);
+        .def("add_gaps",
+             [](PythonArc& arc, const Gaps& gaps, const std::vector<int>& contacts) {
+                 for (const int i : contacts) {
+                     demand(i >= 0 && i < static_cast<int>(gaps.contacts.size()), "contacts by their numbers");
+                     arc.add({GuardKind::gap, -1, gaps.contacts[i], 0.0, {}}, gaps.hosts[i], gaps.arms[i]);
+                 }
              })
         .def("add_guard",
              [](PythonArc& arc, int kind, int closed, double friction, double along, double aside) {

@@ -54,6 +54,13 @@ struct Thresholds {
     Looking looking;                                              // at guards between the ends of a step
 };
 
+// All contacts of a robot, as guards of their gaps have them.
+struct Gaps {
+    std::vector<Contact> contacts;
+    std::vector<int> hosts;    // joint of each in the reach; -1: a limit
+    std::vector<double> arms;  // and its distance from that joint
+};
+
 // What one arc fixes.
 struct Arc {
     Robot robot;
