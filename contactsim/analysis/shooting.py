@@ -19,13 +19,13 @@ from ..errors import ContactSimError, ConvergenceError, InputError
 from ..hybrid.differences import map_derivative, tangent_derivative
 from ..hybrid.flow import Flow
 from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.mode_directions import directions, on_constraints, projector
 from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from ..hybrid.zero import TINY
 from .linearization import Linearization, linearize
-from .mode_directions import directions, on_constraints, projector
 from .orbit_family import Bordered
 from .periodic_orbit import PeriodicOrbit
 from .zero import RANK, TOUCHING, TRANSVERSE

@@ -5,7 +5,6 @@ from __future__ import annotations
 # --- of matrices, relative to the largest of their kind -------------------------------------------------------------
 ROUNDING = 1e-10  # asymmetry, or a negative eigenvalue, that rounding explains
 RANK = 1e-7  # singular values of Newton's matrix below this belong to neutral directions
-FLAT = 1e-6  # singular values of a differenced projector below this are zero; the others are one or more
 CORE = 1e-8  # of a monodromy matrix: what it keeps of a direction that is less, an event has taken away
 SIMPLE = 1e-6  # l^H r of unit eigenvectors below which a multiplier is not simple
 FOLDED = 1e-5  # of the change of an orbit's residual by a parameter: what no change of the orbit takes back

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..analysis.linearization import linearize
-from ..analysis.mode_directions import directions, projector, space_of
 from ..common.arrays import Array
 from ..common.representation import Brief
 from ..contact.modes import Phase, SystemMode
 from ..errors import InputError, SimulationError
+from ..hybrid.mode_directions import directions, projector, space_of
 from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares
 
-from ..analysis.mode_directions import space_of
 from ..analysis.parameter_family import is_system, member
 from ..common.arrays import Array
 from ..common.doors import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, door, function, optional, several
@@ -17,6 +16,7 @@ from ..common.representation import Brief
 from ..derivatives.run_derivative import RunDerivative
 from ..errors import ContactSimError, InputError
 from ..hybrid.differences import tangent_derivative
+from ..hybrid.mode_directions import space_of
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import simulate
 from ..hybrid.system import HybridSystem

@@ -11,7 +11,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..analysis.linearization import Linearization, linearize
 from ..analysis.matrices import Weight, symmetric, weight
-from ..analysis.mode_directions import on_constraints, projector, space_of
 from ..analysis.walk import Leg, along, legs
 from ..common.arrays import Array
 from ..common.doors import ANY_NUMBERS, POSITIVE, REAL, door, function, one_of, optional
@@ -19,6 +18,7 @@ from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
+from ..hybrid.mode_directions import on_constraints, projector, space_of
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import simulate
 from ..hybrid.system import Dynamics, HybridSystem, completed

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.mode_directions import flow_at, space_of
 from ..common.arrays import Array
 from ..common.representation import Brief
 from ..derivatives.event_linearization import Node, Parameters
@@ -17,6 +16,7 @@ from ..errors import SimulationError
 from ..hybrid.extended_arcs import continued
 from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC
+from ..hybrid.mode_directions import flow_at, space_of
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from ..common.arrays import Array
 from ..common.doors import NAME, NUMBERS, custom, door
@@ -21,6 +22,7 @@ from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.manifold import Euclidean
+from ..hybrid.mode_directions import directions, projector
 from ..hybrid.system import CLOCK, HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Event, Trajectory
@@ -92,17 +94,31 @@ class EventLinearization:
 
     @lazy
     def differentiable(self) -> bool:
-        """True where one matrix describes the event."""
+        """True where one matrix describes the event: on all variations that the mode before it allows."""
         try:
-            matrices = list(self._pieces.values())
+            first, *others = self._pieces.values()
         except NonDifferentiableError:
             return False
-        size = max(1.0, float(np.abs(matrices[0]).max()))
-        return all(m.shape == matrices[0].shape and np.abs(m - matrices[0]).max() <= SAME * size for m in matrices)
+        if any(m.shape != first.shape for m in others):
+            return False
+        apart, size = [m - first for m in others], SAME * max(1.0, float(np.abs(first).max()))
+        if all(np.abs(by).max() <= size for by in apart):
+            return True
+        return all(np.abs(by @ self._allowed).max(initial=0.0) <= size for by in apart)
+
+    @property
+    def _allowed(self) -> Array:
+        """Basis (n_pre, r) of the variations that the constraints of the mode before the event allow."""
+        node = self.data.root
+        basis = directions(projector(node.system, node.mode, node.t, node.x))
+        return block_diag(basis, np.eye(len(node.parameters.names)))
 
     @property
     def saltation(self) -> Array:
         """The one matrix (n_post, n_pre) of the event.
+
+        Feet that slip in step stop at once by the constraints of their mode. Which is said to stop first makes a
+        difference to variations only that this mode does not allow: these are mapped as by any one of the orders.
 
         Raises:
             NonDifferentiableError: several orders of what happens at once lead to different matrices.

@@ -34,3 +34,6 @@ EASY = 3.0  # a stiff step that an explicit method takes as well
 JUMP = 1e-6  # change within the shortest time there is, above which it may be a jump
 STEADY_SHARE = 0.5  # share of the change within a thousand times that, above which it is one
 SMALL_CHANGE = 0.1  # change up to which it is in proportion to the time
+
+# --- of the constraints of a mode ----------------------------------------------------------------------------------
+KEPT = 1e-6  # singular values of a differenced projector below this are zero; the others are one or more

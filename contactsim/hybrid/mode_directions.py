@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..hybrid.differences import map_derivative
-from ..hybrid.flow import Flow
-from ..hybrid.manifold import Euclidean, Manifold
-from ..hybrid.system import HybridSystem
-from .zero import FLAT
+from .differences import map_derivative
+from .flow import Flow
+from .manifold import Euclidean, Manifold
+from .system import HybridSystem
+from .zero import KEPT
 
 PROJECTIONS = 5  # by which a state is put onto the constraints of its mode
 
@@ -49,4 +49,4 @@ def directions(projector: Array) -> Array:
     if np.array_equal(projector, np.eye(len(projector))):
         return projector
     basis, values, _ = np.linalg.svd(projector)
-    return np.asarray(basis[:, values > FLAT])
+    return np.asarray(basis[:, values > KEPT])
