@@ -14,6 +14,7 @@ import contactsim as cs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 NEEDS = {
+    "bicycle": ("matplotlib",),
     "ball_with_thrust": ("matplotlib",),
     "biped_speeds_up": ("matplotlib", "contactsim_robots"),
     "filter_through_a_bounce": ("matplotlib",),
@@ -22,6 +23,7 @@ NEEDS = {
     "hopper": ("matplotlib", "mujoco"),
     "push_recovery": ("matplotlib",),
     "solo12_jump": ("matplotlib",),
+    "woodpecker": ("matplotlib",),
 }
 
 
