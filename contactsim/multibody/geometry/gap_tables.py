@@ -12,13 +12,13 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
-from ..zero import FAR_BODIES, FLAT, LOOSE, OFF, RIM
+from ..zero import FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_RIMS, RIM
 from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
 from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
 from .hulls import Hull
-from .rims import Endless, Face, Ridge, RimOnPart
+from .rims import MEETING, Endless, Face, Ridge, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
 from .smooth import SmoothOnSolid, bend_of
 
@@ -155,6 +155,22 @@ class Rims(OneByOne):
         """Of those that are near one by one."""
         return self._looked(R, o)[0].copy()
 
+    def looks(self, R: Array, o: Array, V: Array, chosen: Array) -> Looks:
+        """Likewise: those that are far, or nearer by other features, cannot fire as they are."""
+        away = self._away(R, o)
+        return Looks.of([self._seen(R, o, V, k, float(away[k])) for k in chosen.tolist()])
+
+    def _seen(self, R: Array, o: Array, V: Array, k: int, away: float) -> Look:
+        if away > self._far[k]:
+            return Look(away, 0.0, None, apart=True)
+        a, b, pair, still = self._a[k], self._b[k], self._pairs[k], np.zeros(6)
+        place = Place(R[a], o[a], R[b], o[b])
+        gap, touch = pair.looked(place)  # type: ignore[attr-defined]
+        if not touch:
+            return Look(gap, 0.0, None, apart=True)
+        met = pair.meet(Bodies(*place, V[a], V[b], still, still), MEETING)
+        return Look(gap, float(met.n @ at(V[a] - V[b], met.x)), MEETING)
+
     def loose(self, R: Array, o: Array) -> Array:
         """Those that are near touching in another way."""
         gaps, known = self._looked(R, o)
@@ -195,6 +211,23 @@ class RimsOnFlats(Rims):
         along = np.clip((way * self._lines[:, 1]).sum(axis=1), -self._halves, self._halves)
         found[self._ridges] = np.linalg.norm(way - along[:, None] * self._lines[:, 1], axis=1)
         return found - self._radius
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """See `RimOnPart.bend`: of faces in arrays; of edges that are far, at the least tilt and crossing."""
+        axes = R[self._a][..., 2]
+        normals = (R[self._b[self._faces]] @ self._planes[:, :3, None])[..., 0]
+        sine = np.full(len(axes), FLAT)
+        tilts = np.linalg.norm(np.cross(axes[self._faces], normals), axis=1) - spin[self._faces] * duration
+        sine[self._faces] = np.maximum(tilts, FLAT)
+        found = self._radius * spin * spin * (1.0 + 1.0 / sine**3)
+        far, slide = self._away(R, o) > self._far, speed + spin * self._radius / sine
+        for k in self._ridges.tolist():
+            if far[k]:
+                found[k] += 2.0 * slide[k] ** 2 / (self._radius[k] * PARALLEL_RIMS**2)
+            else:
+                place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
+                found[k] = self._pairs[k].bend(place, float(speed[k]), float(spin[k]), duration)
+        return found
 
 
 class Points(GapTable):
