@@ -130,23 +130,11 @@ class EdgeOnEdge(FeaturePair):
     def gap(self, place: Place, region: Region) -> Array:
         """n . (p - q) - r_a - r_b."""
         lines = self._lines(place)
-        return dot(_normal(lines, region)[0], lines.p - lines.q)[..., 0] - self.rounding
+        return dot(_normal(lines, region[0])[0], lines.p - lines.q)[..., 0] - self.rounding
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
-        """x = p + s a - r_a n, with s' from the derivatives of a . r = b . r = 0."""
-        lines = self._lines(bodies)
-        p, a, q, b, s, t, det = lines
-        V, W = bodies.V_a, bodies.V_b
-        a_rate, b_rate = cross(V[..., 3:], a), cross(W[..., 3:], b)
-        n, length = _normal(lines, region)
-        turning = region[0] * (cross(a_rate, b) + cross(a, b_rate)) / length
-        n_rate = turning - n * dot(n, turning)
-        apart, drift = lines.apart, at(V, p) + s * a_rate - at(W, q) - t * b_rate
-        one, two = -dot(a_rate, apart) - dot(a, drift), -dot(b_rate, apart) - dot(b, drift)
-        ab, bb = dot(a, b), dot(b, b)
-        s_rate = (bb * one - ab * two) / det
-        x_rate = at(V, p) + s * a_rate + s_rate * a - self.radius_a * n_rate
-        return Meet(p + s * a - self.radius_a * n, x_rate, n, n_rate)
+        """See `meet_of_edges`."""
+        return meet_of_edges(self._lines(bodies), bodies, region[0], self.radius_a)
 
     def _arcs(self, place: Place) -> tuple[Lines, Arcs, bool]:
         """The lines, how they lie to each other, and whether they touch as features of their bodies."""
@@ -194,8 +182,31 @@ class EdgeOnEdge(FeaturePair):
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """Normal and point of contact turn and slide faster the more nearly parallel the edges are."""
         lines = self._lines(place)
-        sine = float(_normal(lines, (1,))[1][0]) / float(self.one.lengths[self.a] * self.two.lengths[self.b])
+        sine = float(_normal(lines, 1.0)[1][0]) / float(self.one.lengths[self.a] * self.two.lengths[self.b])
         return 2.0 * spin * speed / max(sine - spin * duration, PARALLEL_EDGES)
+
+
+def meet_of_edges(lines: Lines, bodies: Bodies, sense: Array | float, radius: Array | float) -> Meet:
+    """x = p + s a - r_a n, with s' from the derivatives of a . r = b . r = 0.
+
+    Args:
+        lines: of both edges (...).
+        bodies: their motion.
+        sense: of the normal, 1 or -1; or (..., 1).
+        radius: of what is rounded around the edges of A [m]; or (..., 1).
+    """
+    p, a, q, b, s, t, det = lines
+    V, W = bodies.V_a, bodies.V_b
+    a_rate, b_rate = cross(V[..., 3:], a), cross(W[..., 3:], b)
+    n, length = _normal(lines, sense)
+    turning = sense * (cross(a_rate, b) + cross(a, b_rate)) / length
+    n_rate = turning - n * dot(n, turning)
+    apart, drift = lines.apart, at(V, p) + s * a_rate - at(W, q) - t * b_rate
+    one, two = -dot(a_rate, apart) - dot(a, drift), -dot(b_rate, apart) - dot(b, drift)
+    ab, bb = dot(a, b), dot(b, b)
+    s_rate = (bb * one - ab * two) / det
+    x_rate = at(V, p) + s * a_rate + s_rate * a - radius * n_rate
+    return Meet(p + s * a - radius * n, x_rate, n, n_rate)
 
 
 class Arcs(NamedTuple):
@@ -207,17 +218,17 @@ class Arcs(NamedTuple):
     sine: Array
 
 
-def _normal(lines: Lines, region: Region) -> tuple[Array, Array]:
+def _normal(lines: Lines, sense: Array | float) -> tuple[Array, Array]:
     """The unit normal in a sense, and |a x b|."""
     across = cross(lines.a, lines.b)
     length = np.sqrt(dot(across, across))
     length = np.where(length.real == 0.0, 1.0, length)
-    return region[0] * across / length, length
+    return sense * across / length, length
 
 
 def _arcs(lines: Lines, into_a: Array, into_b: Array) -> Arcs:
     """Of unit vectors (..., 2, 3) from the edges into their faces."""
-    n, length = _normal(lines, (1,))
+    n, length = _normal(lines, 1.0)
     along_a, along_b = (into_a @ n[..., None])[..., 0], (into_b @ n[..., None])[..., 0]
     up = np.maximum(along_b.max(axis=-1), -along_a.min(axis=-1))
     down = np.maximum(-along_b.min(axis=-1), along_a.max(axis=-1))
@@ -349,7 +360,7 @@ class EdgeTable:
         The rate is n . (u_A - u_B), of the material of both bodies at the point of contact, with twists V (solids, 6).
         """
         gaps, touch, lines, arcs = self._closely(R, o, own)
-        n = _normal(lines, (1,))[0] * arcs.sense[:, None]
+        n = _normal(lines, 1.0)[0] * arcs.sense[:, None]
         x = lines.p + lines.s * lines.a - self._radius_a[own, None] * n
         rates = dot(n, at(V[self._a[own]] - V[self._b[own]], x))[:, 0]
         senses = arcs.sense.astype(int).tolist()
@@ -370,5 +381,5 @@ class EdgeTable:
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """`EdgeOnEdge.bend` (k,) of each, of speeds and spins (k,)."""
         own, sine = self._near(R, o)[0], np.zeros(len(self._a))
-        sine[own] = _normal(self._lines(R, o, own), (1,))[1][:, 0] / (self._lengths[0] * self._lengths[1])[own]
+        sine[own] = _normal(self._lines(R, o, own), 1.0)[1][:, 0] / (self._lengths[0] * self._lengths[1])[own]
         return 2.0 * spin * speed / np.maximum(sine - spin * duration, PARALLEL_EDGES)

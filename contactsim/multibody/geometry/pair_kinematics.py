@@ -32,6 +32,7 @@ from ..mechanism import GapBounds, JointPath
 from ..zero import ASIDE, MOTION, OFF
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
+from .met_together import MetTogether
 from .shapes import Region
 from .shared_corners import SharedCorners
 from .takeovers import Takeovers
@@ -141,6 +142,7 @@ class PairKinematics(Computing):
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
         self._solids, self._ends = _solids_of(self.pairs)
         self._all = np.arange(len(self.pairs))
+        self._together: tuple[tuple[tuple[int, ...], tuple[Region, ...]], MetTogether] | None = None
 
     @cached_property
     def _simple_workspace(self) -> Workspace:
@@ -234,6 +236,12 @@ class PairKinematics(Computing):
         """The region in which pair `k` is."""
         self._data.forward_kinematics(q)
         return self.pairs[k].features.region(self._place(k))
+
+    def regions(self, q: Array, known: Mapping[int, Region], chosen: Sequence[int]) -> list[Region]:
+        """The regions of pairs: those that are `known`, or in which they are."""
+        if any(k not in known for k in chosen):
+            self._data.forward_kinematics(q)
+        return [known[k] if k in known else self.pairs[k].features.region(self._place(k)) for k in chosen]
 
     def margin(self, q: Array, k: int, region: Region, side: int) -> float:
         """Distance of pair `k` from leaving a region on a side [m]."""
@@ -365,23 +373,24 @@ class PairKinematics(Computing):
 
     def rows(self, q: Array, v: Array, chosen: Sequence[int], regions: Sequence[Region]) -> tuple[Array, Array, Array]:
         """Rows J (m, nv), velocities z and bias accelerations (m,) of the pairs `chosen`."""
-        data = self._data
+        data, own = self._data, self._ends[list(chosen)].T
         jacobian = data.joint_jacobians(q)
         data.forward_kinematics(q, v, self._still)
-        pairs = [self.pairs[k] for k in chosen]
-        ends = np.array([(pair.joint_a, pair.joint_b) for pair in pairs]).T
-        supports = self._supports[ends]  # (2, k, nv)
-        V = (supports * v) @ jacobian.T
-        A = np.array([[data.oMi[j].act(data.a[j]).vector for j in joints] for joints in ends.tolist()])
-        met = [
-            pair.features.meet(Bodies(*self._place(k), V[0, i], V[1, i], A[0, i], A[1, i]), region)
-            for i, (k, pair, region) in enumerate(zip(chosen, pairs, regions, strict=True))
-        ]
-        meet = Meet(*(np.array(parts) for parts in zip(*met, strict=True)))
+        supports = self._supports[self._solids[0][own]]  # (2, k, nv)
+        V, A = (supports * v) @ jacobian.T, self._twists(data.a)[own]
+        R, o = self._poses()
+        meet = self._met(chosen, regions)(Bodies(R[own[0]], o[own[0]], R[own[1]], o[own[1]], *V, *A))
         found = touch(meet, self.frame, V[0] - V[1], A[0] - A[1])
         moved = (supports[0] - supports[1])[:, None, :] * jacobian  # (k, 6, nv)
         rows = found.E @ (moved[:, :3] - skew(found.x) @ moved[:, 3:])
         return rows.reshape(-1, self.nv), found.z.ravel(), found.z_rate.ravel()
+
+    def _met(self, chosen: Sequence[int], regions: Sequence[Region]) -> MetTogether:
+        """Closed pairs in arrays; those of the last time are kept, since a mode lasts."""
+        key = tuple(chosen), tuple(regions)
+        if self._together is None or self._together[0] != key:
+            self._together = key, MetTogether([self.pairs[k].features for k in chosen], regions)
+        return self._together[1]
 
     def frame_at(self, q: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and the point (3,) at which it touches."""

@@ -25,7 +25,7 @@ class PairFeatures(Around):
     has_regions = True
 
     def _regions_at(self, q: Array, pairs: list[int]) -> list[Region]:
-        return [self._regions[k] if k in self._regions else self._pairs.region(q, k) for k in pairs]
+        return self._pairs.regions(q, self._regions, pairs)
 
     def _on_ground(self, contact: int) -> int:
         """The number that the mechanism of the ground gives to one of its contacts."""
