@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -72,6 +73,47 @@ class ContactState:
         return self.mode if self.until is None else Mode.OPEN
 
 
+class States(Sequence[ContactState]):
+    """States of very many contacts, almost all of which are open: only the others are kept, by their numbers.
+
+    Args:
+        states: of all.
+    """
+
+    def __init__(self, states: Sequence[ContactState]) -> None:
+        self._count = len(states)
+        self.others = {i: state for i, state in enumerate(states) if state is not OPEN and state != OPEN}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[ContactState]:
+        states = [OPEN] * self._count
+        for i, state in self.others.items():
+            states[i] = state
+        return iter(states)
+
+    @overload
+    def __getitem__(self, index: int) -> ContactState: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ContactState, ...]: ...
+    def __getitem__(self, index: int | slice) -> ContactState | tuple[ContactState, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        if not -self._count <= index < self._count:
+            raise IndexError(index)
+        return self.others.get(int(index) % self._count, OPEN)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, States):
+            return isinstance(other, Sequence) and tuple(self) == tuple(other)
+        return self._count == other._count and self.others == other.others
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+OPEN = ContactState()
+VERY_MANY = 1000  # contacts of which only those that are not open are kept
 Latched = tuple[tuple[int, tuple[float, ...]], ...]  # (number of a closed latch, what it holds)
 
 
@@ -83,13 +125,21 @@ class SystemMode:
     whose function has to rise above zero before it can close them.
     """
 
-    contacts: tuple[ContactState, ...]
+    contacts: Sequence[ContactState]
     redundant: bool = False
     latched: Latched = ()
     waiting: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        if len(self.contacts) >= VERY_MANY and not isinstance(self.contacts, States):
+            object.__setattr__(self, "contacts", States(self.contacts))
+
     def __hash__(self) -> int:
         return self._hash
+
+    def _marked(self) -> Iterable[tuple[int, ContactState]]:
+        """Contacts by their numbers with their states, among them all that are not as open ones are at first."""
+        return sorted(self.contacts.others.items()) if isinstance(self.contacts, States) else enumerate(self.contacts)
 
     @lazy
     def _hash(self) -> int:
@@ -102,17 +152,17 @@ class SystemMode:
     @lazy
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
-        return tuple([i for i, state in enumerate(self.contacts) if state.mode is not Mode.OPEN])
+        return tuple([i for i, state in self._marked() if state.mode is not Mode.OPEN])
 
     @lazy
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
-        return tuple(state.until for state in self.contacts if state.until is not None)
+        return tuple(state.until for _, state in self._marked() if state.until is not None)
 
     @lazy
     def regions(self) -> dict[int, tuple[int, ...]]:
         """{contact: region} of the closed contacts that have one."""
-        return {i: state.region for i, state in enumerate(self.contacts) if state.closed and state.region}
+        return {i: state.region for i in self.closed if (state := self.contacts[i]).region}
 
     def __str__(self) -> str:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"

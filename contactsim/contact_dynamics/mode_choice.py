@@ -11,7 +11,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.user_calls import UserCall
 from ..contact.laws import RigidLaw
-from ..contact.modes import ContactState, Mode, Phase, SystemMode, unit
+from ..contact.modes import OPEN, ContactState, Mode, Phase, SystemMode, unit
 from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.solvers.pivot import solve_modes, violations
 from ..contact.stick_slip_choice import slips_without_motion
@@ -23,7 +23,7 @@ from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF
 
-OPEN, IDLE = ContactState(), ContactState(enabled=False)
+IDLE = ContactState(enabled=False)
 NOT_UNIQUE = "the contact forces are not unique; the smallest ones, or those with the largest margin, are shown"
 
 

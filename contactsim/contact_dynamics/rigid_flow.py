@@ -25,7 +25,7 @@ from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import laid_out
 from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
-from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
+from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Guards, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
     AT_JAM,
@@ -81,16 +81,10 @@ class RigidFlow(ContactFlow):
 
     def __init__(self, arc: RigidArc) -> None:
         self.arc, self.references = arc, References(incipient=arc.incipient)
-        self.table = guards_of(arc)
-        self.guard_names = self.table.names
-        kinds = [kind for kind, _ in self.table.names]
-        # Forces are known relative to the largest of them, which is worse than what the rounding of time leaves.
-        self.guard_paces = np.array([0.0 if kind in OF_FORCES else UNITS_A_SECOND for kind in kinds])
-        kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.kinked) for kind, i in self.table.names]
-        self.guard_smooth = ~np.array(kinked, dtype=bool)
-        self.guard_still = np.array([arc.mechanism.autonomous and kind in OF_MOTION for kind in kinds], dtype=bool)
-        self.guards_follow = "slow" in kinds
-        super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
+        skippable = arc.mechanism.skippable
+        self._skipped = skippable[~np.isin(skippable, arc.closed)]
+        self._lay_out(guards_of(arc, np.zeros(0, dtype=int) if len(skippable) else None))
+        self.clearance = 0.0 if len(self._skipped) else math.inf
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
         self._seen: tuple[float, bytes, Terms] | None = None  # equations of motion there, whatever the references
@@ -100,6 +94,19 @@ class RigidFlow(ContactFlow):
         self._watches: dict[tuple[float, float], CompiledWatch | None] = {}  # by sense and window, of all rebased ones
         self._directed: tuple[References, Array] | None = None
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
+
+    def _lay_out(self, table: Guards) -> None:
+        """Take over guards."""
+        arc, self.table = self.arc, table
+        self.guard_names = self.table.names
+        kinds = [kind for kind, _ in self.table.names]
+        # Forces are known relative to the largest of them, which is worse than what the rounding of time leaves.
+        self.guard_paces = np.array([0.0 if kind in OF_FORCES else UNITS_A_SECOND for kind in kinds])
+        kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.kinked) for kind, i in self.table.names]
+        self.guard_smooth = ~np.array(kinked, dtype=bool)
+        self.guard_still = np.array([arc.mechanism.autonomous and kind in OF_MOTION for kind in kinds], dtype=bool)
+        self.guards_follow = "slow" in kinds
+        super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
@@ -152,7 +159,7 @@ class RigidFlow(ContactFlow):
         return self._compiled_watch[0] if self._compiled_watch else None
 
     def _made_watch(self) -> CompiledWatch | None:
-        if self.arc.compiled is None:
+        if self.arc.compiled is None or self.clearance < math.inf:
             return None
         plain = plain_guards(self.arc, self.table, self._sense, self._jam_window)
         return None if plain is None else self.arc.compiled.watched(plain)
@@ -308,12 +315,25 @@ class RigidFlow(ContactFlow):
             motion = flow.motion(t, x)
             known = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
             flow = flow.changed(references=known, _known=None)
+        if flow.clearance == 0.0:
+            flow = flow._watching(t, x, self.arc.mechanism.vicinity)
         if flow.guard_rounding is None:
             if ("jam", -1) in flow.guard_names:
                 flow._sense, flow._jam_window = flow._ahead_of_jam(t, x)
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         if self.arc.slips and not self.arc.mechanism.autonomous:
             flow.smooth_for = partial(_smooth_for, self.arc, t, x)
+        return flow
+
+    def _watching(self, t: float, x: Array, clearance: float) -> RigidFlow:
+        """With the gaps of all contacts that are within that, or the usual, distance [m]."""
+        clearance, mechanism = max(clearance, self.arc.mechanism.vicinity), self.arc.mechanism
+        near = mechanism.gaps_of(t, self.arc.world.q(x), self._skipped) <= clearance
+        watched = np.setdiff1d(mechanism.skippable, self._skipped[~near], assume_unique=True)
+        flow = self.changed(_skipped=self._skipped[~near], clearance=clearance)
+        flow._lay_out(guards_of(self.arc, watched))
+        if self.guard_rounding is not None:
+            flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
 
     def towards_singular(self, t: float, x: Array) -> float:
@@ -351,7 +371,7 @@ class RigidFlow(ContactFlow):
         q, v = world.q(x), world.v(x)
         asked = self.table.gap_contacts if self.table.limits is None else np.zeros(0, dtype=int)
         gaps = mechanism.gaps_of(t, q, asked)
-        close = (gaps <= horizon * FASTEST) & ~np.isin(asked, self._passing)
+        close = (gaps <= horizon * FASTEST) & ~self._passing[asked]
         asked, gaps = asked[close], gaps[close]
         times = np.zeros(len(asked))
         if len(asked) > TOGETHER:
@@ -395,7 +415,9 @@ class RigidFlow(ContactFlow):
 
     @lazy
     def _passing(self) -> Array:
-        return np.array(sorted(self.arc.mechanism.passing), dtype=int)
+        found = np.zeros(len(self.arc.mode.contacts), dtype=bool)
+        found[list(self.arc.mechanism.passing)] = True
+        return found
 
     def stiff_for(self, t: float, x: Array) -> float:
         """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'.

@@ -51,9 +51,14 @@ class Guards:
     places: Mapping[str, list[int]]
 
 
-def guards_of(arc: RigidArc) -> Guards:
-    """The guards of an arc, laid out so that those of one kind are computed together."""
-    names, normal = _names(arc), arc.normal
+def guards_of(arc: RigidArc, watched: Array | None = None) -> Guards:
+    """The guards of an arc, laid out so that those of one kind are computed together.
+
+    Args:
+        arc: the arc.
+        watched: of the open contacts that are `skippable` those that are watched (k,); None: all.
+    """
+    names, normal = _names(arc, watched), arc.normal
     by_kind: dict[str, list[int]] = {}
     for k, (kind, _) in enumerate(names):
         by_kind.setdefault(kind, []).append(k)
@@ -135,10 +140,15 @@ def _held(arc: RigidArc, i: int) -> tuple[float, float]:
     return float(along), float(aside[0]) if aside else 0.0
 
 
-def _names(arc: RigidArc) -> tuple[tuple[str, int], ...]:
+def _names(arc: RigidArc, watched: Array | None) -> tuple[tuple[str, int], ...]:
     names: list[tuple[str, int]] = []
     mode, mechanism, world = arc.mode, arc.mechanism, arc.world
-    for i, state in enumerate(mode.contacts):
+    looked_at = np.ones(len(mode.contacts), dtype=bool)
+    if watched is not None:
+        looked_at[mechanism.skippable] = False
+        looked_at[watched] = looked_at[list(mode.closed)] = True
+    for i in np.flatnonzero(looked_at).tolist():
+        state = mode.contacts[i]
         if state.mode is Mode.OPEN:
             if i >= world.count:  # it closes with its host
                 continue

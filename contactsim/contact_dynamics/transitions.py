@@ -238,9 +238,9 @@ class RigidContacts:
 
     def _end_bounces(self, t: float, mode: SystemMode) -> tuple[SystemMode, tuple[int, ...]]:
         """The mode without the bounces that have come to their end, and the contacts which did."""
-        ended = tuple(i for i, state in enumerate(mode.contacts) if state.until is not None and state.until <= t)
-        if not ended:
+        if not any(until <= t for until in mode.limits):
             return mode, ()
+        ended = tuple(i for i, state in enumerate(mode.contacts) if state.until is not None and state.until <= t)
         states = (replace(state, until=None) if i in ended else state for i, state in enumerate(mode.contacts))
         return replace(mode, contacts=tuple(states)), ended
 
@@ -259,8 +259,8 @@ class RigidContacts:
         world, mechanism = self._world, self._world.mechanism
         q, v, window = world.q(x), world.v(x), ONE_INSTANT * world.tolerances.event_time
         gaps, rounding = mechanism.gaps(t, q), world.place_rounding(x)
-        close = [i for i, s in enumerate(mode.contacts[: world.count]) if s.enabled and s.mode is Mode.OPEN]
-        close = [i for i in close if gaps[i] <= max(world.tolerances.gap, rounding)]
+        low = np.flatnonzero(gaps[: world.count] <= max(world.tolerances.gap, rounding)).tolist()
+        close = [i for i in low if (state := mode.contacts[i]).enabled and state.mode is Mode.OPEN]
         rates = mechanism.rates(t, q, v, tuple(close))
         starts = laid_out([(i, mechanism.dims[i]) for i in close])
         return {i for i in close if gaps[i] <= rounding + window * abs(float(rates[starts[i].start]))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -70,6 +70,13 @@ class Watch:
 
     def __init__(self, flow: Flow, t: float, x: Array, tolerances: Tolerances) -> None:
         self._flow, self._tolerances, self._window = flow, tolerances, tolerances.event_time
+        self._way = 0.0
+        self._begin(t, x)
+        self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
+
+    def _begin(self, t: float, x: Array) -> None:
+        """Watch the guards from (t, x) on."""
+        flow, tolerances = self._flow, self._tolerances
         self.values = np.asarray(flow.guards(t, x), dtype=float)
         given = flow.guard_rounding
         rounding = np.full(len(self.values), tolerances.rearm) if given is None else given
@@ -83,8 +90,7 @@ class Watch:
         self._smooth = np.ones(len(self.values), dtype=bool) if smooth is None else smooth
         self._all_risen = False
         self._samples: Samples | None = None
-        self._first_values = self.values
-        self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
+        self._first_values = self.values.copy()
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
@@ -294,6 +300,7 @@ class Watch:
         something else happens, fires at that instant.
         """
         self._flow = stepper.flow  # its references may have been renewed
+        segment = self._with_room(stepper, segment)
         try:
             passed, fired = self._locate(stepper, segment)
             if fired and 0.0 < bound - passed.t1 <= self._window:
@@ -309,6 +316,27 @@ class Watch:
         if not fired:
             self.accept(passed)
         return passed, fired
+
+    def _with_room(self, stepper: Stepper, segment: Segment) -> Segment:
+        """The step, where no guard that is left out can have fallen in it; others join the watch at its start."""
+        flow = self._flow
+        if flow.widened is None or flow.clearance == math.inf:
+            return segment
+        along = path(segment, self._tolerances)
+        stepper.flow, self._way = flow.widened(along, self._way)
+        if stepper.flow is flow:
+            return segment
+        self._flow = stepper.flow
+        self._join(flow.guard_names, along.t, along.start)
+        return replace(segment, guards=None)
+
+    def _join(self, before: Sequence[Hashable], t: float, x: Array) -> None:
+        """Watch further guards from (t, x) on; `before` are those that were watched until there."""
+        old, number = self.__dict__.copy(), {name: k for k, name in enumerate(self._flow.guard_names)}
+        places = np.array([number[name] for name in before], dtype=int)
+        self._begin(t, x)
+        for name in ("values", "rounding", "band", "_floor", "_highest", "_first_values"):
+            getattr(self, name)[places] = old[name]
 
     def _imminent(self, segment: Segment) -> frozenset[Hashable]:
         """Guards that are at zero within the accuracy of an event's time, or but for their rounding."""

@@ -129,6 +129,11 @@ class Looks(NamedTuple):
         return Looks(self.values[places], self.rates[places], pieces, self.apart[places])
 
 
+# (path of a step, way so far) -> the flow that watches all guards which may fire in the step, those of the flow before
+# among them, and the way: by how much the guards that are left out may have fallen since they were looked at.
+Widened = Callable[[Path, float], "tuple[Flow, float]"]
+
+
 class Flow(ABC):
     """The smooth motion in one mode, and the guards that end it.
 
@@ -143,6 +148,8 @@ class Flow(ABC):
     nearing: Nearing | None = None
     is_expanded: bool = False  # whether the field is that of an expansion
     spent: int = 0  # evaluations of the field that making the expansion took
+    widened: Widened | None = None  # where guards that are far from zero may be left out
+    clearance: float = float("inf")  # all that are left out were above this where they were looked at last
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known

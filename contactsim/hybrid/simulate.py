@@ -538,6 +538,8 @@ class Simulation:
     def _is_valid(self) -> bool:
         """True where the run may go on from the present state; what its mode only warns of is noted once."""
         for finding in self._flow.validate(self.t, self._x):
+            if not finding.fatal and any(note.startswith(f"{finding.reason} (") for note in self._notes):
+                continue
             text = str(self._mode)
             place = f"chart {text}, " if len(text) <= LONGEST_CHART else ""
             place += f"t = {self.t:.9g} s"

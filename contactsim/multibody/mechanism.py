@@ -242,6 +242,10 @@ class Gaps(ABC):
         """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
         return None
 
+    def approach(self, path: JointPath) -> float:
+        """Bound of how far the gap of any `skippable` contact falls along a path [m]."""
+        raise NotImplementedError
+
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
         raise NotImplementedError
@@ -271,6 +275,8 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         pair_names: those of `names` that are contacts between bodies, FIRST+SECOND.
         passing: numbers of those that are of a moment, as edges against edges: they are told of while they are closed,
             and their gaps jump where their features cease to be the nearest ones.
+        skippable: numbers of those that need not be looked at while they are far, where there are very many: see
+            `approach`.
         kinked: numbers of those whose open gaps jump, or bend sharply, as those of a corner beyond the edge of a face.
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
         friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
@@ -291,6 +297,8 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     pair_names: tuple[str, ...] = ()
     passing: frozenset[int] = frozenset()
     kinked: frozenset[int] = frozenset()
+    skippable: Array = np.zeros(0, dtype=int)
+    vicinity: float = 0.0  # m, gap up to which these are looked at where nothing asks for more
     dims: tuple[int, ...]
     friction: Array
     static_friction: Array

@@ -17,7 +17,7 @@ from scipy.optimize import linprog, minimize
 import contactsim as cs
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem
-from contactsim.contact.redundant_forces import cone_margins
+from contactsim.contact.redundant_forces import admissible, cone_margins, least_margin
 from contactsim.contact.stick_slip_choice import solve
 
 Array = np.ndarray
@@ -37,6 +37,23 @@ def table(seed: int, mu: float) -> ContactProblem:
     return ContactProblem(
         rows @ inverse @ rows.T, rows @ inverse @ wrench, (3,) * 6, coefficients, coefficients, (None,) * 6
     )
+
+
+def test_forces_of_one_table_do_not_hang_on_those_of_another() -> None:
+    """Two tables that do not touch, in one problem; of the second the smallest forces are admissible as they are."""
+    one, two = table(3, 0.12), table(0, 3.0)
+    m, modes = len(one.free), (Mode.STICK,) * 6
+    matrix = np.block([[one.delassus, np.zeros((m, m))], [np.zeros((m, m)), two.delassus]])
+    friction = np.append(one.friction, two.friction)
+    both = ContactProblem(matrix, np.append(one.free, two.free), (3,) * 12, friction, friction, (None,) * 12)
+    smallest = [-np.linalg.pinv(problem.delassus) @ problem.free for problem in (one, two)]
+    assert least_margin(one, modes, smallest[0]) < 0.0 < least_margin(two, modes, smallest[1])
+    alone = admissible(one, modes, smallest[0], np.eye(m), list(range(m)))
+    assert least_margin(one, modes, alone) > least_margin(one, modes, smallest[0])
+    found = admissible(both, modes * 2, np.concatenate(smallest), np.eye(2 * m), list(range(2 * m)))
+    np.testing.assert_allclose(least_margin(one, modes, found[:m]), least_margin(one, modes, alone), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(one.delassus @ found[:m], one.delassus @ alone, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(found[m:], smallest[1])
 
 
 def largest_least_margin(problem: ContactProblem, widen: float) -> float:

@@ -13,6 +13,7 @@ come down on it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,6 +78,11 @@ class EdgeOnEdge(FeaturePair):
     def passing(self) -> bool:
         """Always."""
         return True
+
+    @property
+    def skippable(self) -> bool:
+        """Where it is none of a cylinder: see `_off`."""
+        return not self.blunt
 
     @property
     def takes_over(self) -> bool:
@@ -305,6 +311,15 @@ class EdgeTable:
         self._middle = np.array([(p.one.box[0], p.two.box[0]) for p in couples]).reshape(-1, 2, 3)
         self._half = np.array([(p.one.box[1], p.two.box[1]) for p in couples]).reshape(-1, 2, 3)
         self._last: tuple[tuple[bytes, bytes], Array, Array] | None = None
+
+    def some(self, own: Array) -> EdgeTable:
+        """The table of some of the pairs."""
+        table = copy(self)
+        for name in ("_a", "_b", "_ends_a", "_ends_b", "_into_a", "_into_b", "_radius", "_radius_a", "_held", "_blunt"):
+            setattr(table, name, getattr(self, name)[own])
+        table._lever, table._deepest, table._lengths = self._lever[own], self._deepest[own], self._lengths[:, own]
+        table._couple, table._last = self._couple[own], None
+        return table
 
     def _near(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Edges (n,) of bodies that are close to each other, and by how much the boxes of all are apart (k,).

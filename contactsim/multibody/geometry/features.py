@@ -120,6 +120,11 @@ class FeaturePair(ABC):
         return self.passing
 
     @property
+    def skippable(self) -> bool:
+        """Whether its open gap is lost no faster than points of its bodies approach each other, wherever they are."""
+        return False
+
+    @property
     def takes_over(self) -> bool:
         """Whether it takes over from others of its bodies at one point and normal, and they from it."""
         return False
@@ -198,6 +203,11 @@ class PointOnSolid(FeaturePair):
     def kinked(self) -> bool:
         """Where corners do not count, and of a point without radius, which a face holds up to RIM beyond its edge."""
         return self.passing or (self.rounding == 0.0 and self.shape.extent is not None)
+
+    @property
+    def skippable(self) -> bool:
+        """Always: it is a distance, but for OFF."""
+        return True
 
     @property
     def rounding(self) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -33,6 +34,10 @@ class GapTable(ABC):
 
     def __init__(self, pairs: Sequence[FeaturePair], solids: Array) -> None:
         self._pairs, (self._a, self._b) = pairs, solids.reshape(-1, 2).T
+
+    def some(self, own: Array) -> GapTable:
+        """The table of some of the contacts."""
+        return type(self)([self._pairs[k] for k in own.tolist()], np.column_stack([self._a[own], self._b[own]]))
 
     @abstractmethod
     def gaps(self, R: Array, o: Array) -> Array:
@@ -102,6 +107,13 @@ class Edges(GapTable):
     def __init__(self, pairs: Sequence[EdgeOnEdge], solids: Array) -> None:
         super().__init__(pairs, solids)
         self._table = EdgeTable(pairs, solids)
+
+    def some(self, own: Array) -> Edges:
+        """Cut out of the arrays."""
+        table = copy(self)
+        table._pairs, table._a, table._b = [self._pairs[k] for k in own.tolist()], self._a[own], self._b[own]
+        table._table = self._table.some(own)
+        return table
 
     def gaps(self, R: Array, o: Array) -> Array:
         """See `edges`."""

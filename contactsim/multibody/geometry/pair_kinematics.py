@@ -29,7 +29,7 @@ from ..forest import Computing, Workspace
 from ..kinematics.plane_ground import follows, simple_model, skew, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
-from ..zero import ASIDE, MOTION, OFF
+from ..zero import ASIDE, FAR_BODIES, MOTION, OFF
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
 from .met_together import MetTogether
@@ -37,6 +37,7 @@ from .shapes import Region
 from .shared_corners import SharedCorners
 from .takeovers import Takeovers
 
+SETS = 8  # of contacts whose tables are kept
 FEW = 8  # open contacts up to which gaps are asked for one by one
 CLEARLY = 1e-2  # a direction in which bodies move by so much of their largest motion is one of their directions
 COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
@@ -142,6 +143,7 @@ class PairKinematics(Computing):
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
         self._solids, self._ends = _solids_of(self.pairs)
         self._all = np.arange(len(self.pairs))
+        self._cut: dict[bytes, list[tuple[Array, GapTable]]] = {}
         self._together: tuple[tuple[tuple[int, ...], tuple[Region, ...]], MetTogether] | None = None
 
     @cached_property
@@ -174,6 +176,22 @@ class PairKinematics(Computing):
         """Tables of all pairs, each with the pairs that are in it."""
         return tables([pair.features for pair in self.pairs], self._ends)
 
+    def _tables_of(self, chosen: Array) -> list[tuple[Array, GapTable]]:
+        """Tables of the pairs `chosen`, each with the places of its own among them; those of the last sets are kept."""
+        if len(chosen) == len(self.pairs) and np.array_equal(chosen, self._all):
+            return self._tables
+        key = chosen.tobytes()
+        found = self._cut.get(key)
+        if found is None:
+            (table, place), found = (part[chosen] for part in self._rows_of_tables), []
+            for number in np.unique(table).tolist():
+                mine = np.flatnonzero(table == number)
+                found.append((mine, self._tables[number][1].some(place[mine])))
+            if len(self._cut) >= SETS:
+                self._cut = {}
+            self._cut[key] = found
+        return found
+
     @cached_property
     def _rows_of_tables(self) -> tuple[Array, Array]:
         """The table of each pair, and its place there."""
@@ -191,13 +209,13 @@ class PairKinematics(Computing):
         if len(chosen) <= FEW + len(regions) and sum(k not in regions for k in chosen.tolist()) <= FEW:
             gaps = np.array([self._gap(k, regions.get(k)) for k in chosen.tolist()])
         else:
-            R, o = self._poses()
-            found = np.empty(len(self.pairs))
-            for own, table in self._tables:
-                found[own] = table.gaps(R, o)
-            for k, region in regions.items():
-                found[k] = self._gap(k, region)
-            gaps = found[chosen]
+            (R, o), gaps = self._poses(), np.empty(len(chosen))
+            for own, table in self._tables_of(chosen):
+                gaps[own] = table.gaps(R, o)
+            if regions:
+                for place in np.flatnonzero(np.isin(chosen, list(regions))).tolist():
+                    k = int(chosen[place])
+                    gaps[place] = self._gap(k, regions[k])
         hidden = self._hidden(chosen, gaps, regions)
         gaps[hidden] = np.maximum(gaps[hidden], 0.0) + OFF
         return gaps
@@ -300,22 +318,38 @@ class PairKinematics(Computing):
                 bend = sway.accelerations(joints, arms).sum(axis=0)
                 bend += (sway.twist[joints[1]] + spin * spin) * far + 2.0 * spin * speed
                 turn = sway.spin[joints].sum(axis=0)
-                fast, turning, bent = np.zeros((3, len(self.pairs)))
-                fast[own], turning[own] = speed, turn
-                for part, table in self._tables:
-                    bent[part] = table.bends(R, o, fast[part], turning[part], path.duration)
-                bend += bent[own]
+                for part, table in self._tables_of(own):
+                    bend[part] += table.bends(R, o, speed[part], turn[part], path.duration)
                 errors = sway.errors()
                 return bend, errors.speeds(joints, arms).sum(axis=0) + errors.spin[joints[1]] * far
 
             if not passing.any():
                 return GapBounds(speed, None, closer)
-            known = np.ones(len(self.pairs), dtype=bool)
-            for part, table in self._tables:
+            known = np.ones(len(own), dtype=bool)
+            for part, table in self._tables_of(own):
                 known[part] = ~table.loose(R, o)
-            return GapBounds(speed, at_least, closer, known[own])
+            return GapBounds(speed, at_least, closer, known)
 
         return bounds
+
+    @cached_property
+    def _arms(self) -> Array:
+        """Largest distance (joints,) of what touches others from the origin of each joint [m]."""
+        arms, shifts = np.zeros(self._model.njoints), np.linalg.norm(self._solids[1][1], axis=1)
+        for pair, (a, b) in zip(self.pairs, self._ends.tolist(), strict=True):
+            arms[pair.joint_a] = max(arms[pair.joint_a], shifts[a] + pair.features.extent_a)
+            arms[pair.joint_b] = max(arms[pair.joint_b], shifts[b] + (pair.features.extent_b or 0.0))
+        return arms
+
+    @cached_property
+    def vicinity(self) -> float:
+        """Gap from which on contacts are worth a look of their own, where others are not looked at [m]."""
+        return FAR_BODIES * float(np.median(self._arms[self._arms > 0.0]))
+
+    def approach(self, reach: Reach, path: JointPath) -> float:
+        """Bound of how much closer any points of two bodies come along a path [m]."""
+        speeds = np.sort(Sway(reach, path).speeds(reach.index, self._arms))
+        return path.duration * float(speeds[-2:].sum())
 
     def gap(self, q: Array, k: int, region: Region | None = None) -> float:
         """The gap of one pair [m], as it goes on in a region or is while it is open."""

@@ -51,6 +51,7 @@ class Around(SameShapes):
         self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
         self.names, self.constraint_names, self.pair_names = inner.names, inner.constraint_names, inner.pair_names
         self.passing, self.kinked, self.has_regions = inner.passing, inner.kinked, inner.has_regions
+        self.skippable, self.vicinity = inner.skippable, inner.vicinity
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
         self.friction, self.static_friction = inner.friction, inner.static_friction
@@ -79,6 +80,10 @@ class Around(SameShapes):
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of gaps along a path."""
         return self.inner.gap_bounds(contacts)
+
+    def approach(self, path: JointPath) -> float:
+        """By how much bodies come closer to each other along a path."""
+        return self.inner.approach(path)
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap and its rate."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 
+MANY = 500  # contacts between bodies from which on those that are far are not looked at one by one
+
+
 class BoundWorld(PairFeatures):
     """A robot, or several, with contacts between bodies: a BoundRobot with further rows.
 
@@ -46,6 +49,9 @@ class BoundWorld(PairFeatures):
         features = [pair.features for pair in self._pairs.pairs]
         self.passing = frozenset(self._first + k for k, feature in enumerate(features) if feature.passing)
         self.kinked = frozenset(self._first + k for k, feature in enumerate(features) if feature.kinked)
+        if len(pairs) >= MANY and ground.reach is not None:
+            free = [f.skippable and p.enabled is None for f, p in zip(features, pairs, strict=True)]
+            self.skippable, self.vicinity = self._first + np.flatnonzero(free), self._pairs.vicinity
         self.constraint_names = ground.constraint_names
         first, dim = self._first, self._pairs.frame.rows
         self.dims = ground.dims[:first] + (dim,) * len(pairs) + ground.dims[first:]
@@ -111,6 +117,11 @@ class BoundWorld(PairFeatures):
             return GapBounds(speed, None if certain else at_least, closer, known)
 
         return bounds
+
+    def approach(self, path: JointPath) -> float:
+        """By how much bodies come closer to each other along a path."""
+        assert self.inner.reach is not None
+        return self._pairs.approach(self.inner.reach, path)
 
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """The gap of a contact and its rate."""
@@ -225,9 +236,9 @@ class BoundWorld(PairFeatures):
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the robot on its ground, where no bodies touch each other."""
-        states = mode.contacts
-        if any(state.closed for state in states[self._first : self._behind]):
+        if any(self._first <= i < self._behind for i in mode.closed):
             return None
+        states = tuple(mode.contacts)
         return self.inner.shortcut(SystemMode(states[: self._first] + states[self._behind :], mode.redundant))
 
     def lowest_points(self, q: Array) -> Array:

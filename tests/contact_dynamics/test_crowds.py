@@ -1,0 +1,55 @@
+"""Of very many contacts those are watched that are near; a run is the same."""
+
+import numpy as np
+import pytest
+
+import contactsim as cs
+from contactsim.contact.modes import OPEN, ContactState, Mode, States, SystemMode
+from contactsim.multibody.kinematics import bound_world
+
+CORNERS = 0.05 * np.array([(1, 0, 0), (-1, 0.2, 0), (0.1, 1, 0), (0, -1, 0.3), (0.2, 0.1, 1), (0, 0, -1)])
+
+
+def three_hulls() -> tuple[cs.ContactSystem, cs.State]:
+    """One on the ground, one that falls onto it, and one that comes from far."""
+    bodies = [cs.Robot.hull(0.5, CORNERS.tolist(), friction=0.4) for _ in range(3)]
+    world = cs.Robot.merge(bodies, names=["a", "b", "c"])
+    start = {
+        "a": (np.r_[0.0, 0.0, 0.055, 0.0, 0.0, 0.0, 1.0], np.zeros(6)),
+        "b": (np.r_[0.01, 0.0, 0.17, 0.0, 0.0, 0.0, 1.0], np.zeros(6)),
+        "c": (np.r_[0.5, 0.02, 0.1, 0.0, 0.0, 0.0, 1.0], np.r_[-4.0, 0.0, 0.6, 0.0, 0.0, 0.0]),
+    }
+    return cs.ContactSystem(world), cs.State(*world.pack(start))
+
+
+def test_contacts_that_are_far_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+    for many in (1, 10**9):
+        monkeypatch.setattr(bound_world, "MANY", many)
+        system, state = three_hulls()
+        assert len(system.world.mechanism.skippable) == (0 if many > 1 else len(system.world.mechanism.pair_names))
+        runs.append(cs.simulate(system, state, (0.0, 0.16)))
+    few, all_ = runs
+    assert few.status is all_.status is cs.Status.FINISHED
+    touched = {name for event in all_.events for name in event.transitions if "+" in name}
+    assert any("a/" in name and "b/" in name for name in touched) and any("c/" in name for name in touched)
+    assert [event.transitions for event in few.events] == [event.transitions for event in all_.events]
+    np.testing.assert_allclose([e.time for e in few.events], [e.time for e in all_.events], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(few(few.t[-1]).q, all_(all_.t[-1]).q, rtol=0, atol=1e-8)
+
+
+def test_states_of_very_many_contacts_are_those_that_are_not_open() -> None:
+    stick, waits = ContactState(Mode.STICK, region=(1, 2)), ContactState(until=0.5)
+    given = [OPEN] * 2000
+    given[7], given[1999], given[3] = stick, stick, waits
+    mode, few = SystemMode(tuple(given)), SystemMode(tuple(given[:10]))
+    assert isinstance(mode.contacts, States) and isinstance(few.contacts, tuple)
+    assert list(mode.contacts) == given and len(mode.contacts) == 2000 and mode.contacts[-1] is stick
+    assert mode.contacts[:10] == few.contacts and mode.contacts == tuple(given)
+    assert mode.closed == (7, 1999) and few.closed == (7,)
+    assert mode.limits == few.limits == (0.5,) and mode.regions == {7: (1, 2), 1999: (1, 2)}
+    given[7] = OPEN
+    assert mode == SystemMode(tuple(mode.contacts)) and mode != SystemMode(tuple(given))
+    assert hash(mode) == hash(SystemMode(tuple(mode.contacts)))
+    with pytest.raises(IndexError):
+        mode.contacts[2000]
