@@ -42,14 +42,30 @@ Verdict sticking(const ContactProblem& problem, const PivotRules& rules, const C
     return in_modes(problem, rules, stuck, true);
 }
 
+// Whether a contact that is said to be open does not move at all.
+bool open_without_motion(const ContactProblem& problem, const PivotRules& rules, const Chosen& chosen) {
+    std::vector<double> w;
+    problem.motion(chosen.forces, w);
+    const double creep = rules.creep * problem.speed(rules.nothing);
+    for (int i = 0; i < problem.count; ++i) {
+        if (chosen.modes[i] != Touch::open || problem.slides[i]) continue;
+        double fastest = 0.0;
+        for (int k = 0; k <= problem.width[i]; ++k) fastest = std::max(fastest, std::abs(w[problem.first[i] + k]));
+        if (fastest <= creep) return true;
+    }
+    return false;
+}
+
 // The solution with contacts put back to stick that may: between the two coefficients of friction both modes are
-// admissible at rest, and the search may have passed through slip where the guess was to stick.
+// admissible at rest, and the search may have passed through slip where the guess was to stick. Bodies squeezed between
+// some of the contacts that bear them are left to Python.
 Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::vector<Touch>& guess, Chosen& chosen) {
     std::vector<int> slipping;
     for (int i = 0; i < problem.count; ++i) {
         if (chosen.modes[i] == Touch::slip && !problem.slides[i]) slipping.push_back(i);
     }
     const std::vector<int> still = slips_without_motion(problem, rules, chosen);
+    if (!still.empty() && open_without_motion(problem, rules, chosen)) return Pivoted::unknown;
     std::vector<std::vector<int>> groups;
     if (still.size() > 1) groups.push_back(still);
     for (const int i : still) groups.push_back({i});
