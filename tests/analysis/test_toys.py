@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import sys
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "examples"))
-
-import bicycle
-import woodpecker
-
 import contactsim as cs
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def example(name: str) -> ModuleType:
+    """A program of docs/examples as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+bicycle, woodpecker = example("bicycle"), example("woodpecker")
 
 # Meijaard, Papadopoulos, Ruina, Schwab 2007, section 5b: M q'' + v C1 q' + (g K0 + v^2 K2) q = 0, q = (lean, steer).
 M = np.array([[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]])
