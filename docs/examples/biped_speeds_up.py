@@ -152,6 +152,7 @@ def main(small: bool = False, picture: Path = PICTURE) -> cs.Plan:
     plan, goal = plans[-1], exchanged(last.start)
     after = followed(last, plan)
     draw(first, last, plan, after, picture)
+    cs.export_html(plan.trajectory, picture.with_suffix(".html"))  # a page to look at it in 3-D
     apart = np.abs(np.r_[plan.trajectory.final.q - goal.q, plan.trajectory.final.v - goal.v])[[2, 3, 6, 7]]
     print(f"{first.speed:.3f} -> {last.speed:.3f} m/s; strikes at {np.round(strikes(plan.trajectory), 3)} s")
     print(f"angles end within {apart[:2].max():.1e} rad of the new walk, rates within {apart[2:].max():.1e} rad/s")

@@ -106,6 +106,7 @@ def main(small: bool = False, picture: Path = PICTURE) -> cs.Plan:
         "optimised": followed(system, state, plan.U, end),
     }
     draw(runs, picture)
+    cs.export_html(runs["optimised"], picture.with_suffix(".html"))  # a page to look at it in 3-D
     print(f"{plan.message}; {plan.iterations} iterations, {sum(plan.timings.values()):.0f} s of the processor")
     print(f"cost {plan.costs[0]:.3g} -> {plan.cost:.3g}, {len(plan.trajectory.events)} events on the way")
     for name, run in runs.items():

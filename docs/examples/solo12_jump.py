@@ -130,6 +130,7 @@ def main(small: bool = False, picture: Path = PICTURE) -> cs.Plan:
         )
         print(f"  lift-off at {lift_offs(plan.trajectory)} s, feet {feet:.0f} mm above ground at the end; {time:.1f} s")
     draw(system, state, runs, picture)
+    cs.export_html(plan.trajectory, picture.with_suffix(".html"))  # a page to look at it in 3-D
     return plan
 
 

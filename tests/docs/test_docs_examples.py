@@ -25,6 +25,7 @@ NEEDS = {
     "solo12_jump": ("matplotlib",),
     "woodpecker": ("matplotlib",),
 }
+PAGES = {"biped_speeds_up", "push_recovery", "solo12_jump"}  # write one of their robot
 
 
 def loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -42,6 +43,7 @@ def loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_an_example_runs_in_small(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded(name, monkeypatch).main(small=True, picture=tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "picture.html").exists() == (name in PAGES)
 
 
 @pytest.mark.slow
