@@ -21,7 +21,16 @@ from scipy.linalg.lapack import dgesv
 from ..common.arrays import Array
 from ..contact.linear_algebra import solve_mass
 from ..errors import SingularError
-from .rigid_arc import Accelerations, References, RigidArc, accelerations, combine_with, regularity_of, slip_direction
+from .rigid_arc import (
+    Accelerations,
+    References,
+    RigidArc,
+    accelerations,
+    combine_with,
+    forces_of,
+    regularity_of,
+    slip_direction,
+)
 
 LONGER = 1.2  # times its duration up to which an expansion may be asked: a step may run a little past a stop
 PROBE = 0.75, 0.5  # shares of its duration, and of the largest turn of the slips, at which it is held to the truth
@@ -86,11 +95,7 @@ class Expansion:
             raise SingularError(f"the contact constraints of mode {arc.mode} became dependent during an arc")
 
         def forces() -> Array:
-            along = np.zeros(arc.size)
-            along[arc.constrained] = -negative
-            for (i, column), direction in zip(arc.slips, directions, strict=True):
-                along[arc.tangent[i]] = arc.friction[i] * negative[column] * np.array(direction)
-            return along
+            return forces_of(arc, negative, directions, arc.friction)
 
         def regularity() -> float:
             return regularity_of(held @ solved[1:][arc.constrained].T, matrix)

@@ -288,16 +288,21 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     acceleration = solved[:, 0] - solved[:, 1:] @ negative
 
     def forces() -> Array:
-        along = np.zeros(arc.size)
-        along[arc.constrained] = -negative
-        for (i, column), direction in zip(arc.slips, directions, strict=True):
-            along[arc.tangent[i]] = friction[i] * negative[column] * np.array(direction)
-        return along
+        return forces_of(arc, negative, directions, friction)
 
     def regularity() -> float:
         return regularity_of(held @ solve_mass(terms.mass, held.T), matrix[:, 1:])
 
     return Accelerations(acceleration, terms.rates, forces, regularity=regularity, terms=terms)
+
+
+def forces_of(arc: RigidArc, negative: Array, directions: list[tuple[float, ...]], friction: list[float]) -> Array:
+    """Forces (m,) of the closed contacts from those of the constrained rows, `negative` (k,), with the sign turned."""
+    along = np.zeros(arc.size)
+    along[arc.constrained] = -negative
+    for (i, column), direction in zip(arc.slips, directions, strict=True):
+        along[arc.tangent[i]] = friction[i] * negative[column] * np.array(direction)
+    return along
 
 
 def regularity_of(smooth: Array, rubbing: Array) -> float:

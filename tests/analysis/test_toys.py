@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from documented import example
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import contactsim as cs
-
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
-
-
-def example(name: str) -> ModuleType:
-    """A program of docs/examples as a module."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 bicycle, woodpecker = example("bicycle"), example("woodpecker")
 

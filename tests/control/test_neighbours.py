@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from documented import example
 from thrust import ball, in_flight
 
 import contactsim as cs
@@ -18,7 +15,6 @@ FINE = cs.Tolerances(rtol=1e-10, atol=1e-11)
 COUNT, DT, R, FINAL, GOAL = 10, 0.1, 5e-4, 100.0, 1.0
 REST = cs.State([0.0], [0.0])
 COST = cs.QuadraticCost(np.zeros((2, 2)), R * np.eye(1), FINAL * np.eye(2), cs.State([GOAL], [0.0]))
-EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
 def optimised(samples: int) -> cs.Plan:
@@ -57,19 +53,11 @@ def test_beside_the_best_run_there_is_no_better_one() -> None:
     assert better_neighbour(problem, best, policy, 8, np.random.default_rng(1)) is None
 
 
-def example(name: str, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
-def test_the_hopper_leaves_rigid_ground_and_reaches_its_goal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_hopper_leaves_rigid_ground_and_reaches_its_goal() -> None:
     """Steps alone end in a minimum at 3.81, the foot on the ground until 0.46 s."""
     pytest.importorskip("mujoco")
-    hopper = example("hopper", monkeypatch)
+    hopper = example("hopper")
     plan = hopper.jump(hopper.hopper(), samples=8)
     assert plan.moves and plan.cost < 0.05
     assert abs(plan.trajectory.final.q[0] - hopper.HIGHER) < 1e-3

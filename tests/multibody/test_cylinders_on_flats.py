@@ -12,7 +12,7 @@ from test_bodies import FINE, check_derivative, pose
 from test_derivatives import ANALYTIC, check_impulses, check_terms, random_state
 from test_edges import OFF, on_fixed
 from test_merge import RATE, derivable
-from test_rims import ACROSS, EXACT, STEEP
+from test_rims import ACROSS, EXACT, STEEP, tumbling
 
 import contactsim as cs
 from contactsim.multibody.geometry import convex
@@ -272,18 +272,9 @@ def test_a_cylinder_rolls_down_a_half_space() -> None:
 
 
 def thrown(kind: str, seed: int) -> tuple[cs.ContactSystem, cs.State]:
-    """A tumbling cylinder thrown at another body, without gravity."""
+    """A tumbling cylinder thrown at another body."""
     rng = np.random.default_rng(seed)
-    friction, restitution = rng.uniform(0.1, 1.0), (0.0, 0.4)[seed % 2]
-    world = couple(kind, friction=friction, restitution=restitution)
-    away, turns = rng.normal(size=3), rng.normal(size=(2, 3))
-    away = away / np.linalg.norm(away)
-    own = pin.exp3(turns[0]).T @ (-2.0 * away + 0.1 * rng.normal(size=3))
-    start = {
-        "a": (pose(*(0.5 * away), turns[0]), [*own, *rng.normal(size=3)]),
-        "b": (pose(0.0, 0.0, 0.0, turns[1]), [0.0, 0.0, 0.0, *rng.normal(size=3)]),
-    }
-    return cs.ContactSystem(world, OFF, gravity=(0.0, 0.0, 0.0)), cs.State(*world.pack(start))
+    return tumbling(couple(kind, friction=rng.uniform(0.1, 1.0), restitution=(0.0, 0.4)[seed % 2]), rng)
 
 
 @pytest.mark.parametrize(

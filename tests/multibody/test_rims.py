@@ -144,10 +144,8 @@ def test_a_pyramid_of_cylinders_stands(rows: int, drop: float, end: float) -> No
     assert np.abs(run.final.q - rest.q).max() <= REST and np.abs(run.final.v).max() <= REST
 
 
-def thrown(seed: int) -> tuple[cs.ContactSystem, cs.State]:
-    """A tumbling cylinder thrown at another one, without gravity."""
-    rng = np.random.default_rng(seed)
-    world = couple(friction=rng.uniform(0.1, 1.0), restitution=(0.0, 0.4)[seed % 2])
+def tumbling(world: cs.Robot, rng: np.random.Generator) -> tuple[cs.ContactSystem, cs.State]:
+    """Body "a" of a world thrown at body "b", both tumbling, without gravity."""
     away, turns = rng.normal(size=3), rng.normal(size=(2, 3))
     away = away / np.linalg.norm(away)
     own = pin.exp3(turns[0]).T @ (-2.0 * away + 0.1 * rng.normal(size=3))
@@ -156,6 +154,12 @@ def thrown(seed: int) -> tuple[cs.ContactSystem, cs.State]:
         "b": (pose(0.0, 0.0, 0.0, turns[1]), [0.0, 0.0, 0.0, *rng.normal(size=3)]),
     }
     return cs.ContactSystem(world, OFF, gravity=(0.0, 0.0, 0.0)), cs.State(*world.pack(start))
+
+
+def thrown(seed: int) -> tuple[cs.ContactSystem, cs.State]:
+    """A tumbling cylinder thrown at another one."""
+    rng = np.random.default_rng(seed)
+    return tumbling(couple(friction=rng.uniform(0.1, 1.0), restitution=(0.0, 0.4)[seed % 2]), rng)
 
 
 @told

@@ -174,13 +174,30 @@ class Rim(_OfCylinder):
         return [self.tilt(m), Margin(self.end * self.radius * m[..., 2], *SMOOTHLY)]
 
 
-@dataclass(frozen=True, eq=False)
-class Face(Part):
-    """A face of a polyhedron.
+class _OfPolyhedron(Part):
+    """A part of a polyhedron.
 
     Attributes:
-        solid, number: the polyhedron, and the place of the face in it.
+        solid, number: the polyhedron, and the place of the part in it.
     """
+
+    solid: Polyhedron
+    number: int
+
+    @property
+    def extent(self) -> float:  # type: ignore[override]
+        """Of all vertices."""
+        return self.solid.reach
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """Least width of the polyhedron."""
+        return self.solid.thickness
+
+
+@dataclass(frozen=True, eq=False)
+class Face(_OfPolyhedron):
+    """A face of a polyhedron."""
 
     solid: Polyhedron
     number: int
@@ -212,16 +229,6 @@ class Face(Part):
     def ends(self) -> int:  # type: ignore[override]
         """Its edges."""
         return len(self.border[0])
-
-    @property
-    def extent(self) -> float:  # type: ignore[override]
-        """Of all vertices."""
-        return self.solid.reach
-
-    @property
-    def least(self) -> float:  # type: ignore[override]
-        """Least width of the polyhedron."""
-        return self.solid.thickness
 
     def margins(self, x: Array, m: Array) -> list[Margin]:
         """From its edges [m]."""
@@ -265,12 +272,8 @@ class Endless(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge(Part):
-    """An edge of a polyhedron.
-
-    Attributes:
-        solid, number: the polyhedron, and the place of the edge in it.
-    """
+class Ridge(_OfPolyhedron):
+    """An edge of a polyhedron."""
 
     solid: Polyhedron
     number: int
@@ -291,16 +294,6 @@ class Ridge(Part):
     def half(self) -> float:
         """Half of its length [m]."""
         return 0.5 * float(self.solid.lengths[self.number])
-
-    @property
-    def extent(self) -> float:  # type: ignore[override]
-        """Of all vertices."""
-        return self.solid.reach
-
-    @property
-    def least(self) -> float:  # type: ignore[override]
-        """Least width of the polyhedron."""
-        return self.solid.thickness
 
     def margins(self, x: Array, m: Array) -> list[Margin]:
         """Along it from both ends [m], and how far its normal leans away from those of both faces, at one metre."""
