@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import contactsim as cs
+import contactsim.testing
 from contactsim.hybrid.abilities import ABILITIES
 from contactsim.hybrid.system import Dynamics, HybridSystem
 
@@ -269,9 +271,11 @@ def test_entry_points_are_installed() -> None:
             assert entry_points(group=group)[name].load() is not None
 
 
-def test_public_names_exist() -> None:
-    for name in cs.__all__:
-        assert getattr(cs, name) is not None
+@pytest.mark.parametrize("module", [cs, cs.terrain, contactsim.testing], ids=lambda module: module.__name__)
+def test_public_names_exist_and_are_listed(module: ModuleType) -> None:
+    assert set(dir(module)) == set(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
 
 
 def test_readme_holds_the_two_commands_and_its_picture() -> None:
