@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.interrupts import terminable
+from ..common.terminal import terminable
 from ..common.threads import start_with_one
 from ..errors import ContactSimError, InputError
 from . import Code

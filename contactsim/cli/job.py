@@ -20,8 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..common.files import reason
-from ..common.interrupts import interruptible
-from ..common.terminal import bar, terminal
+from ..common.terminal import bar, interruptible, terminal
 from ..contact.modes import Mode
 from ..errors import CheckError, ContactSimError, InputError
 from ..hybrid.outcomes import Status

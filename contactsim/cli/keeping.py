@@ -11,8 +11,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from ..common.interrupts import interruptible
-from ..common.terminal import terminal
+from ..common.terminal import interruptible, terminal
 from ..errors import StorageError
 from ..hybrid.trajectory import Trajectory
 from ..io.netcdf import save

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..common.plugin_validation import has_schema, is_kind, keeps_methods, makes_itself
+from ..common.registry import has_schema, is_kind, keeps_methods, makes_itself
 from .laws import CompliantLaw, LawParameters, RigidLaw
 
 LARGEST_MEMORY = 100  # numbers a contact; more is a mistake in the declaration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..common.plugin_validation import is_kind, keeps_methods, makes_itself
+from ..common.registry import is_kind, keeps_methods, makes_itself
 from .engines import INTERFACE, Engine
 
 

@@ -20,7 +20,7 @@ from ..hybrid.integrators.collocation import solve_linear
 from ..hybrid.integrators.dop853 import Interpolant853
 from ..hybrid.integrators.interpolation import Interpolated, Series, Smooth, solve_explicit
 from ..hybrid.manifold import Euclidean
-from ..hybrid.polynomials import chart_path
+from ..hybrid.segments import chart_path
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc

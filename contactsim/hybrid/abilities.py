@@ -15,9 +15,9 @@ from ..common.arrays import Array
 from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..errors import InputError
+from .flow import NOTHING, Transition
 from .manifold import Manifold
 from .tolerances import Tolerances
-from .transition import NOTHING, Transition
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..common.plugin_validation import has_schema, is_kind, keeps_methods, makes_itself, takes
+from ..common.registry import has_schema, is_kind, keeps_methods, makes_itself, takes
 
 
 def model(found: Any) -> Iterator[str]:

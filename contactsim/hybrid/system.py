@@ -29,8 +29,7 @@ from .abilities import (
     Words,
     one_by_one,
 )
-from .flow import Flow
-from .transition import CLOCK, LIMIT, LOOP, NOTHING, Transition
+from .flow import CLOCK, LIMIT, LOOP, NOTHING, Flow, Transition
 
 __all__ = [
     "CLOCK",

@@ -355,24 +355,24 @@ class Trajectory:
         return samples(self.arcs, times, side, frames)  # type: ignore[arg-type]
 
     def to_xarray(self, times: ArrayLike | None = None, side: str = "+", frames: Sequence[str] = ()) -> xarray.Dataset:
-        """The run as an xarray.Dataset along `time`; see `hybrid.tables.dataset`.
+        """The run as an xarray.Dataset along `time`; see `hybrid.samples.dataset`.
 
         Args:
             times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
         """
-        from .tables import dataset
+        from .samples import dataset
 
         return dataset(self._samples(times, side, frames))
 
     def to_dataframe(
         self, times: ArrayLike | None = None, side: str = "+", frames: Sequence[str] = ()
     ) -> pandas.DataFrame:
-        """The run as a pandas.DataFrame with the time as its index; see `hybrid.tables.dataframe`.
+        """The run as a pandas.DataFrame with the time as its index; see `hybrid.samples.dataframe`.
 
         Args:
             times, side, frames: as of `sample`; without times the samples of the run, with both sides of its jumps.
         """
-        from .tables import dataframe
+        from .samples import dataframe
 
         return dataframe(self._samples(times, side, frames))
 

@@ -30,12 +30,11 @@ from ..common.files import is_broken, sealed, unsealed, write_whole
 from ..contact_dynamics import is_contact_system
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
+from ..hybrid.samples import STATE, about_forces, force_rows, mode_rows, padded
 from ..hybrid.system import Dynamics, HybridSystem, Transition, completed
-from ..hybrid.tables import STATE, about_forces, force_rows, mode_rows
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Event, Settings, Trajectory
-from . import dense_output as dense
-from .encoding import coded, decoded, padded, stack, texts, trimmed, unstack
+from .encoding import coded, decoded, dense_group, dense_segments, stack, texts, trimmed, unstack
 
 FORMAT = "contactsim-run"
 VERSION = 1
@@ -68,7 +67,7 @@ def save(trajectory: Trajectory, path: str | Path, scene: str = "") -> Path:
         raise InputError(f"cannot write {path}: it is a folder; give a file such as {path / 'run.nc'}")
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {path.parent}; create it first")
-    parts = {"trajectory": _samples, "events": _events, "arcs": _arcs, "dense": dense.pieces}
+    parts = {"trajectory": _samples, "events": _events, "arcs": _arcs, "dense": dense_group}
     groups = {name: made(trajectory) for name, made in parts.items()}
     write_whole(path, _bytes(_header(trajectory, scene), groups))
     return path
@@ -433,7 +432,7 @@ def _assemble(
     owners = [systems[k] for k in table["system"]] if len(systems) > 1 else [system] * len(table["mode"])
     before = {int(event): owner for event, owner in zip(table["event"], owners, strict=True)}
     events = _read_events(groups["events"], modes, before)
-    segments = dense.segments(groups["dense"], table, modes, system)
+    segments = dense_segments(groups["dense"], table, modes, system)
     arcs = tuple(
         Arc(modes[mode], tuple(steps), events[event] if event >= 0 else None, owner)
         for mode, event, steps, owner in zip(table["mode"], table["event"], segments, owners, strict=True)

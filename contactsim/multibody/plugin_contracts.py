@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..common.plugin_validation import takes
+from ..common.registry import takes
 
 
 def catalogue(found: Any) -> Iterator[str]:

@@ -16,8 +16,8 @@ from queue import Empty, SimpleQueue
 
 from ..common.arrays import Array
 from ..common.doors import FLAG, LENGTH_OF_TIME, TEXT, door, function, instance
-from ..common.interrupts import interruptible
 from ..common.representation import Brief
+from ..common.terminal import interruptible
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
 from ..hybrid.simulate import Simulation

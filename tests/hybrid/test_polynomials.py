@@ -5,7 +5,7 @@ import pytest
 from numpy.polynomial import chebyshev
 
 import contactsim as cs
-from contactsim.hybrid.polynomials import chart_path
+from contactsim.hybrid.segments import chart_path
 
 SAME = 1e-13
 METHODS = ["automatic", "DOP853", "Radau9", "RK45", "Radau", "LSODA", "BDF"]

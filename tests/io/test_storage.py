@@ -15,9 +15,8 @@ from tolerances import DERIVATIVE, STORED
 import contactsim as cs
 from contactsim.hybrid.flow import Flow
 from contactsim.hybrid.manifold import Euclidean, Manifold
-from contactsim.hybrid.segments import Chain, Segment
+from contactsim.hybrid.segments import Chain, Segment, polynomial
 from contactsim.hybrid.system import HybridSystem, Transition
-from contactsim.io import dense_output as dense
 from contactsim.io import netcdf as storage
 from contactsim.io import scene
 from contactsim.io.netcdf_derivatives import save_linearization
@@ -106,9 +105,9 @@ def test_steps_that_were_landed_in_pieces_come_back() -> None:
     space = Euclidean(1)
     halves = (Segment(0.0, 1.0, np.zeros(1), np.array, space), Segment(1.0, 2.0, np.zeros(1), np.array, space))
     assert Chain(halves)(1.0) == 1.0
-    polynomial = dense.polynomial(Segment(0.0, 2.0, np.zeros(1), lambda t: np.array([t**3 - t]), space))
+    chart = polynomial(Segment(0.0, 2.0, np.zeros(1), lambda t: np.array([t**3 - t]), space))
     for t in np.linspace(0.0, 2.0, 7):
-        assert polynomial(t) == pytest.approx([t**3 - t], abs=1e-13)
+        assert chart(t) == pytest.approx([t**3 - t], abs=1e-13)
 
 
 # --- derivatives, and systems that changed on the way ----------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contactsim.multibody.exponential import SMALL, spin_in_chart, twist_in_chart, unturning
+from contactsim.multibody.configuration_space import SMALL, spin_in_chart, twist_in_chart, unturning
 
 ROUNDING = 5e-15
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import InputError, SingularError
-from ..terrain.planes import rise
-from ..terrain.surface import Terrain
+from ..terrain.surface import Terrain, rise
 from ..zero import ASIDE, DOWN
 from .plane_ground import skew
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .planes import Flat, NoGround, Plane, Slope, level_axes, rise, tangents
-from .surface import Growth, Surface, Terrain, Third
+from .surface import Flat, Growth, NoGround, Plane, Slope, Surface, Terrain, Third, level_axes, rise, tangents
 
 if TYPE_CHECKING:
     from .hills import Function, HeightField, Hills, Sinusoid
