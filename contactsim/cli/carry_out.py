@@ -10,7 +10,7 @@ from ..common.files import held
 from ..errors import StorageError
 from ..hybrid.trajectory import Trajectory
 from . import Code, job
-from .keeping import Checkpoints, write_somewhere
+from .job import Checkpoints, write_somewhere
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,15 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import CLOCK, Transition
 from ..hybrid.tolerances import TOLERANCES, Tolerances
 from ..hybrid.trajectory import Event, Trajectory
+from ..multibody.configuration_space import StateSpace
 from ..multibody.controllers import controller_of
 from ..multibody.loops import checked
 from ..multibody.robot_model import RobotModel
 from ..multibody.terrain import Flat, Terrain
 from .rigid_flow import RigidFlow
-from .states import State, StateSpace
 from .transitions import RigidContacts
 from .variants import Variants, as_law, as_vector
-from .world import World, bind
+from .world import State, World, bind
 
 if TYPE_CHECKING:
     from ..multibody.latches import Latch
@@ -470,7 +470,7 @@ class ContactSystem(Facade):
 
     def coordinate_names(self) -> tuple[list[str], list[str]] | None:
         """Names of the coordinates of a Robot, by its joints; None for a Mechanism, whose have none."""
-        from ..multibody.kinematics.frame_motion import coordinate_names
+        from ..multibody.robot_model import coordinate_names
 
         robot = self.world.robot
         return coordinate_names(robot.model) if isinstance(robot, RobotModel) else None

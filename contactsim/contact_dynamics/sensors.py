@@ -12,8 +12,7 @@ from ..common.doors import FLAG, NAME, door, several
 from ..contact.modes import Mode
 from ..errors import InputError
 from ..hybrid.trajectory import Arc
-from ..multibody.kinematics.frame_motion import FrameKinematics, turning_joints
-from ..multibody.robot_model import RobotModel
+from ..multibody.robot_model import FrameKinematics, RobotModel, turning_joints
 from . import is_contact_system
 from .contact_system import ContactSystem
 

@@ -15,8 +15,7 @@ from ..errors import InputError
 from ..hybrid.system import HybridSystem, Push
 from ..multibody.controllers import controller_of
 from ..multibody.robot_model import RobotModel
-from .states import State
-from .world import World
+from .world import State, World
 
 VARIED = 64  # copies with another parameter that are kept: a derivative asks for the same ones over and over
 
@@ -134,7 +133,7 @@ class Variants(HybridSystem):
     def action_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Inputs of `with_action`: the actuators of the robot's file where these drive it, else the actuated joints."""
         from ..multibody.actuators import Actuators
-        from ..multibody.kinematics.frame_motion import coordinate_names
+        from ..multibody.robot_model import coordinate_names
 
         world = self.world
         if isinstance(world.controller, Actuators):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.doors import ANY_NUMBERS
 from ..common.lazy import lazy
 from ..common.user_calls import UserCall, answer
 from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
@@ -19,22 +20,41 @@ from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.system import Push
 from ..hybrid.tolerances import Tolerances
+from ..multibody.configuration_space import StateSpace
 from ..multibody.controllers import Controller, Held
 from ..multibody.mechanism import ContactMechanism, Overlap
-from ..multibody.robot_model import RobotModel
+from ..multibody.robot_model import FrameKinematics, RobotModel
 from ..multibody.terrain import Terrain
 from ..multibody.zero import ULPS
 from .engines import Engine, chosen, engine
-from .states import StateSpace
 from .zero import LEAST_FORCE, NO_FORCE, OF_FORCE
 
 if TYPE_CHECKING:
     from ..multibody.kinematics.closed_loops import ClosedMechanism
-    from ..multibody.kinematics.frame_motion import FrameKinematics
     from ..multibody.latches import Latch
     from ..multibody.loops import Loop
 
 LATCHED_WORLDS = 16  # that are kept: what a latch holds where it closes may be other each time
+
+
+@dataclass(frozen=True)
+class State:
+    """State of a ContactSystem; of several instants at once where a trajectory is asked for them, each part (T, n).
+
+    Attributes:
+        q: configuration (nq,).
+        v: velocity (nv,), in pinocchio's convention (a free-flyer's twist is in its own frame).
+        z: memory of the controller and of the contact law, empty by default.
+    """
+
+    q: Array
+    v: Array
+    z: Array = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "z"):
+            value = ANY_NUMBERS.check(f"State.{name}", getattr(self, name))
+            object.__setattr__(self, name, np.atleast_1d(value) if value.size or value.ndim == 2 else np.empty(0))
 
 
 class AppliedJacobian(NamedTuple):
@@ -143,7 +163,6 @@ class Parts:
         Raises:
             InputError: a Mechanism has none.
         """
-        from ..multibody.kinematics.frame_motion import FrameKinematics
 
         if not isinstance(self.robot, RobotModel):
             raise InputError(f"a {type(self.robot).__name__} has no frames; only a Robot has")

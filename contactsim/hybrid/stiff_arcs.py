@@ -1,4 +1,7 @@
-"""Change between the explicit and the stiff method in the course of a run, for users who named none."""
+"""Stiffness: the change between the explicit and the stiff method in the course of a run, and advice behind one.
+
+The change is for users who named no method; those who named an explicit one are told if stability made it slow.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..common.arrays import Array
 from .course import Course
 from .integrators import AUTOMATIC
 from .integrators.dop853 import Dop853
+from .trajectory import Arc, Trajectory
 from .zero import EASY, EDGE, LASTING, NEAR_EDGE
 
 EXPLICIT, STIFF = "DOP853", "Radau9"
@@ -20,6 +24,9 @@ HELD_FAST, GROWN = 6, 1.5  # the same where the last of them is not this many ti
 LOOSE = 6  # steps in a row off that edge after which they are counted anew
 CHEAP = 8  # times as many steps at that edge are worth it where a compiled engine takes them
 GROWING = 8  # steps of the stiff method before it is looked at whether it may be left
+METHODS = ("DOP853", "RK45", "RK23")  # explicit ones, of whose runs it is told if they were stiff
+MANY = 500  # steps of such an arc from which on a look is worth its while
+LOOKS = 12  # states of it at which the derivative is taken
 
 
 class StiffArcs:
@@ -131,3 +138,42 @@ def stiff_note(rate: float, t: float) -> str:
         f"{STIFF_FROM} t = {t:.6g} s on, with a decay rate of {rate:.2g} 1/s: the run follows such motion"
         f" with {STIFF} as long as it lasts; integrator='{EXPLICIT}' keeps to the explicit method"
     )
+
+
+def stiffness_note(trajectory: Trajectory) -> str:
+    """A sentence for a run whose steps were held short by stability, not by accuracy; empty for any other.
+
+        h max Re(-lambda(D_x f)) > 2   at most of the states looked at
+
+    Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2, on the detection of stiffness.
+    """
+    name = trajectory.settings.integrator if trajectory.settings else ""
+    if name not in METHODS:
+        return ""
+    longest = max(trajectory.arcs, key=lambda arc: len(arc.segments))
+    if len(longest.segments) < MANY:
+        return ""
+    rate, share = _decay(longest)
+    if share <= EDGE:
+        return ""
+    return (
+        f"the motion is stiff: a decay rate of {rate:.2g} 1/s held {name} to"
+        f" {len(longest.segments)} steps in the {longest.t1 - longest.t0:.3g} s from t = {longest.t0:.4g} s on;"
+        f" integrator='{STIFF}' (run.integrator) takes fewer"
+    )
+
+
+def _decay(arc: Arc) -> tuple[float, float]:
+    """Medians of the fastest decay rate [1/s], and of that rate times the step, over some steps of an arc."""
+    flow = arc.system.flow(arc.mode)
+    rates, shares = [], []
+    for k in np.linspace(0, len(arc.segments) - 1, LOOKS).astype(int):
+        segment = arc.segments[k]
+        flow = flow.rebased(segment.t0, segment.base)
+        x = segment(segment.t1)
+        jacobian = flow.jacobian(segment.t1, x)
+        if jacobian is None:
+            return 0.0, 0.0
+        rates.append(float(-np.linalg.eigvals(jacobian).real.min()))
+        shares.append(rates[-1] * (segment.t1 - segment.t0))
+    return float(np.median(rates)), float(np.median(shares))

@@ -28,17 +28,20 @@ from ..multibody.loops import LoopClosure
 from ..multibody.model_checks import inside
 from ..multibody.robot import Robot
 from ..multibody.terrain import Flat, NoGround, Slope, Terrain
-from .scene_bodies import Member, shifted, start_of, world_of
 from .scene_run import SceneRun
 from .scene_tables import (
     CONTROLLERS,
     BodyTable,
     ControllerTable,
     LawTable,
+    Member,
     OtherRobotTable,
     RobotTable,
     Scene,
     StartTable,
+    shifted,
+    start_of,
+    world_of,
 )
 
 if TYPE_CHECKING:

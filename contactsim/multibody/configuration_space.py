@@ -1,4 +1,4 @@
-"""The configuration manifold of a pinocchio model, with the inverse differential of its exponential map.
+"""The manifolds of a pinocchio model's configurations and of its states, with the exact rate in a chart of them.
 
 Pinocchio's Jlog3 and Jlog6 lose digits between rotations of 1e-5 and 1e-2: they are off by up to 5e-9 there, which an
 integrator at a tight tolerance takes for the motion's own roughness. With w a rotation vector and a = |w|,
@@ -184,6 +184,46 @@ class ConfigurationSpace(Manifold):
                 turn = pin.skew(rate[i + 3 : i + 6])
                 out[i : i + 3, i : i + 3] = out[i + 3 : i + 6, i + 3 : i + 6] = turn
                 out[i : i + 3, i + 3 : i + 6] = pin.skew(rate[i : i + 3])
+        return out
+
+
+class StateSpace(Manifold):
+    """Configurations of a mechanism with velocities and memory."""
+
+    def __init__(self, configurations: Manifold, nv: int, memory: int) -> None:
+        self._configurations = configurations
+        self._nq, self._nv = configurations.size, nv
+        self.size, self.dim = configurations.size + nv + memory, configurations.dim + nv + memory
+
+    def integrate(self, x: Array, dx: Array) -> Array:
+        """(q (+) dq, v + dv, z + dz)."""
+        q = self._configurations.integrate(x[: self._nq], dx[: self._nv])
+        return np.concatenate((q, x[self._nq :] + dx[self._nv :]))
+
+    def difference(self, x0: Array, x1: Array) -> Array:
+        """(q1 (-) q0, v1 - v0, z1 - z0)."""
+        dq = self._configurations.difference(x0[: self._nq], x1[: self._nq])
+        return np.concatenate([dq, x1[self._nq :] - x0[self._nq :]])
+
+    def chart_rate(self, dx: Array, rate: Array) -> Array:
+        """Rate of the chart coordinates: only those of the configuration are curved."""
+        own = rate[: self._nv]
+        curved = self._configurations.chart_rate(dx, own)  # of which it reads the first numbers
+        if curved is not own:
+            own[:] = curved
+        return rate
+
+    def within_chart(self, dx: Array) -> bool:
+        """True while the configuration's chart is well conditioned."""
+        return self._configurations.within_chart(dx[: self._nv])
+
+    def bracket(self, rate: Array) -> Array | None:
+        """That of the configurations at the velocity in `rate` (v, a, z'); velocities and memory commute."""
+        own = self._configurations.bracket(rate[: self._nv])
+        if own is None:
+            return None
+        out = np.zeros((self.dim, self.dim))
+        out[: self._nv, : self._nv] = own
         return out
 
 

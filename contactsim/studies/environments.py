@@ -17,7 +17,7 @@ from ..contact_dynamics import is_contact_system
 from ..contact_dynamics.contact_system import ContactSystem
 from ..contact_dynamics.placement import lifting
 from ..contact_dynamics.sensors import Sensors
-from ..contact_dynamics.states import State
+from ..contact_dynamics.world import State
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status
 from ..hybrid.tolerances import Tolerances

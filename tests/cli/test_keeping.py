@@ -15,7 +15,7 @@ import pytest
 
 import contactsim as cs
 from contactsim.cli import command as cli
-from contactsim.cli import keeping
+from contactsim.cli import job
 from contactsim.common import files
 from contactsim.io.netcdf import save
 from contactsim.viewing import viewers
@@ -85,14 +85,14 @@ def test_checkpoints_take_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch, h
     """Every period; a write that lasts 3 s is followed by 30 s without one; none are written where that is wished."""
     now = [0.0]
     written = []
-    monkeypatch.setattr(keeping.clock, "monotonic", lambda: now[0])
+    monkeypatch.setattr(job.clock, "monotonic", lambda: now[0])
 
     def write(*_: object) -> None:
         written.append(now[0])
         now[0] += 3.0
 
-    monkeypatch.setattr(keeping, "write", write)
-    often, never = keeping.Checkpoints(here, "", 10.0), keeping.Checkpoints(here, "", 0.0)
+    monkeypatch.setattr(job, "write_runs", write)
+    often, never = job.Checkpoints(here, "", 10.0), job.Checkpoints(here, "", 0.0)
     while now[0] < 90.0:
         often.look(lambda: [])
         never.look(lambda: [])
@@ -140,7 +140,7 @@ def test_what_was_there_stays_where_the_disk_is_full(here: Path, monkeypatch: py
 def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of temporary files."""
     folder = tmp_path_factory.mktemp("other")
-    monkeypatch.setattr(keeping.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(job.tempfile, "tempdir", str(folder))
     return folder
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import contactsim as cs
-from contactsim.hybrid.stiffness import stiffness_note
+from contactsim.hybrid.stiff_arcs import stiffness_note
 
 
 def damped(rate: float, integrator: str, time: float = 1.0) -> cs.Trajectory:

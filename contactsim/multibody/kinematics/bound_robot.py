@@ -34,9 +34,22 @@ from ..mechanism import (
 from ..springs import Passive
 from ..terrain import Plane, Terrain, tangents
 from ..zero import ASIDE, IMMOBILE, MOTION, UNIT, UNLIMITED
-from .pinocchio_dynamics import ConstrainedDynamics, FreeDynamics, PartDynamics, RollingDynamics, SplitDynamics
+from .plane_dynamics import (
+    WORLD_AXES,
+    ConstrainedDynamics,
+    ContactWorkspace,
+    Equations,
+    FreeDynamics,
+    Motions,
+    NoRows,
+    PartDynamics,
+    PlaneRows,
+    RollingDynamics,
+    RowsOf,
+    SplitDynamics,
+    WithLimits,
+)
 from .plane_ground import PlaneDerivatives, add_points, simple_model, skew
-from .plane_rows import WORLD_AXES, ContactWorkspace, Equations, Motions, NoRows, PlaneRows, RowsOf, WithLimits
 from .reach import Sway, reach_of
 from .tangents import axes, tangents_of
 
