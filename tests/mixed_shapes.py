@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from scene_lines import checked, written
+from scene_lines import at_most, checked, written
 
 import contactsim as cs
 
@@ -92,15 +92,14 @@ def told(seed: int, budget: float) -> list[Any]:
     begun, (system, state, label) = time.process_time(), scene(seed)
     try:
         simulation = cs.Simulation(system, state, max_events=MOST_EVENTS)
-
-        def watch(t: float) -> None:
-            if time.process_time() - begun > budget:
-                raise TimeoutError(f"{label}: stopped at t = {t:.6g} s; {simulation.held_up()}")
-
-        simulation.advance_to(TIME, watch)
+        with at_most(budget):
+            simulation.advance_to(TIME)
         run = simulation.trajectory
     except TimeoutError as error:
-        return [seed, "TOO_SLOW", time.process_time() - begun, TIME, "", "", "", "", str(error)]
+        run = simulation.trajectory
+        at, counts = float(run.t[-1]), (len(run.all_events), run.evaluations)
+        said = f"{label}: {error}; {simulation.held_up()}"
+        return [seed, "TOO_SLOW", time.process_time() - begun, at, *counts, "", "", said]
     except Exception as error:
         name = type(error).__name__
         return [seed, name, time.process_time() - begun, TIME, "", "", "", "", f"{label}: {error}"]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,21 @@ class Scene:
     system: cs.ContactSystem
     start: cs.State
     end: float
+
+
+@contextmanager
+def at_most(budget: float) -> Iterator[None]:
+    """Ends what is inside by a TimeoutError when it has taken so much processor time [s], wherever it is then."""
+
+    def end(number: int, frame: object) -> None:
+        raise TimeoutError(f"stopped after {budget:g} s")
+
+    signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, budget)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 
 def line(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import Any
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
+from ..zero import DEEP, FAR_SIDE, PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
 from .closest_points.equations import Pose, residual, side
 from .closest_points.features import Circle, Ellipsoid, Feature, Line, Point
 from .polyhedra import Polyhedron
@@ -192,6 +192,16 @@ def distance(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], enough: fl
         bodies, poses: A and B, and where they are.
         enough: a lower bound above -`enough` [m] is told without looking for a better one: they do not overlap more.
     """
+    return _Search(bodies, poses).best(_ways(bodies, poses), enough)
+
+
+def on_far_side(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], gap: float) -> bool:
+    """Whether features touch with a gap [m] on the far side of a sharp body: the bodies are not inside each other."""
+    return gap < -DEEP and float(_Search(bodies, poses).apart(_ways(bodies, poses)).max()) > FAR_SIDE * gap
+
+
+def _ways(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose]) -> Array:
+    """Unit vectors (k, 3) from B to A: the normal by Coal, which is rough where bodies are round, and two others."""
     request, result = coal.DistanceRequest(), coal.DistanceResult()
     (a, b), places = bodies, [coal.Transform3s(pose.R, pose.o) for pose in poses]
     coal.distance(a.shape, places[0], b.shape, places[1], request, result)
@@ -199,7 +209,7 @@ def distance(bodies: tuple[Convex, Convex], poses: tuple[Pose, Pose], enough: fl
     ways = np.array([-np.asarray(result.normal), across, Z])
     sizes = np.linalg.norm(ways, axis=1, keepdims=True)
     known = np.isfinite(sizes[:, 0]) & (sizes[:, 0] > 0.0)
-    return _Search(bodies, poses).best(ways[known] / sizes[known], enough)
+    return np.asarray(ways[known] / sizes[known])
 
 
 @dataclass(frozen=True)
@@ -332,8 +342,9 @@ def ellipsoid(radii: Sequence[float]) -> Convex:
     return Round(coal.Ellipsoid(*sizes), np.zeros(3), float(sizes.max()), (Ellipsoid(np.zeros(3), np.eye(3), sizes),))
 
 
+@lru_cache(maxsize=1024)
 def polyhedron(solid: Polyhedron) -> Convex:
-    """A box or hull."""
+    """A box or hull; of the same one the same."""
     loops = [(loop[0], one, two) for loop in solid.loops for one, two in pairwise(loop[1:])]
     whole = np.array([loop[:3] for loop in solid.loops])
     return Flat(_hull_shape(solid.vertices, loops), solid.vertices, whole, solid.normals, solid.edges)

@@ -21,7 +21,9 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Looks
-from ..zero import ARC, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
+from ..zero import ARC, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
+from .closest_points.equations import Pose
+from .convex import on_far_side, polyhedron
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
@@ -148,7 +150,15 @@ class EdgeOnEdge(FeaturePair):
         arcs = _arcs(lines, turned(place.R_a, self.one.into[self.a]), turned(place.R_b, self.two.into[self.b]))
         lengths = np.array([self.one.lengths[self.a], self.two.lengths[self.b]])
         held = np.array(self.held)
-        return lines, arcs, bool(_touch(lines, lengths, arcs, np.array(self.deepest), held))
+        touch = bool(_touch(lines, lengths, arcs, np.array(self.deepest), held))
+        return lines, arcs, touch and not self.on_far_side(place, float(arcs.distance))
+
+    def on_far_side(self, place: Place, distance: float) -> bool:
+        """Whether edges of sharp bodies cross far below both surfaces, and the bodies are not inside each other."""
+        if distance >= -DEEP or self.rounding or not (len(self.one.loops) and len(self.two.loops)):
+            return False
+        poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
+        return on_far_side((polyhedron(self.one), polyhedron(self.two)), poses, distance)
 
     def _raised(self, place: Place, lines: Lines) -> float:
         """By how much it is raised [m]."""
@@ -290,7 +300,7 @@ class EdgeTable:
 
     def __init__(self, pairs: Sequence[EdgeOnEdge], solids: Array) -> None:
         ends = solids.reshape(-1, 2)
-        self._a, self._b = ends.T
+        self._pairs, (self._a, self._b) = pairs, ends.T
         self._ends_a = np.array([p.one.vertices[p.one.edges[p.a]] for p in pairs]).reshape(-1, 2, 3)
         self._ends_b = np.array([p.two.vertices[p.two.edges[p.b]] for p in pairs]).reshape(-1, 2, 3)
         self._into_a = np.array([p.one.into[p.a] for p in pairs]).reshape(-1, 2, 3)
@@ -315,6 +325,7 @@ class EdgeTable:
     def some(self, own: Array) -> EdgeTable:
         """The table of some of the pairs."""
         table = copy(self)
+        table._pairs = [self._pairs[k] for k in own.tolist()]
         for name in ("_a", "_b", "_ends_a", "_ends_b", "_into_a", "_into_b", "_radius", "_radius_a", "_held", "_blunt"):
             setattr(table, name, getattr(self, name)[own])
         table._lever, table._deepest, table._lengths = self._lever[own], self._deepest[own], self._lengths[:, own]
@@ -360,6 +371,10 @@ class EdgeTable:
         into_b = self._into_b[own] @ R[self._b[own]].transpose(0, 2, 1)
         arcs = _arcs(lines, into_a, into_b)
         touch = _touch(lines, self._lengths[:, own], arcs, self._deepest[own], self._held[own])
+        for k in np.flatnonzero(touch & (arcs.distance < -DEEP)).tolist():
+            a, b = self._a[own[k]], self._b[own[k]]
+            place = Place(R[a], o[a], R[b], o[b])
+            touch[k] = not self._pairs[own[k]].on_far_side(place, float(arcs.distance[k]))
         off = _off(lines, arcs, self._lever[own]) - self._radius[own]
         raised = np.zeros(len(own))
         if self._stands.any():
