@@ -11,11 +11,10 @@ from ..contact.impact import ImpactSolution, ImpactStage
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
 from ..contact.problem import ContactSolution
-from .contact_rows import ContactEvent, Impact, PostEvent, bouncing_until, impact_notes, laid_out
+from .contact_rows import ContactEvent, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
 from .engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact
 from .mode_choice import IDLE, NOT_UNIQUE, OPEN, ModeChoice
 from .plain_arc import plain_arc
-from .rigid_arc import problem_of
 from .rigid_guards import OF_FORCES
 from .world import World
 

@@ -1,4 +1,4 @@
-"""Contacts at an event: their rows, their forces, which velocities are zero, and the record of what came of it."""
+"""Contacts at an event: their rows, the contact problem they make, and the record of what came of it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
-from ..contact.modes import Mode, Phase, SystemMode, unit
+from ..contact.linear_algebra import solve_mass
+from ..contact.modes import Mode, Phase, SystemMode
+from ..contact.problem import ContactProblem
 from ..multibody.mechanism import Terms
-from .rigid_arc import Accelerations, References, RigidArc, accelerations, prepare
 from .world import World
 from .zero import GAIN
 
@@ -103,19 +106,44 @@ def closed_terms(
     return ContactTerms(terms, laid_out([(i, mechanism.dims[i]) for i in contacts]))
 
 
-def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[RigidArc, Accelerations]:
-    """Accelerations and forces in a mode, at a state that is looked at alone: slips go on as they are there."""
-    arc, q, v = prepare(world, mode), world.q(x), world.v(x)
-    free = [i for i, _ in arc.slips if mode.contacts[i].phase is Phase.FREE]
-    rates = arc.terms(t, q, v).rates if free else arc.resting
-    slips = {i: unit(rates[arc.tangent[i]]) or (1.0, 0.0) for i in free}
-    return arc, accelerations(arc, t, q, v, world.z(x), References(slips, arc.incipient))
+def contact_problem(
+    world: World,
+    terms: Terms,
+    force: Array,
+    contacts: tuple[int, ...],
+    sliding: tuple[Array | None, ...],
+    slips: Mapping[int, Array] | None = None,
+) -> ContactProblem:
+    """The problem of accelerations of `contacts`; `slips` are the velocities (d_t,) of those that slide."""
+    kept = world.kept_rows(contacts)
+    rows = terms.rows[kept]
+    motion = rows @ solve_mass(terms.mass, np.vstack([force, rows]).T)
+    problem = problem_of(world, contacts, motion[:, 1:], motion[:, 0] + terms.bias[kept], sliding)
+    if not world.curves or slips is None:
+        return problem
+    friction = problem.friction.copy()
+    for k, i in enumerate(contacts):
+        if i in world.curves and sliding[k] is not None:
+            friction[k] = world.friction_at(i, slips[i])
+    return replace(problem, friction=friction, static_friction=np.maximum(problem.static_friction, friction))
 
 
-def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
-    """{contact: force along its rows} of the closed contacts, at a state that is looked at alone."""
-    arc, motion = motion_in(world, t, x, mode)
-    return {i: motion.forces[arc.tangent[i].start - world.heads[i] : arc.tangent[i].stop] for i in arc.closed}
+def problem_of(
+    world: World, contacts: tuple[int, ...], delassus: Array, free: Array, sliding: tuple[Array | None, ...]
+) -> ContactProblem:
+    """A contact problem with the coefficients and names of `contacts`."""
+    chosen_ones, own = list(contacts), world.compiled_engine
+    return ContactProblem(
+        delassus=delassus,
+        free=free,
+        dims=tuple([world.heads[i] + world.tangent_rows[i] for i in contacts]),
+        friction=world.breaking_friction[chosen_ones],
+        static_friction=world.static_friction[chosen_ones],
+        sliding=sliding,
+        names=tuple([world.mechanism.all_names[i] for i in contacts]),
+        hosts=tuple([contacts.index(world.host(i)) for i in contacts if i >= world.count]),
+        compiled=None if own is None else own.contacts(),
+    )
 
 
 def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> list[int]:

@@ -11,8 +11,7 @@ from ..contact.jam import Jammed, jammed
 from ..contact.problem import ContactProblem
 from ..errors import NoAdmissibleModeError
 from ..hybrid.system import LIMIT
-from .contact_rows import ContactEvent, ContactTerms
-from .rigid_arc import contact_problem
+from .contact_rows import ContactEvent, ContactTerms, contact_problem
 from .world import World
 from .zero import MORE_FRICTION
 

@@ -17,8 +17,8 @@ from ..contact.solvers.pivot import solve_modes, violations
 from ..contact.stick_slip_choice import slips_without_motion
 from ..contact.zero import rounding
 from ..errors import NoAdmissibleModeError
-from .contact_rows import ContactEvent, ContactTerms, closed_forces, closed_terms
-from .rigid_arc import contact_problem
+from .contact_rows import ContactEvent, ContactTerms, closed_terms, contact_problem
+from .rigid_arc import closed_forces
 from .rigid_guards import OF_FORCES
 from .world import World
 from .zero import AT_EDGE, LESS, MOST_OFF

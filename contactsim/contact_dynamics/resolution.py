@@ -24,11 +24,11 @@ from .contact_rows import (
     bouncing_until,
     closed_terms,
     impact_notes,
-    motion_in,
+    problem_of,
     resting_rows,
 )
 from .mode_choice import Choice, ModeChoice
-from .rigid_arc import problem_of
+from .rigid_arc import motion_in
 from .world import World
 from .zero import LEAVE, LOWEST, OF_HOPS, SPACING
 

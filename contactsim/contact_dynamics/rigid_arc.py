@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import hypot
 from typing import Any
 
@@ -23,14 +23,14 @@ from scipy.linalg.lapack import dgesv
 from ..common.arrays import Array
 from ..common.lazy import lazy
 from ..contact.linear_algebra import solve_mass
-from ..contact.modes import Mode, Phase, SystemMode
-from ..contact.problem import ContactProblem
+from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..contact.redundant_forces import least_margin
 from ..contact.solvers.pivot import GivenModes
 from ..contact.solvers.slip_directions import LEAP, farthest
 from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
+from .contact_rows import problem_of
 from .engines import CompiledArc
 from .world import World
 from .zero import STRAIGHT
@@ -420,41 +420,16 @@ def slip_direction(arc: RigidArc, i: int, rates: list[float], references: Refere
     return x / speed, y / speed
 
 
-def contact_problem(
-    world: World,
-    terms: Terms,
-    force: Array,
-    contacts: tuple[int, ...],
-    sliding: tuple[Array | None, ...],
-    slips: Mapping[int, Array] | None = None,
-) -> ContactProblem:
-    """The problem of accelerations of `contacts`; `slips` are the velocities (d_t,) of those that slide."""
-    kept = world.kept_rows(contacts)
-    rows = terms.rows[kept]
-    motion = rows @ solve_mass(terms.mass, np.vstack([force, rows]).T)
-    problem = problem_of(world, contacts, motion[:, 1:], motion[:, 0] + terms.bias[kept], sliding)
-    if not world.curves or slips is None:
-        return problem
-    friction = problem.friction.copy()
-    for k, i in enumerate(contacts):
-        if i in world.curves and sliding[k] is not None:
-            friction[k] = world.friction_at(i, slips[i])
-    return replace(problem, friction=friction, static_friction=np.maximum(problem.static_friction, friction))
+def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[RigidArc, Accelerations]:
+    """Accelerations and forces in a mode, at a state that is looked at alone: slips go on as they are there."""
+    arc, q, v = prepare(world, mode), world.q(x), world.v(x)
+    free = [i for i, _ in arc.slips if mode.contacts[i].phase is Phase.FREE]
+    rates = arc.terms(t, q, v).rates if free else arc.resting
+    slips = {i: unit(rates[arc.tangent[i]]) or (1.0, 0.0) for i in free}
+    return arc, accelerations(arc, t, q, v, world.z(x), References(slips, arc.incipient))
 
 
-def problem_of(
-    world: World, contacts: tuple[int, ...], delassus: Array, free: Array, sliding: tuple[Array | None, ...]
-) -> ContactProblem:
-    """A contact problem with the coefficients and names of `contacts`."""
-    chosen_ones, own = list(contacts), world.compiled_engine
-    return ContactProblem(
-        delassus=delassus,
-        free=free,
-        dims=tuple([world.heads[i] + world.tangent_rows[i] for i in contacts]),
-        friction=world.breaking_friction[chosen_ones],
-        static_friction=world.static_friction[chosen_ones],
-        sliding=sliding,
-        names=tuple([world.mechanism.all_names[i] for i in contacts]),
-        hosts=tuple([contacts.index(world.host(i)) for i in contacts if i >= world.count]),
-        compiled=None if own is None else own.contacts(),
-    )
+def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
+    """{contact: force along its rows} of the closed contacts, at a state that is looked at alone."""
+    arc, motion = motion_in(world, t, x, mode)
+    return {i: motion.forces[arc.tangent[i].start - world.heads[i] : arc.tangent[i].stop] for i in arc.closed}

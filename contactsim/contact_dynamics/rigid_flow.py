@@ -23,8 +23,8 @@ from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY, UNITS_A_SECOND
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
-from .contact_rows import laid_out
-from .rigid_arc import Accelerations, References, RigidArc, accelerations, contact_problem, sliding
+from .contact_rows import contact_problem, laid_out
+from .rigid_arc import Accelerations, References, RigidArc, accelerations, sliding
 from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Guards, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,

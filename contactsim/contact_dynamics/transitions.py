@@ -18,9 +18,9 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
 from ..multibody.mechanism import GROUND
-from .contact_rows import ContactEvent, Impact, closed_forces, closed_terms, laid_out
+from .contact_rows import ContactEvent, Impact, closed_terms, laid_out
 from .resolution import PostEvent, Resolution
-from .rigid_arc import prepare
+from .rigid_arc import closed_forces, prepare
 from .rigid_flow import RigidFlow
 from .rigid_guards import SIDE
 from .world import World, overlaps
