@@ -74,7 +74,7 @@ def _write_the_rest(work: job.Job, trajectory: Trajectory, files: Sequence[Path]
         sound = linearize(trajectory, files[-1], wishes.all_events) and sound
     animation, frame = work.animation, work.frame
     if wishes.spread:
-        from .landing_report import spread
+        from .derivative_report import spread
 
         beside, moment, figures = spread(trajectory, folder)
         animation, frame = {**animation, **beside}, {"t": moment, **frame, **beside}

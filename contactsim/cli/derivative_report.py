@@ -1,9 +1,11 @@
-"""The derivative of a run as the command computes, prints and stores it."""
+"""The derivative of a run as the command computes, prints and stores it, and the cloud of its landing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -18,7 +20,7 @@ from ..derivatives.run_derivative import EventLinearization
 from ..errors import ContactSimError, NonDifferentiableError
 from ..hybrid.trajectory import Trajectory
 from ..io.netcdf_derivatives import EventSummary, save_linearization, summary
-from .job import fill, in_words
+from .job import fill, in_words, save_figures
 
 EIGENVALUES = 3  # of a saltation matrix, the largest
 REASONS = 5  # sentences on matrices that do not exist
@@ -99,3 +101,29 @@ def _matrix_line(matrix: Array, t0: float, t1: float) -> str:
 
 def _norm(matrix: Array) -> float:
     return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+
+
+SLOWLY = 0.01  # seconds of the run in a second of the page: a landing is soon over
+
+
+def spread(trajectory: Trajectory, folder: Path) -> tuple[dict[str, Any], float | None, list[Path]]:
+    """Options of pictures that show the cloud with and without saltation, when it is behind, and files of its figure.
+
+    A run without a landing that has a derivative leaves nothing behind but the reason.
+    """
+    from ..analysis.landing import landing
+    from ..viewing.spread_figure import plot_landing
+
+    try:
+        lin = derivative_of(trajectory)
+        clouds = [landing(lin, corrected=kind) for kind in (True, False)]
+    except ContactSimError as error:
+        terminal().print(f"[bold red]no cloud of a landing[/]: {escape(str(error))}", soft_wrap=True)
+        return {}, None, []
+    count = len(Counter(clouds[0].orders))
+    terminal().print(
+        f"a cloud through the landing at t = {clouds[0].t[len(clouds[0].t) // 2]:.6g} s: {count} orders of touch-downs,"
+        " a linear piece and a colour each"
+    )
+    look = {"spreads": clouds, "linearization": lin, "speed": SLOWLY, "hide": [clouds[1].name]}
+    return look, float(clouds[0].t[-1]), save_figures({"spread": plot_landing(clouds[0])}, folder)

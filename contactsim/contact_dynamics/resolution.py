@@ -230,7 +230,7 @@ class Resolution:
         self, before: PostEvent, event: ContactEvent, touch: ContactTerms, why: str
     ) -> tuple[PostEvent, ContactTerms, set[int]]:
         """State behind one more impact without collision, the equations there, and the contacts at rest."""
-        from .jams import impact_without_collision
+        from .impacts import impact_without_collision
 
         found, problem = impact_without_collision(self._world, before.x, event, touch)
         rows = touch.terms.rows[self._world.kept_rows(event.touching)]

@@ -13,10 +13,10 @@ from ..common.representation import Brief
 from ..derivatives.event_linearization import Node, Parameters
 from ..derivatives.variational import ArcVariation
 from ..errors import SimulationError
-from ..hybrid.extended_arcs import continued
 from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC
 from ..hybrid.mode_directions import flow_at, space_of
+from ..hybrid.segments import continued
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc

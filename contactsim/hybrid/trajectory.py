@@ -182,7 +182,7 @@ class Arc:
         Raises:
             SimulationError: the motion does not go on so far.
         """
-        from .extended_arcs import continued
+        from .segments import continued
 
         segments, flow = list(self.segments), self.system.flow(self.mode)
         x0, x1 = self(self.t0), self(self.t1)

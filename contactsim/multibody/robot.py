@@ -483,7 +483,7 @@ class Robot(RobotModel):
         """
         if self.parts:
             raise InputError(f"robot '{self.name}' is made of parts, of which none has servos; drive it by PD")
-        from .servos import servos
+        from .actuators import servos
 
         return self._with(actuators=servos(self, kp, kd))
 

@@ -77,7 +77,7 @@ class RobotModel:
         self.nq, self.nv = self.model.nq, self.model.nv
         self.space = ConfigurationSpace(self.model)
         if isinstance(contacts, str):
-            from .robot_files.geometry_files import automatic_contacts
+            from .robot_files.reading import automatic_contacts
 
             contacts = automatic_contacts(self.model, collision, contacts)
         self.contacts, self.loops = self._checked_points(contacts), checked(loops)
@@ -96,14 +96,14 @@ class RobotModel:
     @cached_property
     def visual_model(self) -> Any:
         """Pinocchio's visual geometry; None where there is none."""
-        from .robot_files.geometry_files import load_geometry
+        from .robot_files.reading import load_geometry
 
         return load_geometry(self.model, self._visual)
 
     @cached_property
     def collision_model(self) -> Any:
         """Pinocchio's collision geometry; None where there is none."""
-        from .robot_files.geometry_files import load_geometry
+        from .robot_files.reading import load_geometry
 
         return load_geometry(self.model, self._collision)
 

@@ -329,7 +329,7 @@ def test_a_slip_too_slow_to_be_followed_comes_to_rest_where_it_jams(
 
     m (H^2 + H^2 / 3) th'' = -m g H cos th. From the speed on with which slips take their own direction it stops.
     """
-    monkeypatch.setattr("contactsim.contact_dynamics.jams.impact_without_collision", no_compression)
+    monkeypatch.setattr("contactsim.contact_dynamics.impacts.impact_without_collision", no_compression)
     start = sliding(1.1, -slip)
     state = cs.State([*start.q, 0.0], [*start.v, 0.0])
     if slip > 2e-6:

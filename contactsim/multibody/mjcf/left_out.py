@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from ..robot_files.geometry_files import listed
+from ..robot_files.reading import listed
 from .compiled import FREE, HINGE, SLIDE, Compiled, known_line
 from .drives import home_key, tendon_row
 from .rules import can_touch, named_pair, on_one_tree

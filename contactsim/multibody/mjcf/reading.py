@@ -17,7 +17,7 @@ from ..contact_point import ContactPoint
 from ..geometry.meetings import Meeting
 from ..geometry.solids import Solid
 from ..loops import Loop
-from ..robot_files.geometry_files import listed
+from ..robot_files.reading import listed
 from ..springs import Springs
 from ..terrain import Terrain
 from .compiled import compiled

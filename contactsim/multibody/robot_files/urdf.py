@@ -15,8 +15,7 @@ import pinocchio as pin
 from ...common.doors import PATH, custom
 from ...errors import InputError
 from ..loops import JointCoupling
-from .geometry_files import FOOT
-from .reading import existing, root_joint
+from .reading import FOOT, existing, root_joint
 
 WORLD_LINK = re.compile(r"^(world|map|ground|universe)$", re.IGNORECASE)  # names of a first link that is the world
 ARM = 3  # moving joints in a row on the first link, from which on it looks like the foot of an arm
