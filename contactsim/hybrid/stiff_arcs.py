@@ -25,7 +25,7 @@ LOOSE = 6  # steps in a row off that edge after which they are counted anew
 CHEAP = 8  # times as many steps at that edge are worth it where a compiled engine takes them
 GROWING = 8  # steps of the stiff method before it is looked at whether it may be left
 METHODS = ("DOP853", "RK45", "RK23")  # explicit ones, of whose runs it is told if they were stiff
-MANY = 500  # steps of such an arc from which on a look is worth its while
+LONG_ARC = 500  # steps of such an arc from which on a look is worth its while
 LOOKS = 12  # states of it at which the derivative is taken
 
 
@@ -151,7 +151,7 @@ def stiffness_note(trajectory: Trajectory) -> str:
     if name not in METHODS:
         return ""
     longest = max(trajectory.arcs, key=lambda arc: len(arc.segments))
-    if len(longest.segments) < MANY:
+    if len(longest.segments) < LONG_ARC:
         return ""
     rate, share = _decay(longest)
     if share <= EDGE:
