@@ -287,6 +287,12 @@ def _off(lines: Lines, arcs: Arcs, lever: Array) -> Array:
     return np.maximum(of_segments(lines), lever * arcs.sine * arcs.miss)
 
 
+OF_PAIRS = (
+    *("_a", "_b", "_ends_a", "_ends_b", "_into_a", "_into_b", "_radius", "_radius_a", "_held", "_blunt"),
+    *("_lever", "_stands", "_axis", "_deepest", "_couple"),
+)
+
+
 class EdgeTable:
     """Many pairs of edges in arrays, to be computed together.
 
@@ -326,10 +332,9 @@ class EdgeTable:
         """The table of some of the pairs."""
         table = copy(self)
         table._pairs = [self._pairs[k] for k in own.tolist()]
-        for name in ("_a", "_b", "_ends_a", "_ends_b", "_into_a", "_into_b", "_radius", "_radius_a", "_held", "_blunt"):
+        for name in OF_PAIRS:
             setattr(table, name, getattr(self, name)[own])
-        table._lever, table._deepest, table._lengths = self._lever[own], self._deepest[own], self._lengths[:, own]
-        table._couple, table._last = self._couple[own], None
+        table._lengths, table._last = self._lengths[:, own], None
         return table
 
     def _near(self, R: Array, o: Array) -> tuple[Array, Array]:
