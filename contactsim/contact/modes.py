@@ -147,7 +147,18 @@ class SystemMode:
         return hash((self.closed, states, self.redundant, self.latched, self.waiting))
 
     def __getstate__(self) -> dict[str, Any]:  # strings have another hash in each process
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_hash", "pattern")}
+
+    @lazy
+    def pattern(self) -> SystemMode:
+        """The mode without directions of slips and ends of bounces; itself where it has none."""
+        said = {i: state for i, state in self._marked() if state.direction or state.until is not None}
+        if not said:
+            return self
+        states = list(self.contacts)
+        for i, state in said.items():
+            states[i] = ContactState(state.mode, state.phase, (), state.enabled, None, state.region)
+        return SystemMode(tuple(states), self.redundant, self.latched, self.waiting)
 
     @lazy
     def closed(self) -> tuple[int, ...]:

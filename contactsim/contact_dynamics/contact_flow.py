@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
 from typing import Self
 
 from ..common.arrays import Array
@@ -26,13 +25,18 @@ class ContactFlow(Flow):
 
     def __init__(self, world: World, mechanism: ContactMechanism, guards: Array, contacts: Array) -> None:
         self._gap_guards = guards
-        self._bounds_once = cache(partial(mechanism.gap_bounds, contacts))  # for all that are rebased from it
+        self._asked: list[Callable[[JointPath], GapBounds] | None] = []  # bounds, for all that are rebased from it
+        self._bounds_of = mechanism.gap_bounds, contacts
         self.bounded_steps = world.mechanism.bounded_steps
         self._world = world
 
     @property
     def _bounds(self) -> Callable[[JointPath], GapBounds] | None:
-        return self._bounds_once() if len(self._gap_guards) else None
+        """Bounds of the gaps, made when they are first asked for."""
+        if not self._asked:
+            made, contacts = self._bounds_of
+            self._asked.append(made(contacts) if len(contacts) else None)
+        return self._asked[0]
 
     @property
     def bounded_guards(self) -> bool:  # type: ignore[override]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 5  # of what follows; an engine says for which it was made
+INTERFACE = 6  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -84,7 +84,8 @@ class PlainGuards:
         closed: number of it among the closed contacts of the arc; -1 of a gap, of a jam and of "enable".
         friction: static coefficient of each; zero where `closed` is -1.
         margins: (t, x) -> value of those that are "enable"; None of others.
-        directions: (along, aside) that a "stop" looks along; zero of others.
+        directions: (along, aside) that a "stop" of a contact looks along which begins to slip; zero of others: that
+            of a held slip looks along its direction.
         limits_alone: whether all gaps are those of joints to their limits.
         slip_speed, drift, gap, event_time: as of `Tolerances`.
         sense, window: of the determinant of the contacts that slide where the arc begins, zero at a jam; and the time
@@ -247,10 +248,8 @@ class CompiledArc(ABC):
     """
 
     @abstractmethod
-    def motion(
-        self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
-    ) -> PlainMotion | None:
-        """The motion at a state; None where rows depend on each other."""
+    def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
+        """The motion at a state, under what drives it; None where rows depend on each other."""
 
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float

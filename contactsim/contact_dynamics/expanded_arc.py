@@ -179,7 +179,7 @@ def _expanded(tube: _Tube, references: References, accuracy: float) -> Expansion
     v, evaluations = arc.world.v(tube.x).copy(), 4 + len(free)
     found = Expansion(arc, tube.t, tube.duration, v, tube.acceleration, rows[free], parts, accuracy, evaluations)
     t, q, v = tube.place(PROBE[0], PROBE[1] * ways @ turned)
-    truth = accelerations(arc, t, q, v, arc.world.z(tube.x), references)
+    truth = accelerations(arc, t, arc.world.moved(tube.x, q, v), references)
     return None if found.is_off(t, v, references, truth) else found
 
 

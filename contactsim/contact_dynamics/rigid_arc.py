@@ -1,7 +1,7 @@
 """What one contact mode of a rigid law fixes, prepared once, and the accelerations in it: a function of its arguments.
 
     arc = prepare(world, mode)
-    accelerations(arc, t, q, v, z, references) -> Accelerations
+    accelerations(arc, t, x, references) -> Accelerations
 
 Motion with every contact OPEN, STICK or SLIP: M a = f + J^T lam with the constraints of the mode. Constrained rows C
 (normals of closed contacts, tangents of sticking ones) and force directions D, which differ from C where contacts slip
@@ -12,8 +12,8 @@ Source: Leine and Nijmeijer 2004 (as in `contact`), with the spatial cone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from math import hypot
 from typing import Any
 
@@ -31,11 +31,11 @@ from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .contact_rows import problem_of
-from .engines import CompiledArc
+from .engines import CompiledArc, CompiledWatch
 from .world import World
 from .zero import STRAIGHT
 
-ARCS = 64  # of a world that are kept
+ARCS = 128  # patterns of a world that are kept
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ class RigidArc:
         given: the contact problem of a general mode, in which forces are not unique or a slip direction is that of the
             slip acceleration; None for others.
         resting: contact velocities (m,) where nothing slips: zeros.
+        pattern: what it has in common with arcs that differ by slip directions and ends of bounces alone.
     """
 
     world: World
@@ -100,17 +101,12 @@ class RigidArc:
     kept: list[int]
     given: GivenModes | None
     resting: Array
+    pattern: Pattern
 
     @lazy
     def compiled(self) -> CompiledArc | None:
         """The arc by the engine of its world; None: it runs in Python."""
-        found = None if self.mode.redundant else self.world.compiled_engine
-        if found is None:
-            return None
-        from .plain_arc import plain_arc
-
-        plain = plain_arc(self.world, self.mode)
-        return None if plain is None else found.compiled(plain)
+        return self.pattern.compiled
 
     def directions(self, references: References) -> Array:
         """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""
@@ -127,14 +123,87 @@ class RigidArc:
         return {name: value for name, value in self.__dict__.items() if name != "compiled"}
 
 
+@dataclass(frozen=True, eq=False)
+class Guards:
+    """The guards of a mode, by kind.
+
+    Attributes:
+        names: (kind, contact) of each.
+        gaps, gap_contacts: places of the guards that are gaps, and their contacts.
+        limits: numbers of the constraints whose gaps they are, where all are those of constraints; else None.
+        forces, normals: places of the guards "force", and the normal rows.
+        cones, cone_rows, cone_friction: places of the guards "cone", their rows (k, 3) and coefficients (k,); a row
+            that a contact in the plane does not have is the zero behind the last force.
+        others: (place, kind, contact) of the rest.
+        look_at_forces: whether one of them does.
+        places: {kind: places of its guards}.
+        paces: units a second by which each may change (ng,).
+        smooth: whether each is smooth along a step (ng,).
+        still: whether each does not depend on the time (ng,).
+    """
+
+    names: tuple[tuple[str, int], ...]
+    gaps: Array
+    gap_contacts: Array
+    limits: Array | None
+    forces: Array
+    normals: Array
+    cones: Array
+    cone_rows: Array
+    cone_friction: Array
+    others: tuple[tuple[int, str, int], ...]
+    look_at_forces: bool
+    places: Mapping[str, Array]
+    paces: Array
+    smooth: Array
+    still: Array
+
+
+class Pattern:
+    """What arcs share whose modes differ by slip directions and ends of bounces alone.
+
+    Args:
+        world: what moves.
+        mode: such a mode, without these.
+
+    Attributes:
+        guards: laid out once they were asked for, see `rigid_guards.guards_of`.
+        watches: {what tells them apart: the compiled arc with these guards}.
+    """
+
+    def __init__(self, world: World, mode: SystemMode) -> None:
+        self._world, self._mode = world, mode
+        self.guards: Guards | None = None
+        self.watches: dict[Hashable, CompiledWatch | None] = {}
+
+    @lazy
+    def compiled(self) -> CompiledArc | None:
+        """The mode by the engine of its world; None: it runs in Python."""
+        found = None if self._mode.redundant else self._world.compiled_engine
+        if found is None:
+            return None
+        from .plain_arc import plain_arc
+
+        plain = plain_arc(self._world, self._mode)
+        return None if plain is None else found.compiled(plain)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "compiled"} | {"watches": {}}
+
+
 def prepare(world: World, mode: SystemMode) -> RigidArc:
     """What a mode fixes: where the rows of each closed contact lie, which of them are constrained, and who slips."""
-    known: RigidArc | None = world.arcs.get(mode)
+    known: RigidArc | None = world.arcs.get(mode.pattern)
     if known is None:
         if len(world.arcs) >= ARCS:
             world.arcs.clear()
-        known = world.arcs[mode] = _prepared(world, mode)
-    return known
+        known = world.arcs[mode.pattern] = _prepared(world, mode.pattern)
+    if mode is mode.pattern:
+        return known
+    states = mode.contacts
+    held = {i: states[i].direction for i in known.held}
+    incipient = {i: np.array(states[i].direction) for i in known.incipient}
+    return replace(known, mode=mode, held=held, incipient=incipient)
 
 
 def _prepared(world: World, mode: SystemMode) -> RigidArc:
@@ -181,6 +250,7 @@ def _prepared(world: World, mode: SystemMode) -> RigidArc:
         resting=np.zeros(start),
         kept=world.kept_rows(closed),
         given=_given_modes(world, mode) if general else None,
+        pattern=Pattern(world, mode),
     )
 
 
@@ -221,21 +291,21 @@ class Accelerations:
         return math.nan if self.least is None else self.least()
 
 
-def accelerations(arc: RigidArc, t: float, q: Array, v: Array, z: Array, references: References) -> Accelerations:
+def accelerations(arc: RigidArc, t: float, x: Array, references: References) -> Accelerations:
     """Accelerations and forces at a state.
 
     Raises:
         SingularError: the constraints depend on each other there, or the mass matrix is singular.
     """
-    applied = arc.world.applied_force(t, q, v, z)
     if arc.compiled is not None:
-        slips = arc.directions(references), references.straight
-        found = arc.compiled.motion(q, v, applied, *slips)
+        found = arc.compiled.motion(t, x, arc.directions(references), references.straight)
         begun = _begun(arc, found.forces, references) if found is not None and arc.incipient else {}
         if found is not None and not _leaps(references, begun):
             acceleration, rates, forces, others, regularity = found
             left = (lambda: regularity) if arc.slips else None
             return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left, others=others)
+    world = arc.world
+    q, v, applied = world.q(x), world.v(x), world.applied_at(t, x)
     if arc.shortcut is not None:
         acceleration, fill = arc.shortcut(q, v, applied)
         return Accelerations(acceleration, arc.resting, fill)
@@ -422,11 +492,11 @@ def slip_direction(arc: RigidArc, i: int, rates: list[float], references: Refere
 
 def motion_in(world: World, t: float, x: Array, mode: SystemMode) -> tuple[RigidArc, Accelerations]:
     """Accelerations and forces in a mode, at a state that is looked at alone: slips go on as they are there."""
-    arc, q, v = prepare(world, mode), world.q(x), world.v(x)
+    arc = prepare(world, mode)
     free = [i for i, _ in arc.slips if mode.contacts[i].phase is Phase.FREE]
-    rates = arc.terms(t, q, v).rates if free else arc.resting
+    rates = arc.terms(t, world.q(x), world.v(x)).rates if free else arc.resting
     slips = {i: unit(rates[arc.tangent[i]]) or (1.0, 0.0) for i in free}
-    return arc, accelerations(arc, t, q, v, world.z(x), References(slips, arc.incipient))
+    return arc, accelerations(arc, t, x, References(slips, arc.incipient))
 
 
 def closed_forces(world: World, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:

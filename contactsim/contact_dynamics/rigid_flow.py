@@ -20,12 +20,12 @@ from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
 from ..hybrid.flow import Cruise, Finding, Look, Looks, Stages
 from ..hybrid.guard_minima import time_to_fall
-from ..hybrid.zero import TINY, UNITS_A_SECOND
+from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import contact_problem, laid_out
-from .rigid_arc import Accelerations, References, RigidArc, accelerations, sliding
-from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Guards, Margin, guards_of, plain_guards
+from .rigid_arc import Accelerations, Guards, References, RigidArc, accelerations, sliding
+from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
     AT_JAM,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from .expanded_arc import Expansion
     from .rigid_sensitivity import Sensitivity
 
-OF_MOTION = ("gap", "slow", "fast", "stop")  # guards that look at places and velocities alone
+WATCHES = 8  # compiled, of a pattern, that are kept
 ALL_BUT = 1.5  # slip speeds at which one step more ends a slip in space
 TOGETHER = 32  # open contacts whose motion is looked at together
 
@@ -82,7 +82,7 @@ class RigidFlow(ContactFlow):
     def __init__(self, arc: RigidArc) -> None:
         self.arc, self.references = arc, References(incipient=arc.incipient)
         skippable = arc.mechanism.skippable
-        self._skipped = skippable[~np.isin(skippable, arc.closed)]
+        self._skipped = skippable[~np.isin(skippable, arc.closed)] if len(skippable) else skippable
         self._lay_out(guards_of(arc, np.zeros(0, dtype=int) if len(skippable) else None))
         self.clearance = 0.0 if len(self._skipped) else math.inf
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
@@ -91,7 +91,6 @@ class RigidFlow(ContactFlow):
         self._expansion: Expansion | None = None
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
         self._compiled_watch: tuple[CompiledWatch | None] | None = None
-        self._watches: dict[tuple[float, float], CompiledWatch | None] = {}  # by sense and window, of all rebased ones
         self._directed: tuple[References, Array] | None = None
         self._jam_window = arc.world.tolerances.event_time  # s, within which a jam counts as reached
 
@@ -99,13 +98,8 @@ class RigidFlow(ContactFlow):
         """Take over guards."""
         arc, self.table = self.arc, table
         self.guard_names = self.table.names
-        kinds = [kind for kind, _ in self.table.names]
-        # Forces are known relative to the largest of them, which is worse than what the rounding of time leaves.
-        self.guard_paces = np.array([0.0 if kind in OF_FORCES else UNITS_A_SECOND for kind in kinds])
-        kinked = [kind == "forces" or (kind == "gap" and i in arc.mechanism.kinked) for kind, i in self.table.names]
-        self.guard_smooth = ~np.array(kinked, dtype=bool)
-        self.guard_still = np.array([arc.mechanism.autonomous and kind in OF_MOTION for kind in kinds], dtype=bool)
-        self.guards_follow = "slow" in kinds
+        self.guard_paces, self.guard_smooth, self.guard_still = table.paces, table.smooth, table.still
+        self.guards_follow = "slow" in table.places
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
 
     # --- the contract of a flow -------------------------------------------------------------------------------
@@ -152,28 +146,30 @@ class RigidFlow(ContactFlow):
     def _watch(self) -> CompiledWatch | None:
         """The compiled arc with its guards, made once it is known how well these are known; None: there is none."""
         if self._compiled_watch is None and self.guard_rounding is not None:
-            key = self._sense, self._jam_window
-            if key not in self._watches:
-                self._watches[key] = self._made_watch()
-            self._compiled_watch = (self._watches[key],)
+            self._compiled_watch = (self._kept_watch(),)
         return self._compiled_watch[0] if self._compiled_watch else None
 
-    def _made_watch(self) -> CompiledWatch | None:
+    def _kept_watch(self) -> CompiledWatch | None:
         if self.arc.compiled is None or self.clearance < math.inf:
             return None
-        plain = plain_guards(self.arc, self.table, self._sense, self._jam_window)
-        return None if plain is None else self.arc.compiled.watched(plain)
+        begun = [tuple(direction.tolist()) for direction in self.arc.incipient.values()]
+        key, known = (self._sense, self._jam_window, *begun), self.arc.pattern.watches
+        if key not in known:
+            if len(known) >= WATCHES:
+                known.clear()
+            plain = plain_guards(self.arc, self.table, self._sense, self._jam_window)
+            known[key] = None if plain is None else self.arc.compiled.watched(plain)
+        return known[key]
 
     def motion(self, t: float, x: Array) -> Accelerations:
         """Accelerations and forces at (t, x)."""
         key, known = x.tobytes(), self._known
         if known is not None and known[0] == t and known[1] == key:
             return known[2]
-        nq, end = self.arc.world.nq, self.arc.world.nq + self.arc.world.nv
         if self._expansion is not None and self._expansion.holds(t):
-            found = self._expansion.at(t, x[nq:end], self.references)
+            found = self._expansion.at(t, self.arc.world.v(x), self.references)
         else:
-            found = accelerations(self.arc, t, x[:nq], x[nq:end], x[end:], self.references)
+            found = accelerations(self.arc, t, x, self.references)
         self._known = t, key, found
         if found.terms is not None:
             self._seen = t, key, found.terms
@@ -305,7 +301,7 @@ class RigidFlow(ContactFlow):
             return self
         slip, incipient = dict(self.references.slip), self.references.incipient
         if self._free:
-            rates = self._terms(t, x).rates if self._watch is None else self._watch.slips(x)
+            rates = self._slips(t, x)
             for i in self._free:
                 slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
         flow = self.changed(references=replace(self.references, slip=slip), _known=None)
@@ -359,8 +355,7 @@ class RigidFlow(ContactFlow):
         assert expansion is not None
         if not expansion.holds(t):
             return True
-        q, v = world.q(x), world.v(x)
-        return expansion.is_off(t, v, self.references, accelerations(self.arc, t, q, v, world.z(x), self.references))
+        return expansion.is_off(t, world.v(x), self.references, accelerations(self.arc, t, x, self.references))
 
     def soonest(self, t: float, x: Array, horizon: float) -> float:
         """By the rates and accelerations of the gaps and of the slips whose direction is held.
@@ -427,11 +422,11 @@ class RigidFlow(ContactFlow):
         if not self._free:
             return 0.0
         begun = BEGUN * self.arc.world.tolerances.slip_speed
-        terms = self._terms(t, x)
-        rates = {i: terms.rates[self.arc.tangent[i]] for i in self._free}
-        slow = {i: z for i, z in rates.items() if 0.0 < np.linalg.norm(z) < begun}
+        rates = self._slips(t, x)
+        slow = {i: z for i in self._free if 0.0 < np.linalg.norm(z := rates[self.arc.tangent[i]]) < begun}
         if not slow:
             return 0.0
+        terms = self._terms(t, x)
         change = terms.rows @ self.motion(t, x).acceleration + terms.bias
         along = {i: change[self.arc.tangent[i]] for i in slow}
         turning = [i for i, z in slow.items() if _aside(z, along[i]) > STRAIGHT]
@@ -564,6 +559,12 @@ class RigidFlow(ContactFlow):
         found = self.arc.terms(t, self.arc.world.q(x), self.arc.world.v(x))
         self._seen = t, key, found
         return found
+
+    def _slips(self, t: float, x: Array) -> Array:
+        """Contact velocities (m,) of the closed contacts."""
+        if self._watch is not None:
+            return self._watch.slips(x)
+        return self._terms(t, x).rates if self.arc.compiled is None else self.motion(t, x).rates
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard: forces are known relative to the largest of them only."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..contact.modes import Mode, Phase
-from .rigid_arc import RigidArc
+from ..hybrid.zero import UNITS_A_SECOND
+from .rigid_arc import Guards, RigidArc
 
 if TYPE_CHECKING:
     from .engines import PlainGuards
@@ -18,37 +17,8 @@ if TYPE_CHECKING:
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
 WITH_ACCELERATIONS = (*OF_FORCES, "jam", "turn", "open")  # kinds that look at forces or accelerations
+OF_MOTION = ("gap", "slow", "fast", "stop")  # kinds that look at places and velocities alone
 OF_SLIPS = ("slow", "stop", "fast")  # kinds that look at contact velocities
-
-
-@dataclass(frozen=True, eq=False)
-class Guards:
-    """The guards of a mode, by kind.
-
-    Attributes:
-        names: (kind, contact) of each.
-        gaps, gap_contacts: places of the guards that are gaps, and their contacts.
-        limits: numbers of the constraints whose gaps they are, where all are those of constraints; else None.
-        forces, normals: places of the guards "force", and the normal rows.
-        cones, cone_rows, cone_friction: places of the guards "cone", their rows (k, 3) and coefficients (k,); a row
-            that a contact in the plane does not have is the zero behind the last force.
-        others: (place, kind, contact) of the rest.
-        look_at_forces: whether one of them does.
-        places: {kind: places of its guards}.
-    """
-
-    names: tuple[tuple[str, int], ...]
-    gaps: Array
-    gap_contacts: Array
-    limits: Array | None
-    forces: Array
-    normals: Array
-    cones: Array
-    cone_rows: Array
-    cone_friction: Array
-    others: tuple[tuple[int, str, int], ...]
-    look_at_forces: bool
-    places: Mapping[str, list[int]]
 
 
 def guards_of(arc: RigidArc, watched: Array | None = None) -> Guards:
@@ -58,6 +28,14 @@ def guards_of(arc: RigidArc, watched: Array | None = None) -> Guards:
         arc: the arc.
         watched: of the open contacts that are `skippable` those that are watched (k,); None: all.
     """
+    if watched is not None:
+        return _laid_out(arc, watched)
+    if arc.pattern.guards is None:
+        arc.pattern.guards = _laid_out(arc, None)
+    return arc.pattern.guards
+
+
+def _laid_out(arc: RigidArc, watched: Array | None) -> Guards:
     names, normal = _names(arc, watched), arc.normal
     by_kind: dict[str, list[int]] = {}
     for k, (kind, _) in enumerate(names):
@@ -70,6 +48,15 @@ def guards_of(arc: RigidArc, watched: Array | None = None) -> Guards:
     limits = gap_contacts - len(arc.mechanism.names)
     starts, spatial = {i: arc.tangent[i].start for i in cones}, {i for i in cones if arc.world.widths[i] == 2}
     rows = [[normal[i], starts[i], starts[i] + 1 if i in spatial else arc.size] for i in cones]
+    # Forces are known relative to the largest of them, which is worse than what the rounding of time leaves.
+    paces, still = np.full(len(names), UNITS_A_SECOND), np.zeros(len(names), dtype=bool)
+    paces[[k for kind in OF_FORCES for k in by_kind.get(kind, [])]] = 0.0
+    if arc.mechanism.autonomous:
+        still[[k for kind in OF_MOTION for k in by_kind.get(kind, [])]] = True
+    smooth = np.ones(len(names), dtype=bool)
+    smooth[by_kind.get("forces", [])] = False
+    if arc.mechanism.kinked:
+        smooth[[k for k, i in zip(together[0], open_, strict=True) if i in arc.mechanism.kinked]] = False
     return Guards(
         names,
         gaps,
@@ -82,11 +69,14 @@ def guards_of(arc: RigidArc, watched: Array | None = None) -> Guards:
         arc.world.static_friction[cones],
         tuple(others),
         bool(len(forces) or len(cones)) or any(kind in OF_FORCES for _, kind, _ in others),
-        by_kind,
+        {kind: np.array(found) for kind, found in by_kind.items()},
+        paces,
+        smooth,
+        still,
     )
 
 
-KNOWN = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable")  # to compiled engines
+KNOWN = {"gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable"}  # to compiled engines
 
 
 def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
@@ -96,21 +86,30 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
 
     world = arc.world
     robot, tolerances = plain_robot(world.mechanism), world.tolerances
-    if robot is None or not world.mechanism.bounded_steps or any(kind not in KNOWN for kind, _ in table.names):
+    if robot is None or not world.mechanism.bounded_steps or not table.places.keys() <= KNOWN:
         return None
-    if any(kind == "gap" and robot.contacts[i] is None for kind, i in table.names):
+    if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()):
         return None
-    on_closed = [kind not in ("gap", "jam", "enable") for kind, _ in table.names]
-    numbers = tuple(i for _, i in table.names)
+    count = len(table.names)
+    closed, friction, directions = [-1] * count, [0.0] * count, [(0.0, 0.0)] * count
+    margins: list[Margin | None] = [None] * count
+    for kind, places in table.places.items():
+        for k in places.tolist() if kind not in ("gap", "jam") else ():
+            i = table.names[k][1]
+            if kind == "enable":
+                margins[k] = Margin(arc, i)
+                continue
+            closed[k], friction[k] = arc.closed.index(i), float(world.static_friction[i])
+            if kind == "stop" and i in arc.incipient:
+                directions[k] = tuple(arc.incipient[i].tolist())
+    kinds, numbers = zip(*table.names, strict=True) if count else ((), ())
     return PlainGuards(
-        kinds=tuple(kind for kind, _ in table.names),
+        kinds=kinds,
         contacts=numbers,
-        closed=tuple(arc.closed.index(i) if on else -1 for i, on in zip(numbers, on_closed, strict=True)),
-        friction=tuple(
-            float(world.static_friction[i]) if on else 0.0 for i, on in zip(numbers, on_closed, strict=True)
-        ),
-        directions=tuple(_held(arc, i) if kind == "stop" else (0.0, 0.0) for kind, i in table.names),
-        margins=tuple(Margin(arc, i) if kind == "enable" else None for kind, i in table.names),
+        closed=tuple(closed),
+        friction=tuple(friction),
+        directions=tuple(directions),
+        margins=tuple(margins),
         limits_alone=table.limits is not None,
         slip_speed=tolerances.slip_speed,
         drift=tolerances.drift,
@@ -132,12 +131,6 @@ class Margin:
         """Its value at a state."""
         assert self._margin is not None
         return self._sign * float(self._margin(t, self._world.q(x), self._world.v(x)))
-
-
-def _held(arc: RigidArc, i: int) -> tuple[float, float]:
-    """The direction of a contact's mode; in the plane, a sign."""
-    along, *aside = arc.mode.contacts[i].direction
-    return float(along), float(aside[0]) if aside else 0.0
 
 
 def _names(arc: RigidArc, watched: Array | None) -> tuple[tuple[str, int], ...]:

@@ -95,14 +95,17 @@ class Variants(HybridSystem):
 
     @door(name=NAME)
     def on_engine(self, name: str) -> Self:
-        """A copy whose arcs run on the engine of a name: "python", or one that is installed, such as "native".
+        """The system with arcs on the engine of a name: "python", or one that is installed, such as "native".
 
         Raises:
             InputError: there is no such engine.
         """
-        from .engines import chosen
+        from .engines import chosen, engine
 
-        return self._of(self.world.changed(engine=chosen(name)))
+        own = chosen(name)
+        if self.world.engine == own or self.world.compiled_engine is engine(own):
+            return self  # with what it has prepared
+        return self._of(self.world.changed(engine=own))
 
     def carried(self, state: State) -> State:
         """A state of this robot under another law as one of this system: the memory of the law starts at zero."""

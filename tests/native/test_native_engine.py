@@ -71,10 +71,10 @@ def test_every_joint_moves_as_pinocchio_says() -> None:
     none = np.zeros((0, 2))
     for _ in range(20):
         q = mechanism.space.integrate(pin.neutral(system.robot.model), rng.normal(size=mechanism.nv))
-        v, tau = rng.normal(size=mechanism.nv), rng.normal(size=mechanism.nv)
+        v = rng.normal(size=mechanism.nv)
         terms = mechanism.terms(0.0, q, v, ())
-        expected = np.linalg.solve(terms.mass, terms.force + tau)
-        found = compiled.motion(q, v, tau, none, 0.0).acceleration
+        expected = np.linalg.solve(terms.mass, terms.force)
+        found = compiled.motion(0.0, np.concatenate([q, v]), none, 0.0).acceleration
         assert np.abs(found - expected).max() < FIELD * np.abs(expected).max()
 
 
@@ -124,11 +124,11 @@ def test_the_field_of_every_mode_is_that_of_python(name: str) -> None:
                 states.append(ContactState(mode_of.SLIP, Phase.DIRECTED, held))
         mode = SystemMode(tuple(states))
         q = world.mechanism.space.integrate(robot.nominal, 0.3 * rng.normal(size=robot.nv))
-        v, z = rng.normal(size=robot.nv), np.zeros(0)
+        x = np.concatenate([q, rng.normal(size=robot.nv)])
         arcs = {kind: prepare(systems[kind].world, mode) for kind in systems}
         assert arcs["native"].compiled is not None
         references = References(slip)
-        found, expected = (accelerations(arcs[kind], 0.0, q, v, z, references) for kind in ("native", "python"))
+        found, expected = (accelerations(arcs[kind], 0.0, x, references) for kind in ("native", "python"))
         if sum(state.closed for state in states) > 4:  # redundant ones are another matter
             continue
         scale = np.abs(expected.acceleration).max()
@@ -233,6 +233,35 @@ def test_what_it_does_not_know_runs_in_python() -> None:
     assert issubclass(native.NativeArc, CompiledArc)
 
 
+def test_modes_that_differ_by_the_direction_of_a_slip_share_what_is_compiled() -> None:
+    from contactsim.contact.modes import ContactState, Phase, SystemMode
+    from contactsim.contact_dynamics.rigid_arc import prepare
+    from contactsim.contact_dynamics.rigid_flow import RigidFlow
+
+    robot, rng = cs.load_robot("solo12"), np.random.default_rng(5)
+    worlds = {kind: cs.ContactSystem(robot).on_engine(kind).world for kind in ("python", "native")}
+    x = np.concatenate([robot.nominal, 0.1 * rng.normal(size=robot.nv)])
+    compiled, watches = set(), set()
+    for angle, until in ((0.3, None), (2.0, None), (2.0, 1.0)):
+        slips = ContactState(cs.Mode.SLIP, Phase.DIRECTED, (np.cos(angle), np.sin(angle)), until=until)
+        states = [slips] + [ContactState()] * (len(worlds["native"].mechanism.all_names) - 1)
+        arcs = {kind: prepare(world, SystemMode(tuple(states))) for kind, world in worlds.items()}
+        flows = {kind: RigidFlow(arc).rebased(0.0, x) for kind, arc in arcs.items()}
+        expected = flows["python"].guards(0.0, x)
+        assert np.abs(flows["native"].guards(0.0, x) - expected).max() < 1e-12 * np.abs(expected).max()
+        assert flows["native"].next_time(0.0) == (until or np.inf)
+        compiled.add(arcs["native"].compiled)
+        watches.add(flows["native"]._watch)
+    assert len(compiled) == len(watches) == 1 and None not in compiled | watches
+
+
+def test_a_system_on_the_engine_that_it_has_stays_as_it_is() -> None:
+    system = cs.ContactSystem(cs.load_robot("solo12"))
+    assert system.on_engine("native") is system
+    other = system.on_engine("python")
+    assert other is not system and other.on_engine("python") is other
+
+
 def test_contacts_that_begin_to_slip_take_the_direction_of_their_acceleration() -> None:
     from contactsim.contact.modes import ContactState, Phase, SystemMode
     from contactsim.contact_dynamics.rigid_arc import References, prepare
@@ -253,13 +282,13 @@ def test_contacts_that_begin_to_slip_take_the_direction_of_their_acceleration() 
                 states[i] = ContactState(cs.Mode.SLIP, Phase.INCIPIENT, tuple(direction))
                 incipient[i] = direction
         q = worlds["native"].mechanism.space.integrate(robot.nominal, 0.2 * rng.normal(size=robot.nv))
-        v, x = 0.3 * rng.normal(size=robot.nv), np.zeros(0)
+        x = np.concatenate([q, 0.3 * rng.normal(size=robot.nv)])
         arcs = {kind: prepare(world, SystemMode(tuple(states))) for kind, world in worlds.items()}
         known = References(slip, incipient)
-        found = arcs["native"].compiled.motion(q, v, None, arcs["native"].directions(known), known.straight)
+        found = arcs["native"].compiled.motion(0.0, x, arcs["native"].directions(known), known.straight)
         if not incipient or found is None:  # where Newton's method alone does not find the directions
             continue
-        x, compared = np.concatenate([q, v]), compared + 1
+        compared += 1
         flows = {kind: RigidFlow(arc).rebased(0.0, x) for kind, arc in arcs.items()}
         one, two = (flows[kind].motion(0.0, x) for kind in ("native", "python"))
         assert np.abs(one.acceleration - two.acceleration).max() < FIELD * 100.0 * np.abs(two.acceleration).max()

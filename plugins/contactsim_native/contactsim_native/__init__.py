@@ -98,7 +98,7 @@ class NativeArc(CompiledArc):
 
     def __init__(self, arc: PlainArc) -> None:
         robot = arc.robot
-        self._robot, self._nothing, self._plain = native_robot(robot), np.zeros(robot.nv), robot
+        self._robot, self._plain = native_robot(robot), robot
         self._mode = on_plane(robot)
         for closed in arc.closed:
             contact = closed.contact
@@ -110,14 +110,11 @@ class NativeArc(CompiledArc):
         self._begins = any(closed.state == "begins" for closed in arc.closed)
         self._drive, self._called = native_drive(arc, self._robot), arc.drive is not None
 
-    def motion(
-        self, q: Array, v: Array, applied: Array | None, directions: Array, straight: float
-    ) -> PlainMotion | None:
-        """The motion at a state; None where rows depend on each other."""
+    def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
+        """The motion at a state, under what drives it; None where rows depend on each other."""
         rows = self._mode.rows
-        acceleration, rates, forces = np.empty(len(v)), np.empty(rows), np.empty(rows)
-        force = self._nothing if applied is None else applied
-        given = self._robot, self._mode, directions, straight, q, v, force
+        acceleration, rates, forces = np.empty(self._plain.nv), np.empty(rows), np.empty(rows)
+        given = self._robot, self._mode, directions, straight, self._drive, t, x
         found = _native.accelerate(*given, acceleration, rates, forces)
         return None if found is None else PlainMotion(acceleration, rates, forces, *found)
 
@@ -129,7 +126,7 @@ class NativeArc(CompiledArc):
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
-        force = self._nothing if applied is None else applied
+        force = np.zeros(len(v)) if applied is None else applied
         given = self._robot, self._mode, directions, straight, q, v, force, np.ascontiguousarray(applied_x)
         return found if _native.derivatives(*given, *found) else None
 
@@ -178,7 +175,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
-    interface = 5  # of the engines of contactsim that it was written for
+    interface = 6  # of the engines of contactsim that it was written for
 
     def __init__(self) -> None:
         self._solver = NativeSolver()

@@ -55,7 +55,8 @@ double of_contact(const Arc& arc, const Thresholds& thresholds, const References
     const int first = mode.first[guard.closed], tangents = static_cast<int>(mode.plane.basis.size()) - 1;
     const double *rates = &told.rates[first], *forces = &told.forces[first];
     const double* direction = references.direction + 2 * guard.closed;
-    if (guard.kind == GuardKind::stop) direction = guard.direction.data();
+    const bool begins = mode.closed[guard.closed].state == State::slip_begins;
+    if (guard.kind == GuardKind::stop && begins) direction = guard.direction.data();
     double along = 0.0, slip = 0.0, rubbing = 0.0;
     for (int d = 0; d < tangents && guard.kind != GuardKind::force; ++d) {
         along += rates[1 + d] * direction[d];

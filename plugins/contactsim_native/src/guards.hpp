@@ -19,7 +19,7 @@ struct Guard {
     int closed = -1;                    // number among the closed contacts
     Contact contact;                    // of a gap
     double friction = 0.0;              // of a cone: its static coefficient
-    std::array<double, 2> direction{};  // of a stop
+    std::array<double, 2> direction{};  // of a stop of a slip that begins
     Margin margin;
 };
 

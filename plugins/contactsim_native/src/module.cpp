@@ -164,30 +164,32 @@ NB_MODULE(_native, m) {
 
     m.def(
         "accelerate",
-        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v, Row applied,
-           Out acceleration, Out rates, Out forces) -> std::optional<std::pair<double, double>> {
+        [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const PythonDrive& drive,
+           double t, Row x, Out acceleration, Out rates, Out forces) -> std::optional<std::pair<double, double>> {
             const std::size_t nv = robot.nv, rows = mode.rows;
-            demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == nv && applied.shape(0) == nv &&
-                       acceleration.size() == nv && rates.size() == rows && forces.size() == rows,
-                   "arrays (nq,), (nv,), (nv,), (nv,), (rows,), (rows,)");
+            demand(x.shape(0) == robot.nq + nv + drive.memory && acceleration.size() == nv && rates.size() == rows &&
+                       forces.size() == rows,
+                   "a state and arrays (nv,), (rows,), (rows,)");
             thread_local Scratch scratch;
             Forces told;
+            Known known;
+            std::vector<double> applied(nv, 0.0), memory(drive.memory);
+            drive.at(robot, t, x.data(), applied.data(), memory.data(), known);
             const References slips = references(mode, directions, straight);
-            if (!accelerate(robot, mode, slips, q.data(), v.data(), applied.data(), scratch, acceleration.data(),
-                            &told)) {
+            if (!accelerate(robot, mode, slips, x.data(), x.data() + robot.nq, applied.data(), scratch,
+                            acceleration.data(), &told)) {
                 return std::nullopt;
             }
             double others = 0.0;
             for (std::size_t k = 0; k < nv; ++k) {
-                others = std::max(others, std::abs(scratch.sweep.free[k] + applied.data()[k]));
+                others = std::max(others, std::abs(scratch.sweep.free[k] + applied[k]));
             }
             std::copy(told.rates.begin(), told.rates.end(), rates.data());
             std::copy(told.forces.begin(), told.forces.end(), forces.data());
             return std::make_pair(others, regularity_there(robot, mode, scratch));
         },
-        "Acceleration (nv,), contact velocities and forces (rows,) of a mode; told are the largest of all other "
-        "forces, "
-        "and what friction leaves of the determinant of the closed contacts; None where its rows depend on each "
+        "Acceleration (nv,), contact velocities and forces (rows,) of a mode under its drive; told are the largest of "
+        "all other forces, and what friction leaves of the determinant of the closed contacts; None where its rows depend on each "
         "other.");
 
     m.def(
