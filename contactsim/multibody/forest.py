@@ -101,6 +101,10 @@ class ModelData:
         self.update_frame_placement = partial(pin.updateFramePlacement, model, data)
         self.update_frame_placements = partial(pin.updateFramePlacements, model, data)
         self.frame_velocity = partial(pin.getFrameVelocity, model, data)
+        # (frame, axes) -> Jacobian (6, nv), where joints are up to date
+        self.frame_jacobian = partial(pin.getFrameJacobian, model, data) if model.nv > 1 else self._column
+        # q -> M (nv, nv), its upper triangle; leaves J in the data
+        self.crba = partial(pin.crba, model, data, convention=pin.Convention.WORLD)
         self.frame_acceleration = partial(pin.getFrameClassicalAcceleration, model, data)
         self.nonlinear_effects = partial(pin.nonLinearEffects, model, data)
         self.aba = partial(pin.aba, model, data)
@@ -135,13 +139,9 @@ class ModelData:
         """Jacobian (6, nv) of a joint, where `joint_jacobians` are up to date."""
         return np.asarray(pin.getJointJacobian(self._model, self._data, joint, axes).reshape(6, self._nv))
 
-    def frame_jacobian(self, frame: int, axes: Any) -> Array:
-        """Jacobian (6, nv) of a frame, where joints are up to date."""
+    def _column(self, frame: int, axes: Any) -> Array:
+        """Jacobian (6, nv) of a frame in a model of one velocity, of which pinocchio makes an array (6,)."""
         return np.asarray(pin.getFrameJacobian(self._model, self._data, frame, axes).reshape(6, self._nv))
-
-    def crba(self, q: Array) -> Array:
-        """M (nv, nv), its upper triangle; leaves J in the data."""
-        return np.asarray(pin.crba(self._model, self._data, q, pin.Convention.WORLD))
 
     def rnea_derivatives(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Derivatives (nv, nv) of M a + h by q and by v; views that the next call overwrites."""
