@@ -16,11 +16,10 @@ from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP
 from .contact_point import ContactPoint
 from .controllers import name_of
-from .geometry.collision_solids import items_of
 from .geometry.mesh_hulls import MeshHull, mesh_hulls
 from .geometry.pairing import affordable, automatic, expanded, tell_of_stand_ins, warn_of_other_shapes
 from .geometry.pairs import CYLINDER_SIDES, ContactPair
-from .geometry.solids import FACETED, Solid
+from .geometry.solids import FACETED, Solid, items_of
 from .loops import WORLD, JointCoupling, Loop
 from .mechanism import GROUND
 from .model_checks import link_frame

@@ -160,7 +160,7 @@ class RobotModel:
     @property
     def solids(self) -> tuple[Solid, ...]:
         """Shapes against which contact points of other bodies press, read off the collision geometry."""
-        from .geometry.collision_solids import items_of, solids_of
+        from .geometry.solids import items_of, solids_of
 
         if self._solids is None:
             self._solids = solids_of(self.model, items_of(self.collision_model))

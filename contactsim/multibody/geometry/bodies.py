@@ -27,10 +27,9 @@ from ..zero import ON_SOLID
 from . import convex
 from .closest_points.equations import Pose
 from .closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
-from .collision_solids import GEOMETRY, items_of, placement_of
 from .convex import Convex
 from .pairs import EDGES
-from .solids import CORNERS, EXACT, FACETED, Solid
+from .solids import CORNERS, EXACT, FACETED, GEOMETRY, Solid, items_of, placement_of
 
 KNOWN = "bodies"
 MEANT = ""  # instead of a reason: a pair that is kept apart

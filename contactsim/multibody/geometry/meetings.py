@@ -15,11 +15,10 @@ from ..model_checks import link_frame
 from ..robot_model import RobotModel
 from ..zero import MOTION
 from .bodies import bodies_of
-from .collision_solids import placement_of
 from .pair_kinematics import PairKinematics
 from .pairing import Tip, is_tip_of, meet_at_points, resolved, tips, with_edges
 from .pairs import EDGES, ContactPair
-from .solids import CORNERS, Solid
+from .solids import CORNERS, Solid, placement_of
 
 SAMPLES = 3  # configurations at which is seen how a body can move
 

@@ -11,10 +11,9 @@ import pinocchio as pin
 
 from ...errors import InputError
 from ..contact_point import ContactPoint
-from .collision_solids import items_of
 from .pairs import HULL_CORNERS
 from .polyhedra import Points, outermost, polyhedron_of_hull
-from .solids import Solid
+from .solids import Solid, items_of
 
 
 class MeshHull(NamedTuple):

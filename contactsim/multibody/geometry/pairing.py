@@ -27,7 +27,6 @@ from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .closest_points.features import Feature, Point
-from .collision_solids import items_of, placement_of
 from .cylinder_pairs import Named, of_cylinders, on_capsule, on_flats, on_half_space
 from .cylinder_points import CornerOnDrum, StandingPoint
 from .edges import EdgeOnEdge
@@ -37,7 +36,7 @@ from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
 from .shapes import Shape
 from .smooth import SmoothOnSolid
-from .solids import CORNERS, EXACT, FLAT_FACED, PRISMATIC, Solid
+from .solids import CORNERS, EXACT, FLAT_FACED, PRISMATIC, Solid, items_of, placement_of
 
 MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
 Numbers = tuple[float, float, float]  # friction, static friction and restitution

@@ -18,11 +18,10 @@ import pinocchio as pin
 from ...errors import InputError
 from ..contact_point import ContactEllipsoid, ContactPoint
 from ..geometry.bodies import MEANT
-from ..geometry.collision_solids import GEOMETRY, solids_of
 from ..geometry.meetings import Meeting, couples_of_edges, with_edges
 from ..geometry.mesh_hulls import MeshHull, hulls_of
 from ..geometry.pairing import MOST_EDGES
-from ..geometry.solids import PRISMATIC, Solid
+from ..geometry.solids import GEOMETRY, PRISMATIC, Solid, solids_of
 from ..mechanism import GROUND
 from ..robot_files.reading import CHOICES, FOOT, shape_points
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
