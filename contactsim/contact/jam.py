@@ -11,7 +11,8 @@ Where a compression has ended and none grows any more, what still approaches is 
 restitution. The path of one contact is a function of its impulse alone, whatever the stiffness
 (Routh's construction); with several contacts the end depends on the ratios of their stiffnesses: it is not unique.
 
-It begins along a growing mode of d'' = -A K d, with the matrix A = G_nn - mu G_nt s of the contacts that slide.
+It begins along a growing mode of d'' = -A K d, with the matrix A = G_nn - mu G_nt s of the contacts that slide, and
+goes on where the power series of the mode leaves off (`compressions`).
 
 Source: Routh, Dynamics of a System of Rigid Bodies, 1905, Ch. V; Keller, Impact with friction, J. Appl. Mech. 53, 1986;
 Champneys and Varkonyi, The Painleve paradox in contact mechanics, IMA J. Appl. Math. 81, 2016.
@@ -22,29 +23,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, islice
 from math import hypot, inf, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.linalg import eig
 
 from ..common.arrays import Array
+from ..hybrid.integrators.radau9 import Radau9
+from .compressions import Beginning, Growth, Micro, Rub
 from .impact import ImpactSolution, ImpactStage, compression
 from .linear_algebra import pseudo_inverse
 from .modes import Mode
-from .problem import ContactProblem, ContactSolution, Direction
+from .problem import ContactProblem, ContactSolution
 from .resting_friction import resting_friction
-from .zero import BEGIN, CREEP, EDGE, LEAVING, NO_SLIP, PASSED, REAL, SHIFT
+from .zero import BEGIN, CREEP, EDGE, LEAVING, NO_SLIP, PASSED, SHIFT
 
-MOST_SETS = 2000  # sets of contacts that are looked at for one that grows
 MOST_CHANGES = 500  # between slip, stick and compression until none grows any more
 MOST_ASKED = 20000  # rates until the next change; an explicit method that takes more is changed for an implicit one
 LONGEST = 400.0  # time until the next change, over that in which what grows does so by a factor e
-CORRECTIONS = 20  # of the friction of resting contacts in a mode that grows
 STIFF = 30.0  # fastest rate over that of the growth from which an implicit method takes fewer steps
-ACCURACY = {"DOP853": (1e-11, 1e-13), "Radau": (1e-9, 1e-12)}  # rtol and atol, velocities in units of the slip
+EXPLICITLY, IMPLICITLY = (
+    {"rtol": 1e-11, "atol": 1e-13},
+    {"rtol": 1e-9, "atol": 1e-12},
+)  # velocities in units of the slip
 STIFFER = 4.0  # by which some contacts are stiffer, to see whether an impact without collision hangs on that
 NO_DERIVATIVE = (
     "it is an impact without collision (Painleve), in which contacts jam under forces that grow beyond bounds"
@@ -54,31 +56,8 @@ IN_SEVERAL_WAYS = (
 )
 
 
-class Growth(NamedTuple):
-    """A way in which compressions grow.
-
-    Attributes:
-        depths: penetrations (n,).
-        forces: (m,) that go with them.
-        rate: they grow as exp(rate t).
-        driven: whether finite forces begin it: they press along it.
-    """
-
-    depths: Array
-    forces: Array
-    rate: float
-    driven: bool
-
-
 class _TooLong(Exception):
     """A method takes too many steps to the next change."""
-
-
-class Rub(NamedTuple):
-    """Friction of a contact: it sticks, or slips in a direction that is held, or else in that of its velocity."""
-
-    sticks: bool
-    direction: Direction = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +92,7 @@ def impact_without_collision(problem: ContactProblem, drive: Array, stiffness: A
         return Jam(np.zeros(len(problem.free)), tuple(range(len(problem.dims))), 1)
     mobility = float(np.diag(problem.delassus)[list(problem.starts)].max())
     scaled = replace(problem, delassus=problem.delassus / mobility, free=problem.free / speed)
-    micro = _Micro(scaled, stiffness / float(stiffness.max()), max(rest / speed, NO_SLIP))
+    micro = Micro(scaled, stiffness / float(stiffness.max()), max(rest / speed, NO_SLIP))
     ways = sorted(micro.growing(scaled.free, drive), key=lambda way: (way.driven, way.rate), reverse=True)
     if not ways:
         return None
@@ -216,123 +195,31 @@ def _apart(problem: ContactProblem, drive: Array, stiffness: Array, rest: float,
     return float(np.abs(_impact(problem, found, rest).motion - solution.motion).max())
 
 
-class _Micro:
-    """The equations of the compression: forces and motion of contacts with given penetrations, each in its state."""
-
-    def __init__(self, problem: ContactProblem, stiffness: Array, rest: float) -> None:
-        self.problem, self.stiffness, self.rest = problem, stiffness, rest
-        self.count, self.normals = len(problem.dims), np.array(problem.starts, dtype=int)
-        self._held: tuple[tuple[int, ...], Array] = ((), np.zeros((0, 0)))
-
-    def slips(self, motion: Array, i: int) -> bool:
-        """True where a contact with friction moves along the ground."""
-        tangential = motion[self.problem.tangent(i)]
-        return bool(self.problem.friction[i] > 0.0 and float(np.linalg.norm(tangential)) > 2.0 * self.rest)
-
-    def forces(self, depths: Array, motion: Array, rubs: dict[int, Rub]) -> Array:
-        """Lam' (m,), of the contacts in `rubs`, which compress."""
-        problem, forces, sticking = self.problem, np.zeros(len(self.problem.free)), list[int]()
-        for i, rub in rubs.items():
-            n, t = problem.rows[i]
-            forces[n] = self.stiffness[i] * depths[i]
-            if rub.sticks:
-                sticking += range(t.start, t.stop)
-                continue
-            slip = motion[t] / float(np.linalg.norm(motion[t])) if rub.direction is None else rub.direction
-            forces[t] = -problem.friction[i] * forces[n] * slip
-        if sticking:
-            if self._held[0] != tuple(sticking):
-                self._held = tuple(sticking), pseudo_inverse(problem.delassus[np.ix_(sticking, sticking)])
-            forces[sticking] = -self._held[1] @ (problem.delassus[sticking] @ forces)
-        return forces
-
-    def rub_of(self, i: int, motion: Array) -> Rub:
-        """Friction of a contact by its velocity; in the plane a slip direction is held, and at rest it sticks."""
-        size = self.problem.dims[i] - 1
-        if not size or not self.problem.friction[i] > 0.0:
-            return Rub(False, np.zeros(size))
-        if not self.slips(motion, i):
-            return Rub(True)
-        return Rub(False, np.sign(motion[self.problem.tangent(i)])) if size == 1 else Rub(False)
-
-    # --- how a compression begins ---------------------------------------------------------------------------------
-
-    def growing(self, motion: Array, drive: Array) -> Iterator[Growth]:
-        """Modes that grow: contacts that compress each other ever more, and push others that touch off the ground."""
-        touching = [i for i, n in enumerate(self.normals) if motion[n] <= self.rest]
-        rubbing = {i for i in touching if self.slips(motion, i)}
-        sets = (chosen for size in range(1, len(touching) + 1) for chosen in combinations(touching, size))
-        for members in islice((chosen for chosen in sets if rubbing.intersection(chosen)), MOST_SETS):
-            others = self.normals[[i for i in touching if i not in members]]
-            yield from self._modes(list(members), others, motion, drive)
-
-    def _modes(self, members: list[int], others: Array, motion: Array, drive: Array) -> Iterator[Growth]:
-        """Modes of d'' = r^2 d with d > 0 for `members`, and for none that has its normal row among the `others`."""
-        normals = self.normals[members]
-        forces = self._forces_of(members, motion)
-        if forces is None:
-            return
-        response = self.problem.delassus @ forces
-        values, left, right = eig(-response[normals], left=True)
-        for k, value in enumerate(values):
-            if value.real <= EDGE or abs(value.imag) > REAL * abs(value):
-                continue
-            shape = right[:, k].real * np.sign(right[:, k].real.sum())
-            if shape.min() <= EDGE or (response[others] @ shape).min(initial=0.0) < -EDGE:
-                continue
-            depths = np.zeros(self.count)
-            depths[members] = shape
-            pull = -(left[:, k].real @ drive[normals]) / (left[:, k].real @ shape)
-            yield Growth(depths, forces @ shape, float(np.sqrt(value.real)), bool(pull > 0.0))
-
-    def _forces_of(self, members: list[int], motion: Array) -> Array | None:
-        """Forces (m, k) by unit penetrations of each member; None where those at rest find no friction for them."""
-        problem, rubs = self.problem, {i: self.rub_of(i, motion) for i in members}
-        for _ in range(CORRECTIONS):
-            columns = [self.forces(unit, motion, rubs) for unit in np.eye(self.count)[members]]
-            forces = np.array(columns).T
-            values, _, right = eig(-(problem.delassus @ forces)[self.normals[members]], left=True)
-            total = forces @ np.abs(right[:, int(np.argmax(values.real))].real)
-            beyond = [i for i in members if rubs[i].sticks and self.margin(i, total) < 0.0]
-            if not beyond:
-                return forces
-            for i in beyond:
-                tangential = total[problem.tangent(i)]
-                rubs[i] = Rub(False, -tangential / float(np.linalg.norm(tangential)))
-        return None
-
-    def margin(self, i: int, forces: Array) -> float:
-        """Distance of the force of a contact from the edge of its cone."""
-        n, t = self.problem.rows[i]
-        return float(self.problem.friction[i] * forces[n] - np.linalg.norm(forces[t]))
-
-
 class _Path:
     """The way of the contacts through the impulse, from change to change; its state is penetrations and impulses."""
 
-    def __init__(self, micro: _Micro, way: Growth) -> None:
+    def __init__(self, micro: Micro, way: Growth) -> None:
         self._micro, self._way, self._problem = micro, way, micro.problem
         self._rubs = {i: micro.rub_of(i, micro.problem.free) for i in np.flatnonzero(way.depths).tolist()}
-        size = self._first_size()
-        self._state = np.concatenate([size * way.depths, size / way.rate * way.forces])
-        normals = micro.normals
-        fastest = float(np.sqrt(np.linalg.norm(self._problem.delassus[np.ix_(normals, normals)], 2)))
+        self._state = BEGIN * np.concatenate([way.depths, way.forces / way.rate])
+        self._decide()
+        self._begin(Beginning(micro, way, self._rubs))
+        swing = micro.stiffness * self._problem.delassus[np.ix_(micro.normals, micro.normals)]
+        fastest = float(np.sqrt(np.abs(np.linalg.eigvals(swing)).max()))
         self._asked = 0
         self._stiff, self._relieved = fastest > STIFF * way.rate and max(self._problem.dims) == 3, False
 
-    def _first_size(self) -> float:
-        """Size of the mode to start with.
-
-        In the plane the mode is exact until a slip stops, and begins at half of that. In space it turns the slips: it
-        begins so small that this is second to what is resolved.
-        """
-        change, problem = self._problem.delassus @ self._way.forces / self._way.rate, self._problem
-        ratios = [
-            float(np.linalg.norm(change[t]) / np.linalg.norm(problem.free[t]))
-            for i, (_, t) in enumerate(problem.rows)
-            if self._micro.slips(problem.free, i)
-        ]
-        return (0.5 if max(problem.dims) < 3 else BEGIN) / max(ratios)
+    def _begin(self, series: Beginning) -> None:
+        """Go along the series, by doubled sizes, as long as nothing changes."""
+        guards, size = [guard for guard, _ in self._guards()], BEGIN * series.largest
+        self._state = series.at(size)
+        left = [guard(0.0, self._state) for guard in guards]
+        while (size := 2.0 * size) <= series.largest:
+            ahead = series.at(size)
+            before, left = left, [guard(0.0, ahead) for guard in guards]
+            if any(was > 0.0 >= now for was, now in zip(before, left, strict=True)):
+                break
+            self._state = ahead
 
     def _motion(self, state: Array) -> Array:
         """w (m,)."""
@@ -346,9 +233,11 @@ class _Path:
         forces = self._micro.forces(state[:count], motion, self._rubs)
         return np.concatenate([-motion[self._micro.normals], forces])
 
+    def _jacobian(self, _: float, state: Array) -> Array:
+        return self._micro.jacobian(state[: self._micro.count], self._motion(state), self._rubs)
+
     def run(self) -> bool:
         """Go on to where a compression has ended and none grows any more; False: it does not come to that."""
-        self._decide()
         for _ in range(MOST_CHANGES):
             if (
                 self._relieved
@@ -363,18 +252,13 @@ class _Path:
 
     def _go_on(self) -> bool:
         """Integrate to the next change, and make it; False: there is none."""
-        guards, method, self._asked = list(self._guards()), "Radau" if self._stiff else "DOP853", 0
-        rtol, atol = ACCURACY[method]
+        guards, self._asked = list(self._guards()), 0
+        options: dict[str, Any] = {"method": "DOP853", **EXPLICITLY}
+        if self._stiff:
+            options = {"method": Radau9, "jac": self._jacobian, **IMPLICITLY}
+        events, span = [guard for guard, _ in guards], (0.0, LONGEST / self._way.rate)
         try:
-            solution = solve_ivp(
-                self._field,
-                (0.0, LONGEST / self._way.rate),
-                self._state,
-                method,
-                events=[guard for guard, _ in guards],
-                rtol=rtol,
-                atol=atol,
-            )
+            solution = solve_ivp(self._field, span, self._state, events=events, **options)
         except _TooLong:
             if self._stiff:
                 return False

@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import contactsim as cs
+from contactsim.contact.compressions import Beginning, Micro, Rub
 from contactsim.contact.impact import newton
 from contactsim.contact.jam import impact_without_collision, jammed
 from contactsim.contact.problem import ContactProblem
@@ -81,6 +82,48 @@ def test_a_contact_in_space_follows_its_hodograph() -> None:
         np.testing.assert_allclose(motion, _hodograph(delassus, mu, slip), atol=5e-8)
         stuck.append(found.resting == (0,))
     assert any(stuck) and not all(stuck)
+
+
+def test_the_series_of_a_beginning_solves_its_equations() -> None:
+    """d/dt y(a exp(r t)) = f(y): two feet that jam in space while one of them sticks or a joint is at its limit."""
+    rng, orders = np.random.default_rng(3), []
+    while len(orders) < 8:
+        root, slip = rng.normal(size=(7, 7)), rng.normal(size=(2, 2))
+        if len(orders) % 2:
+            slip[1] = 0.0
+        delassus, mu = root @ root.T + 0.05 * np.eye(7), np.array([*rng.uniform(0.5, 2.0, 2), 0.0])
+        asked = problem(delassus, [0.0, *slip[0], 0.0, *slip[1], 0.0], list(mu), (3, 3, 1))
+        micro = Micro(asked, np.array([1.0, 0.5, 2.0]), 1e-9)
+        for way in micro.growing(asked.free, -np.ones(7)):
+            rubs = {i: micro.rub_of(i, asked.free) for i in np.flatnonzero(way.depths).tolist()}
+            if len(rubs) < 2 or any(rub.sticks and micro.margin(i, way.forces) < 1e-6 for i, rub in rubs.items()):
+                continue  # a resting contact that begins to slip does so in a direction that is held
+            series = Beginning(micro, way, rubs)
+            size = series.largest
+            state, change = series.at(size), (series.at(1.0001 * size) - series.at(0.9999 * size)) / 2e-4
+            motion = asked.free + delassus @ state[3:]
+            rate = np.concatenate([-motion[micro.normals], micro.forces(state[:3], motion, rubs)])
+            moving = [*rubs, *range(3, 10)]
+            np.testing.assert_allclose(way.rate * change[moving], rate[moving], atol=2e-8 * float(np.abs(rate).max()))
+            linear = size * np.concatenate([way.depths, way.forces / way.rate])
+            orders.append(float(np.abs(state - linear).max() / np.abs(linear).max()))
+    assert max(orders) > 1e-3
+
+
+def test_the_derivative_of_a_compression_is_that_of_differences() -> None:
+    rng = np.random.default_rng(4)
+    root = rng.normal(size=(7, 7))
+    asked = problem(root @ root.T, rng.normal(size=7), [0.7, 0.9, 0.0], (3, 3, 1))
+    micro, state = Micro(asked, np.array([1.0, 0.5, 2.0]), 1e-9), np.abs(rng.normal(size=10))
+    for rubs in ({0: Rub(False), 1: Rub(True), 2: Rub(False, np.zeros(0))}, {0: Rub(False, np.array([0.6, 0.8]))}):
+
+        def rate(y: np.ndarray, rubs: dict[int, Rub] = rubs) -> np.ndarray:
+            motion = asked.free + asked.delassus @ y[3:]
+            return np.concatenate([-motion[micro.normals], micro.forces(y[:3], motion, rubs)])
+
+        differences = [(rate(state + 1e-6 * unit) - rate(state - 1e-6 * unit)) / 2e-6 for unit in np.eye(10)]
+        found = micro.jacobian(state[:3], asked.free + asked.delassus @ state[3:], rubs)
+        np.testing.assert_allclose(found, np.array(differences).T, atol=1e-7)
 
 
 def _hodograph(delassus: np.ndarray, mu: float, slip: np.ndarray) -> np.ndarray:
