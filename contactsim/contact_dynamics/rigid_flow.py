@@ -72,6 +72,16 @@ def _nearing(flow: RigidFlow, t: float, x: Array, duration: float, accuracy: flo
     return flow if found is None else flow.changed(_expansion=found, is_expanded=True, spent=found.evaluations)
 
 
+def _slowing(flow: RigidFlow, t: float, x: Array) -> float:
+    """A slip turns at the rate mu lam_n G_tt / |z_t|: d|z_t|/dt / |z_t| of the slowest one."""
+    if not flow._free:
+        return 0.0
+    terms, change = flow._contact_motion(t, x)
+    slowest = min((flow.arc.tangent[i] for i in flow._free), key=lambda part: _size(terms.rates[part]))
+    z = terms.rates[slowest]
+    return float(z @ change[slowest]) / max(float(z @ z), NO_SPEED**2)
+
+
 class RigidFlow(ContactFlow):
     """An arc of a rigid law with what its slips remember; it is never changed: `rebased` gives the one that goes on.
 
@@ -104,7 +114,7 @@ class RigidFlow(ContactFlow):
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
-    nearing = _nearing
+    nearing, slowing = _nearing, _slowing
 
     def field(self, t: float, x: Array) -> Array:
         """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""

@@ -136,6 +136,11 @@ class Looks(NamedTuple):
 Widened = Callable[[Path, float], "tuple[Flow, float]"]
 
 
+# (t, x) -> the pace [1/s] at which the time scale of the fastest decay grows from there on: the stiff method takes the
+# decay at a later stage to be slower by so much.
+Slowing = Callable[[float, Array], float]
+
+
 class Flow(ABC):
     """The smooth motion in one mode, and the guards that end it.
 
@@ -148,6 +153,7 @@ class Flow(ABC):
     propagated: Propagated | None = None  # variations along an arc of this flow
     cruise: Cruise | None = None
     nearing: Nearing | None = None
+    slowing: Slowing | None = None
     is_expanded: bool = False  # whether the field is that of an expansion
     spent: int = 0  # evaluations of the field that making the expansion took
     widened: Widened | None = None  # where guards that are far from zero may be left out

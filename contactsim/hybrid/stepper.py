@@ -154,11 +154,13 @@ class Stepper:
         if self._solver is None or bound != self._bound or (self._firm and longest < SHORTER * self._longest):
             self._restart(self.t, self.x, bound)
             self._solver = self._new_solver(bound, self.step_size)
-        if self.stiffness.turn_back(self._solver):
+        if self.stiffness.turn_back(self._solver, approach):
             self.step_size = min(self._solver.h_abs, bound - self.t)
             self._change_method(bound)
             self._solver = self._new_solver(bound, self.step_size)
         self._solver.max_step = min(longest, self._until_next(longest))
+        if self._collocates and self.flow.slowing:
+            self._solver.growth = self.flow.slowing(self.t, self.x)
         if approach < self._approach < math.inf and (size := getattr(self._solver, "h_abs", None)):
             self._solver.h_abs = size * approach / self._approach
         elif approach < self._approach == math.inf and (size := getattr(self._solver, "h_abs", None)):
@@ -174,7 +176,7 @@ class Stepper:
         if self._firm:  # such a method does not say what it tries
             tried = LEAP * (segment.t1 - t0)
         self.hemmed = confined or bound - t0 <= WITHIN_REACH * tried
-        self._suspected_step = segment.t1 - segment.t0 if self.stiffness.suspects(self._solver) else 0.0
+        self._suspected_step = segment.t1 - segment.t0 if self.stiffness.suspects(self._solver, approach) else 0.0
         if self._solver.t < bound:  # the last step of a solver is cut short by the bound: not a measure of the motion
             self.step_size = getattr(self._solver, "h_abs", None) or self.step_size
             if longest >= (self.natural_step or 0.0) and not self._in_haste:
@@ -299,7 +301,7 @@ class Stepper:
         first = self.stiffness.starts_stiff(jacobian, time) if time else None
         if first is not None:
             self.step_size = first
-        if first is not None or (step and self.stiffness.turn_stiff(jacobian, step)):
+        if first is not None or (step and self.stiffness.turn_stiff(jacobian, step, self._approach)):
             self._change_method(math.inf)
 
     def _change_method(self, bound: float) -> None:

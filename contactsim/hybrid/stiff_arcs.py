@@ -22,6 +22,7 @@ STIFF_FROM = "the motion is stiff from"  # begins the note of a run
 HELD = 15  # steps at the edge of stability after which an arc counts as stiff
 HELD_FAST, GROWN = 6, 1.5  # the same where the last of them is not this many times as long as the first
 LOOSE = 6  # steps in a row off that edge after which they are counted anew
+FEW, FAR = 6.0, 50.0  # steps to a singular place between which the stiff method may need fewer
 CHEAP = 8  # times as many steps at that edge are worth it where a compiled engine takes them
 GROWING = 8  # steps of the stiff method before it is looked at whether it may be left
 METHODS = ("DOP853", "RK45", "RK23")  # explicit ones, of whose runs it is told if they were stiff
@@ -33,9 +34,10 @@ class StiffArcs:
     """Which of the two methods is at work in an arc; each arc begins with the explicit one.
 
     An explicit step at the edge of its stability shows by its last two stages, at no cost. After 15 of them, or after 6
-    that hardly grow, the derivative of the field is asked whether the motion decays that fast. The stiff method is left
-    where its own steps would be stable ones for the explicit method. It begins with the step of the explicit one: the
-    error that it tells of a long first step is filtered by a derivative that may be out of date at its end.
+    that hardly grow, the derivative of the field is asked whether the motion decays that fast. So it is after steps of
+    which each takes a small share of the way to a singular place: a slip that stops. The stiff method is left where its
+    own steps would be stable ones for the explicit method. It begins with the step of the explicit one: the error that
+    it tells of a long first step is filtered by a derivative that may be out of date at its end.
 
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2.
 
@@ -58,11 +60,16 @@ class StiffArcs:
         self._jacobian: Array | None = None
         self._fastest = np.inf
 
-    def suspects(self, solver: OdeSolver) -> bool:
-        """After a step: whether stability seems to hold the explicit method. Asked once for each step."""
+    def suspects(self, solver: OdeSolver, ahead: float) -> bool:
+        """After a step: whether a decay seems to hold the explicit method. Asked once for each step.
+
+        Args:
+            solver: the method.
+            ahead: time [s] to a singular place when the step began, which the stiff method nears in few steps.
+        """
         if not (self.automatic and isinstance(solver, Dop853)):
             return False
-        if solver.reach <= NEAR_EDGE:
+        if solver.reach <= NEAR_EDGE and not FEW < ahead / abs(solver.h_previous) < FAR:
             self._loose += 1
             if self._loose >= LOOSE:
                 self._held = 0
@@ -94,12 +101,13 @@ class StiffArcs:
         """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""
         return EASY / self.rate if self._turn(jacobian, LASTING / time) else None
 
-    def turn_stiff(self, jacobian: Array, step: float) -> bool:
+    def turn_stiff(self, jacobian: Array, step: float, ahead: float) -> bool:
         """Go over to the stiff method, if the motion decays within less than a share of the last `step` [s].
 
+        Or of the time that lies `ahead` until a singular place: a slip that stops.
         What only oscillates fast is no better off there: it is looked at half as often from then on.
         """
-        if self._turn(jacobian, EDGE / step):
+        if self._turn(jacobian, min(EDGE / step, FEW / ahead)):
             return True
         self._patience *= 2
         return False
@@ -113,12 +121,13 @@ class StiffArcs:
         self.name, self.rate, self._jacobian, self._tried = STIFF, rate, None, 0
         return True
 
-    def turn_back(self, solver: OdeSolver) -> bool:
+    def turn_back(self, solver: OdeSolver, ahead: float) -> bool:
         """Before a stiff step: go back to the explicit method, if that is stable with such a step.
 
-        Not in the first steps, which grow from those of the explicit method. Asked once for each step.
+        Not in the first steps, which grow from those of the explicit method, nor where a singular place lies few steps
+        `ahead`, to which the motion becomes ever stiffer. Asked once for each step.
         """
-        if not (self.automatic and self.name == STIFF):
+        if not (self.automatic and self.name == STIFF) or ahead <= FEW * solver.h_abs:
             return False
         self._tried += 1
         if self._tried <= GROWING:

@@ -28,7 +28,7 @@ ROUNDED = 4.0  # units of rounding of the largest coordinate, to which a stiff f
 NEAR_EDGE = 3.0  # of DOP853, whose stability ends at some six: where accuracy sets the step it is less
 EDGE = 2.0  # a decay that holds explicit steps; less where accuracy sets the step, and they are stable up to 3 to 6
 LASTING = 100.0  # a decay, and the time for which it stays as fast: an explicit method would need many steps
-EASY = 3.0  # a stiff step that an explicit method takes as well
+EASY = 2.0  # a stiff step that an explicit method takes as well
 
 # --- of a state from which no step leads on, relative to the field and the guards there ------------------------------
 JUMP = 1e-6  # change within the shortest time there is, above which it may be a jump

@@ -113,3 +113,25 @@ def test_a_creeping_contact_takes_few_steps() -> None:
     steps = {name: sum(len(arc.segments) for arc in run.arcs) for name, run in runs.items()}
     assert steps["Radau9"] < 0.5 * steps["Radau"]
     np.testing.assert_allclose(runs["Radau9"].final_x, runs["Radau"].final_x, atol=1e-6)
+
+
+def test_a_decay_that_slows_down_is_followed_in_few_iterations() -> None:
+    """y' = -(p / t) (y - sin t) + cos t, as of a slip that speeds up; y = sin t."""
+    decay, start, end = 300.0, 1e-6, 1.0
+
+    def rate(t: float, y: Array) -> Array:
+        return -decay / t * (y - np.sin(t)) + np.cos(t)
+
+    def run(grows: bool) -> tuple[int, int]:
+        tight: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12, "first_step": 1e-7}
+        solver = Radau9(rate, start, np.sin([start]), end, jac=lambda t, y: np.array([[-decay / t]]), **tight)
+        steps = 0
+        while solver.status == "running":
+            solver.growth = 1.0 / solver.t if grows else 0.0
+            solver.step()
+            steps += 1
+        assert solver.y[0] == pytest.approx(np.sin(end), abs=1e-10)
+        return solver.nfev, steps
+
+    (evaluations, steps), (before, many) = run(True), run(False)
+    assert evaluations < 0.4 * before and steps < 0.6 * many

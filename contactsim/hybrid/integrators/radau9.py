@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.integrate import DenseOutput, Radau
+from scipy.linalg.lapack import dgetrf, dgetrs, zgetrf, zgetrs
 
 from ...common.arrays import Array
 from .collocation import MATRIX, NODES, STAGES
@@ -18,17 +19,18 @@ ITERATIONS = 8  # of Newton's method for one step; a step that needs more is hal
 FRESH = 1e-3  # Newton's method keeps its derivative where each iteration leaves less than this share of the error
 CONVERGED = 1e-3  # share of the tolerance to which the stages are solved
 RELAXED = 10.0  # times that the derivative may be larger where a first step starts than at its end
+LEAST_SHARE = 0.02  # of a time scale that is left at the end of a step
 SAMPLES = 201  # of a step, among which its largest error is looked for
 ORDER = STAGES + 1  # power of the step that the estimated error goes with
 
 
 class _Modes(NamedTuple):
-    """The inverse of the method's matrix, V diag(rates) V^-1; of each pair of complex modes one, the real one first.
+    """The inverse of a matrix of the method, V diag(rates) V^-1; of each pair of complex modes one, real ones first.
 
     Attributes:
-        rates: eigenvalues (3,).
-        into: rows of V^-1 (3, s).
-        back: columns of V (s, 3), those of pairs twice: Z = Re(back W).
+        rates: eigenvalues (k,).
+        into: rows of V^-1 (k, s).
+        back: columns of V (s, k), those of pairs twice: Z = Re(back W).
     """
 
     rates: Array
@@ -36,12 +38,28 @@ class _Modes(NamedTuple):
     back: Array
 
 
-def _modes() -> _Modes:
-    rates, vectors = np.linalg.eig(np.linalg.inv(MATRIX))
-    real = int(np.argmin(np.abs(rates.imag)))
-    kept = [real, *np.flatnonzero(rates.imag > 0.0)]
-    weights = np.where(np.arange(len(kept)) == 0, 1.0, 2.0)
+def _modes(shares: Array) -> _Modes:
+    """Those of the method's matrix A with its rows over `shares` (s,)."""
+    rates, vectors = np.linalg.eig(shares[:, None] * INVERSE)
+    kept = [*np.flatnonzero(rates.imag == 0.0), *np.flatnonzero(rates.imag > 0.0)]
+    weights = np.where(rates[kept].imag == 0.0, 1.0, 2.0)
     return _Modes(rates[kept], np.linalg.inv(vectors)[kept], vectors[:, kept] * weights)
+
+
+class _Factors:
+    """The factorised matrix rate I - J of a rate, real or complex."""
+
+    def __init__(self, rate: complex, J: Array) -> None:
+        real = not rate.imag
+        factorise, self._solve = (dgetrf, dgetrs) if real else (zgetrf, zgetrs)
+        matrix = np.negative(J, dtype=float if real else complex)
+        matrix[np.diag_indices(len(J))] += rate.real if real else rate
+        self._real = real
+        self._lu, self._pivots, _ = factorise(matrix, overwrite_a=True)
+
+    def solve(self, right: Array) -> Array:
+        """(rate I - J)^-1 right, of whose right side a real rate takes the real part."""
+        return self._solve(self._lu, self._pivots, right.real if self._real else right)[0]
 
 
 def _estimate(real: float) -> Array:
@@ -65,7 +83,8 @@ def _between() -> float:
     return float(np.abs(error(np.linspace(0.0, 1.0, SAMPLES)) - error(0.0)).max() / abs(missed(0.0)))
 
 
-MODES = _modes()
+INVERSE = np.linalg.inv(MATRIX)
+MODES = _modes(np.ones(STAGES))
 ESTIMATE = _estimate(MODES.rates[0].real)
 BETWEEN = _between()
 TO_SERIES = np.linalg.inv(NODES[:, None] ** np.arange(1, STAGES + 1))  # of the polynomial through 0 and the stages
@@ -107,11 +126,15 @@ class Radau9(Radau):
     tolerance is sharp its steps are several times as long as those of methods of lower order, of which SciPy's `Radau`
     is one; arguments and attributes are those of that class, but for a derivative that is sparse.
 
+    Decays of a slip that turns go with one over its speed, which grows or falls many times in a step. So the derivative
+    at a stage is taken as J / p_i, p_i = 1 + g c_i h: its equations times p_i have J in common, and p_i in the matrix.
+
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8; the same, Stiff differential equations
     solved by Radau methods, J. Comp. Appl. Math. 111, 1999.
 
     Attributes:
         floor: rounding of the stages, in the unit of each; Newton's method has converged where it changes them by less.
+        growth: g, pace at which the scale of the fastest decay grows from where a step starts [1/s]; zero: it stays.
         collocates: what tells it from other methods, where none of them is loaded.
     """
 
@@ -128,7 +151,10 @@ class Radau9(Radau):
     current_jac: bool
     sol: Any
     jac_factor: Any
-    _factors: list[Any] | None = None
+    growth: float = 0.0
+    _modes, _shares = MODES, np.ones(STAGES)
+    _factors: list[_Factors] | None = None
+    _filter: _Factors
     _factored: float = 0.0  # step of these
 
     def _step_impl(self) -> tuple[bool, str | None]:
@@ -163,30 +189,33 @@ class Radau9(Radau):
         """Stages (s, n), iterations and rate of convergence; None where a shorter step is needed."""
         while True:
             if self._factors is None or self._factored != h:
-                eye, self._factored = np.eye(self.n), h
-                real, *pairs = MODES.rates / h
-                self._factors = [self.lu(real.real * eye - self.J), *(self.lu(k * eye - self.J) for k in pairs)]
+                self._factorise(h)
             found = self._iterate(h)
             if found is not None or self.current_jac:
                 return found
             self.J, self.current_jac, self._factors = self.jac(self.t, self.y, self.f), True, None
 
+    def _factorise(self, h: float) -> None:
+        self._factored, plain = h, not self.growth
+        self._shares = np.maximum(1.0 + self.growth * h * NODES, LEAST_SHARE)
+        self._modes = MODES if plain else _modes(self._shares)
+        self._factors = [_Factors(rate, self.J) for rate in self._modes.rates / h]
+        self._filter = self._factors[0] if plain else _Factors(MODES.rates[0].real / h, self.J)
+
     def _iterate(self, h: float) -> tuple[Array, int, float] | None:
         times = self.t + h * NODES
         stages = np.zeros((STAGES, self.n)) if self.sol is None else self.sol(times).T - self.y
         scale = self.atol + np.abs(self.y) * self.rtol
-        found = MODES.into @ stages
+        modes, factors = self._modes, self._factors or []
+        found = modes.into @ stages
         size_before = rate = None
         for k in range(1, ITERATIONS + 1):
             fields = np.array([self.fun(t, self.y + stage) for t, stage in zip(times, stages, strict=True)])
             if not np.isfinite(fields).all():
                 return None
-            missed = MODES.into @ fields - (MODES.rates / h)[:, None] * found
-            change = np.empty_like(missed)
-            change[0] = self.solve_lu(self._factors[0], missed[0].real)  # type: ignore[index]
-            for mode in (1, 2):
-                change[mode] = self.solve_lu(self._factors[mode], missed[mode])  # type: ignore[index]
-            moved = (MODES.back @ change).real
+            missed = modes.into @ (self._shares[:, None] * fields) - (modes.rates / h)[:, None] * found
+            change = np.array([factor.solve(right) for factor, right in zip(factors, missed, strict=True)])
+            moved = (modes.back @ change).real
             size = float(np.sqrt(np.mean((moved / scale) ** 2)))
             if 0.0 < float(np.abs(moved).max()) <= self.floor:
                 return stages + moved, k, rate or 0.0
@@ -206,11 +235,11 @@ class Radau9(Radau):
         step before: the field itself is too sensitive to what is left of the error of a stiff state.
         """
         rest = MODES.rates[0].real / h * (ESTIMATE @ stages)
-        error = self.solve_lu(self._factors[0], self.f + rest)  # type: ignore[index]
+        error = self._filter.solve(self.f + rest)
         scale = self.atol + np.maximum(np.abs(self.y), np.abs(self.y + stages[-1])) * self.rtol
         norm = float(np.sqrt(np.mean((error / scale) ** 2)))
         if norm > 1.0 and (rejected or self.sol is None):
-            error = self.solve_lu(self._factors[0], self.fun(self.t, self.y + error) + rest)  # type: ignore[index]
+            error = self._filter.solve(self.fun(self.t, self.y + error) + rest)
             norm = float(np.sqrt(np.mean((error / scale) ** 2)))
         if self.sol is None and norm <= 1.0 and self._relaxes(h, stages[-1]):
             return np.inf
@@ -252,7 +281,9 @@ class Radau9(Radau):
         self.current_jac = self.jac is None  # a derivative that is a constant matrix is never out of date
         if renew:
             self.J, self.current_jac = self.jac(self.t, self.y, self.f), True
-        if renew or factor != 1.0:
+        elif self.growth:
+            self.J = self.J / self._shares[-1]
+        if renew or factor != 1.0 or self.growth:
             self._factors = None
 
     def _dense_output_impl(self) -> Collocation:
