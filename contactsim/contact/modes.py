@@ -176,6 +176,9 @@ class SystemMode:
         return {i: state.region for i in self.closed if (state := self.contacts[i]).region}
 
     def __str__(self) -> str:
+        if isinstance(self.contacts, States):
+            closed = ", ".join(f"{i}: {self.contacts[i].mode.value}" for i in self.closed)
+            return f"({closed or 'open'})"
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"
 
 

@@ -12,10 +12,11 @@ Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, Sec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .islands import islands, part_of
 from .modes import Mode
 from .problem import ContactProblem
 from .solvers.pivot import solve_modes, violations
@@ -46,6 +47,15 @@ class Paradox:
 
 def indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Paradox, ...]:
     """Sliding contacts for which leaving and sliding on are both admissible, one contact at a time."""
+    parts = islands(problem)
+    if len(parts) == 1:
+        return _indeterminate(problem, modes)
+    found = ((own, _indeterminate(part_of(problem, own), tuple(modes[i] for i in own))) for own in parts)
+    return tuple(replace(paradox, contact=own[paradox.contact]) for own, ones in found for paradox in ones)
+
+
+def _indeterminate(problem: ContactProblem, modes: tuple[Mode, ...]) -> tuple[Paradox, ...]:
+    """The same of contacts that move each other."""
     found = []
     for i, mode in enumerate(modes[: problem.count]):
         if problem.sliding[i] is None:

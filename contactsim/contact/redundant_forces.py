@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import hypot
 
 import numpy as np
 
 from ..common.arrays import Array
+from .islands import islands, rows_of
 from .modes import Mode
 from .problem import ContactProblem
 from .zero import RANK, SMALLEST_FORCE, rounding
@@ -41,33 +41,13 @@ def admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, 
     leave the motion a choice, too (those that stick do not: where a symmetric form vanishes, so does its gradient).
     Contacts that do not push each other's bodies are looked at apart, and left alone where their margins are positive.
     """
-    for island in _islands(problem, modes):
+    for island in islands(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN]):
         own = tuple(mode if i in island else Mode.OPEN for i, mode in enumerate(modes))
         if least_margin(problem, own, forces) >= 0.0:
             continue
-        moved = np.any(basis[_rows_of(problem, island)] != 0.0, axis=0)
+        moved = np.any(basis[rows_of(problem, island)] != 0.0, axis=0)
         forces = _admissible_alone(problem, own, forces, basis[:, moved], rows)
     return forces
-
-
-def _rows_of(problem: ContactProblem, contacts: Iterable[int]) -> list[int]:
-    """Rows of the forces of some contacts."""
-    stop = len(problem.free)
-    return [k for i in contacts for k in (problem.normal(i), *range(*problem.tangent(i).indices(stop)))]
-
-
-def _islands(problem: ContactProblem, modes: tuple[Mode, ...]) -> list[frozenset[int]]:
-    """Closed contacts sorted into sets whose rows move no row of another set."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    closed = [i for i, mode in enumerate(modes) if mode is not Mode.OPEN]
-    owner = np.zeros((len(closed), len(problem.free)))
-    for k, i in enumerate(closed):
-        owner[k, _rows_of(problem, [i])] = 1.0
-    pushed = owner @ (problem.delassus != 0.0) @ owner.T
-    count, labels = connected_components(csr_array(pushed), directed=False)
-    return [frozenset(closed[k] for k in np.flatnonzero(labels == number).tolist()) for number in range(count)]
 
 
 def _admissible_alone(
@@ -97,7 +77,7 @@ def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Arr
     """
     from .cone_program import minimiser
 
-    closed = _rows_of(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN])
+    closed = rows_of(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN])
     scale = max(float(np.abs(forces[closed]).max()), max(problem.given, default=0.0), SMALLEST_FORCE)
     width = null.shape[1]
     blocks, right, cones = [], [], []

@@ -14,6 +14,7 @@ from math import hypot
 import numpy as np
 
 from ..errors import NoAdmissibleModeError
+from .islands import islands, joined, part_of
 from .modes import Mode
 from .problem import ContactProblem, ContactSolution
 from .redundant_forces import least_margin
@@ -62,8 +63,17 @@ def solve(
         return replace(shifted, problem=replace(problem, lifted=shifted.lifted))
     if not problem.dims:
         return ContactSolution(problem, (), np.empty(0), (), True)
+    parts = islands(problem)
+    if len(parts) > 1:
+        asked = problem if guess is None else replace(problem, guess=guess)
+        return joined(problem, parts, [_alone(part_of(asked, own), solvers) for own in parts])
+    return _alone(problem if guess is None else replace(problem, guess=guess), solvers)
+
+
+def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -> ContactSolution:
+    """The same of contacts that move each other."""
     resting = tuple([Mode.STICK if slip is None else Mode.SLIP for slip in problem.sliding])
-    start = Start(guess or problem.guess or resting, problem.directions, problem.lifted)
+    start = Start(problem.guess or resting, problem.directions, problem.lifted)
     solution = QUICK.solve(problem, start) if solvers is None else None
     if solution is None:
         others = _behind_the_first() if solvers is None else solvers

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from math import hypot
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
@@ -34,6 +34,9 @@ from .contact_rows import problem_of
 from .engines import CompiledArc, CompiledWatch
 from .world import World
 from .zero import STRAIGHT
+
+if TYPE_CHECKING:
+    from .islands import Island
 
 ARCS = 128  # patterns of a world that are kept
 
@@ -73,7 +76,7 @@ class RigidArc:
         slips: contacts that slip under friction, each with the number of its normal force among the unknowns.
         held: {contact: slip direction} of those whose direction is held.
         incipient: {contact: slip direction with which it begins to slip}.
-        friction: coefficients of what slips, as a list; where they depend on the speed, those with which slips begin.
+        friction: {contact: its coefficient}; where they depend on the speed, those with which slips begin.
         curved: contacts that slip with friction that depends on their speed.
         kept: rows that take part in contact problems.
         given: the contact problem of a general mode, in which forces are not unique or a slip direction is that of the
@@ -96,7 +99,7 @@ class RigidArc:
     slips: tuple[tuple[int, int], ...]
     held: Mapping[int, tuple[float, ...]]
     incipient: Mapping[int, Array]
-    friction: list[float]
+    friction: Mapping[int, float]
     curved: tuple[int, ...]
     kept: list[int]
     given: GivenModes | None
@@ -107,6 +110,11 @@ class RigidArc:
     def compiled(self) -> CompiledArc | None:
         """The arc by the engine of its world; None: it runs in Python."""
         return self.pattern.compiled
+
+    @lazy
+    def islands(self) -> tuple[tuple[Island, RigidArc], ...]:
+        """Contacts that have nothing to do with each other, each set with an arc of its own; none where all is one."""
+        return tuple((island, _directed(own, self.mode)) for island, own in self.pattern.islands)
 
     def directions(self, references: References) -> Array:
         """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""
@@ -187,6 +195,17 @@ class Pattern:
         plain = plain_arc(self._world, self._mode)
         return None if plain is None else found.compiled(plain)
 
+    @lazy
+    def islands(self) -> tuple[tuple[Island, RigidArc], ...]:
+        """Contacts that have nothing to do with each other, see `RigidArc.islands`."""
+        trees = self._world.mechanism.trees
+        if trees is None or not np.ptp(trees.velocities):
+            return ()
+        from .islands import islands_of
+
+        found = islands_of(self._world, trees, self._mode.closed)
+        return tuple((island, _prepared(self._world, self._mode, island.contacts)) for island in found)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "compiled"} | {"watches": {}}
 
@@ -198,16 +217,21 @@ def prepare(world: World, mode: SystemMode) -> RigidArc:
         if len(world.arcs) >= ARCS:
             world.arcs.clear()
         known = world.arcs[mode.pattern] = _prepared(world, mode.pattern)
-    if mode is mode.pattern:
-        return known
-    states = mode.contacts
-    held = {i: states[i].direction for i in known.held}
-    incipient = {i: np.array(states[i].direction) for i in known.incipient}
-    return replace(known, mode=mode, held=held, incipient=incipient)
+    return _directed(known, mode)
 
 
-def _prepared(world: World, mode: SystemMode) -> RigidArc:
-    mechanism, closed = world.mechanism.within(mode.regions), mode.closed
+def _directed(arc: RigidArc, mode: SystemMode) -> RigidArc:
+    """An arc in a mode of its pattern, with the slip directions that it holds."""
+    if mode is arc.mode:
+        return arc
+    held = {i: mode.contacts[i].direction for i in arc.held}
+    incipient = {i: np.array(mode.contacts[i].direction) for i in arc.incipient}
+    return replace(arc, mode=mode, held=held, incipient=incipient)
+
+
+def _prepared(world: World, mode: SystemMode, contacts: tuple[int, ...] | None = None) -> RigidArc:
+    """The arc of all closed contacts of a mode, or of those of one of its islands."""
+    mechanism, closed = world.mechanism.within(mode.regions), mode.closed if contacts is None else contacts
     normal: dict[int, int] = {}
     tangent: dict[int, slice] = {}
     constrained: list[int] = []
@@ -229,13 +253,13 @@ def _prepared(world: World, mode: SystemMode) -> RigidArc:
     combine[range(len(constrained)), constrained] = 1.0
     states = mode.contacts
     incipient = {i: np.array(states[i].direction) for i in closed if states[i].phase is Phase.INCIPIENT}
-    general = mode.redundant or bool(incipient)
+    general = bool(closed) and (mode.redundant or bool(incipient))
     return RigidArc(
         world=world,
         mode=mode,
         mechanism=mechanism,
         terms=mechanism.prepared(closed),
-        shortcut=None if general else world.mechanism.shortcut(mode),
+        shortcut=None if general or contacts is not None else world.mechanism.shortcut(mode),
         closed=closed,
         normal=normal,
         tangent=tangent,
@@ -245,11 +269,11 @@ def _prepared(world: World, mode: SystemMode) -> RigidArc:
         slips=tuple(slips),
         held={i: states[i].direction for i, _ in slips if states[i].phase is Phase.DIRECTED},
         incipient=incipient,
-        friction=world.breaking_friction.tolist(),
+        friction={i: float(world.breaking_friction[i]) for i in closed},
         curved=tuple([i for i, _ in slips if i in world.curves]),
         resting=np.zeros(start),
         kept=world.kept_rows(closed),
-        given=_given_modes(world, mode) if general else None,
+        given=_given_modes(world, mode, closed) if general else None,
         pattern=Pattern(world, mode),
     )
 
@@ -311,9 +335,48 @@ def accelerations(arc: RigidArc, t: float, x: Array, references: References) -> 
         return Accelerations(acceleration, arc.resting, fill)
     terms = arc.terms(t, q, v)
     force = terms.force if applied is None else terms.force + applied
+    if arc.islands:
+        return _by_islands(arc, terms, force, references)
+    return _alone(arc, terms, force, references)
+
+
+def _alone(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
+    """Accelerations and forces of contacts that may all move each other."""
     if arc.given is not None:
         return _general(arc, arc.given, terms, force, references)
     return _regular(arc, terms, force, references)
+
+
+def _by_islands(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
+    """The same island by island.
+
+    The determinant that friction leaves is that of the island of which it leaves the least, with the sign of the whole.
+    """
+    acceleration, found, parts = np.empty(len(force)), dict[int, Array](), list[tuple[Array, Accelerations]]()
+    for island, own in arc.islands:
+        known = references if references.forces is None else replace(references, forces=references.forces[island.rows])
+        of = island.of(terms, force)
+        part = _alone(own, of, of.force, known)
+        acceleration[island.velocities] = part.acceleration
+        found.update(part.found)
+        parts.append((island.rows, part))
+
+    def forces() -> Array:
+        along = np.zeros(arc.size)
+        for rows, part in parts:
+            along[rows] = part.forces
+        return along
+
+    def least() -> float:
+        return min(part.margin for _, part in parts if part.least is not None)
+
+    def regularity() -> float:
+        left = [part.regularity() for _, part in parts if part.regularity is not None]
+        return float(np.prod(np.sign(left)) * np.min(np.abs(left)))
+
+    redundant = arc.mode.redundant
+    known_least, known_regularity = (least, None) if redundant else (None, regularity)
+    return Accelerations(acceleration, terms.rates, forces, known_least, found, known_regularity, terms)
 
 
 def _begun(arc: RigidArc, forces: Array, references: References) -> dict[int, Array]:
@@ -366,7 +429,9 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
     return Accelerations(acceleration, terms.rates, forces, regularity=regularity, terms=terms)
 
 
-def forces_of(arc: RigidArc, negative: Array, directions: list[tuple[float, ...]], friction: list[float]) -> Array:
+def forces_of(
+    arc: RigidArc, negative: Array, directions: list[tuple[float, ...]], friction: Mapping[int, float]
+) -> Array:
     """Forces (m,) of the closed contacts from those of the constrained rows, `negative` (k,), with the sign turned."""
     along = np.zeros(arc.size)
     along[arc.constrained] = -negative
@@ -389,17 +454,17 @@ def _why_singular(arc: RigidArc, terms: Terms, held: Array) -> str:
     return f"the contact constraints of mode {arc.mode} became dependent during an arc"
 
 
-def frictions(arc: RigidArc, rates: Array) -> list[float]:
+def frictions(arc: RigidArc, rates: Array) -> Mapping[int, float]:
     """Coefficients of what slips at contact velocities (m,)."""
     if not arc.curved:
         return arc.friction
-    found = list(arc.friction)
+    found = dict(arc.friction)
     for i in arc.curved:
         found[i] = arc.world.friction_at(i, rates[arc.tangent[i]])
     return found
 
 
-def combine_with(arc: RigidArc, directions: list[tuple[float, ...]], friction: list[float]) -> Array:
+def combine_with(arc: RigidArc, directions: list[tuple[float, ...]], friction: Mapping[int, float]) -> Array:
     """Matrix (k, m) from rows to force directions, with the friction of the contacts that slip."""
     combine = arc.combine.copy()
     for (i, column), direction in zip(arc.slips, directions, strict=True):
@@ -413,7 +478,7 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     rows, bias = terms.rows[arc.kept], terms.bias[arc.kept]
     solved = solve_mass(terms.mass, np.vstack([force, rows]).T)
     matrix = rows @ solved
-    now = np.array(frictions(arc, terms.rates))[list(arc.closed)] if arc.curved else None
+    now = np.array(list(frictions(arc, terms.rates).values())) if arc.curved else None
     given = modes.at(matrix[:, 1:], matrix[:, 0] + bias, sliding(arc, terms, references), now)
     before = None if references.forces is None or arc.mode.redundant else references.forces[arc.kept]
     if not arc.slips:
@@ -459,9 +524,9 @@ def _sticking(arc: RigidArc, given: GivenModes, terms: Terms, solved: Array) -> 
     return found
 
 
-def _given_modes(world: World, mode: SystemMode) -> GivenModes:
-    """The contact problem of a mode, to be solved at many states."""
-    slides, closed = (Mode.SLIP, Mode.CLOSED), mode.closed
+def _given_modes(world: World, mode: SystemMode, closed: tuple[int, ...]) -> GivenModes:
+    """The contact problem of closed contacts in a mode, to be solved at many states."""
+    slides = (Mode.SLIP, Mode.CLOSED)
     count = len(world.kept_rows(closed))
     problem = problem_of(world, closed, np.zeros((count, count)), np.zeros(count), (None,) * len(closed))
     return GivenModes(problem, tuple(Mode.SLIP if mode.contacts[i].mode in slides else Mode.STICK for i in closed))

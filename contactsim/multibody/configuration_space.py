@@ -25,6 +25,7 @@ from .zero import SMALL_ANGLE
 
 Triple = tuple[float, float, float]
 
+MANY = 20  # free bodies from which on they are looked at in arrays
 CHART_RADIUS = 1.0  # rotation at which a new chart is started [rad]; exp is singular only at 2 pi
 SMALL = 0.25  # squared angle [rad^2] below which the series is taken, to rounding
 # |B_2n| / (2n)! for n = 1, 2, ...: c = sum of them times a^(2n - 2)
@@ -32,6 +33,9 @@ SERIES = (
     1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600,
     3617 / 10670622842880000,
 )  # fmt: skip
+CROSS = np.zeros((3, 9))  # of the cross product: (w @ CROSS) is the matrix [w], row by row
+CROSS[[2, 1, 2, 0, 1, 0], [1, 2, 3, 5, 6, 7]] = -1.0, 1.0, 1.0, -1.0, -1.0, 1.0
+SLOPES = tuple(2 * n * SERIES[n] for n in range(1, len(SERIES)))  # likewise of c' / a
 TERMS = [(SERIES[n], 2 * n * SERIES[n]) for n in range(len(SERIES) - 1, 0, -1)]  # of c, and of its slope
 
 
@@ -76,6 +80,28 @@ def twist_in_chart(motion: Sequence[float], rate: Sequence[float]) -> tuple[floa
     )
 
 
+def twists_in_chart(motion: Array, rate: Array) -> Array:
+    """The same of many bodies at once (k, 6)."""
+    w, pairs = motion[:, 3:], rate.reshape(-1, 2, 3).transpose(0, 2, 1)  # columns: linear, spin
+    turn, shift = ((part @ CROSS).reshape(-1, 3, 3) for part in (w, motion[:, :3]))
+    c, slope = _unturnings((w * w).sum(axis=1))
+    slope = slope * (motion[:, :3] * w).sum(axis=1)
+    once = turn @ pairs
+    once[:, :, :1] += shift @ pairs[:, :, 1:]
+    twice = turn @ once
+    found = pairs + 0.5 * once + c[:, None, None] * twice
+    found[:, :, 0] += c[:, None] * (shift @ once[:, :, 1:])[:, :, 0] + slope[:, None] * twice[:, :, 1]
+    return found.transpose(0, 2, 1).reshape(-1, 6)
+
+
+def _unturnings(square: Array) -> tuple[Array, Array]:
+    """c and c' / a (k,), by the squared angles (k,)."""
+    found = np.polynomial.polynomial.polyval(square, SERIES), np.polynomial.polynomial.polyval(square, SLOPES)
+    for k in np.flatnonzero(square >= SMALL).tolist():
+        found[0][k], found[1][k] = unturning(float(square[k]))
+    return found
+
+
 class ConfigurationSpace(Manifold):
     """Configurations of a model: a Lie group, whose tangent vectors are written in the body frames.
 
@@ -111,6 +137,7 @@ class ConfigurationSpace(Manifold):
         ]  # where (cos, sin) of joints that turn without end begin
         self._groups = _groups(model)
         self._rotations = np.array(rotations, dtype=int)
+        self._bodies = np.array([range(part.start, part.stop) for part in self._free], dtype=int).reshape(-1, 6)
         self._flat = not (self._free or self._spherical or self._planar or self._other)
 
     def integrate(self, x: Array, dx: Array) -> Array:
@@ -150,7 +177,9 @@ class ConfigurationSpace(Manifold):
         if self._flat:
             return rate
         out = rate.copy()
-        for part in self._free:
+        if len(self._free) >= MANY:
+            out[self._bodies] = twists_in_chart(dx[self._bodies], rate[self._bodies])
+        for part in self._free if len(self._free) < MANY else ():
             out[part] = twist_in_chart(dx[part].tolist(), rate[part].tolist())
         for part in self._spherical:
             out[part] = spin_in_chart(dx[part].tolist(), rate[part].tolist())

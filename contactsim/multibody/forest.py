@@ -37,11 +37,23 @@ class Group(NamedTuple):
     v: slice
 
 
+def roots_of(model: Any) -> Array:
+    """The root joint (njoints,) of each joint, 0 for the world; one for all where some follow those of other trees."""
+    roots = np.arange(model.njoints)
+    for i in range(1, model.njoints):
+        if model.parents[i]:
+            roots[i] = roots[model.parents[i]]
+    return np.minimum(roots, 1) if _is_joined(model) else roots
+
+
+def _is_joined(model: Any) -> bool:
+    return any(joint.shortname().startswith(JOINED) for joint in model.joints)
+
+
 def groups_of(model: Any) -> list[Group]:
     """The trees of a model, as many together as have TOGETHER velocities; none where that is all of it."""
     roots = [i for i in range(1, model.njoints) if model.parents[i] == 0]
-    joined = any(joint.shortname().startswith(JOINED) for joint in model.joints)
-    if model.nv <= TOGETHER or len(roots) < 2 or joined:
+    if model.nv <= TOGETHER or len(roots) < 2 or _is_joined(model):
         return []
     firsts = roots[:1]
     for root, end in zip(roots, [*roots[1:], model.njoints], strict=True):

@@ -125,6 +125,18 @@ class GapBounds(NamedTuple):
         return GuardBounds(guards[places], self.speed[places], None if below is None else at_least, closer)
 
 
+class Trees(NamedTuple):
+    """Trees of joints by the numbers of their roots: they move each other through contacts alone, 0 is the world.
+
+    Attributes:
+        velocities: tree of each velocity (nv,).
+        contacts: trees of both bodies of each contact and constraint (nc, 2).
+    """
+
+    velocities: Array
+    contacts: Array
+
+
 GROUND = "ground"  # what bodies may be inside, besides each other
 
 
@@ -285,6 +297,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         autonomous: whether gaps and rows do not depend on time.
         has_loops: whether it is a ClosedMechanism.
         has_regions: whether any of its contacts has a `region`.
+        trees: which of its velocities can move each other without contacts; None: all of them.
     """
 
     nq: int
@@ -308,6 +321,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     autonomous: bool = False
     has_loops: bool = False
     has_regions: bool = False
+    trees: Trees | None = None
 
     @cached_property
     def all_names(self) -> tuple[str, ...]:

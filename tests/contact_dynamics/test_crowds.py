@@ -1,11 +1,14 @@
 """Of very many contacts those are watched that are near; a run is the same."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import contactsim as cs
 from contactsim.contact.modes import OPEN, ContactState, Mode, States, SystemMode
-from contactsim.multibody.kinematics import bound_world
+from contactsim.multibody.configuration_space import twist_in_chart, twists_in_chart
+from contactsim.multibody.kinematics import bound_robot, bound_world
+from contactsim.multibody.terrain import Flat
 
 CORNERS = 0.05 * np.array([(1, 0, 0), (-1, 0.2, 0), (0.1, 1, 0), (0, -1, 0.3), (0.2, 0.1, 1), (0, 0, -1)])
 
@@ -53,3 +56,32 @@ def test_states_of_very_many_contacts_are_those_that_are_not_open() -> None:
     assert hash(mode) == hash(SystemMode(tuple(mode.contacts)))
     with pytest.raises(IndexError):
         mode.contacts[2000]
+
+
+def test_modes_of_very_many_contacts_are_told_by_those_that_are_closed() -> None:
+    given = [OPEN] * 2000
+    assert str(SystemMode(tuple(given))) == "(open)"
+    given[7], given[1999] = ContactState(Mode.STICK), ContactState(Mode.SLIP)
+    assert str(SystemMode(tuple(given))) == "(7: stick, 1999: slip)"
+
+
+def test_rows_of_many_points_are_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    box, ball = cs.Robot.box(0.5, (0.1, 0.2, 0.3), friction=0.4), cs.Robot.sphere(0.3, 0.05, friction=0.4)
+    world, rng = cs.Robot.merge([box, ball, box], names=["a", "b", "c"]), np.random.default_rng(2)
+    q = world.space.integrate(pin.neutral(world.model), rng.normal(size=18))
+    v, found = rng.normal(size=18), []
+    for many in (1, 10**9):
+        monkeypatch.setattr(bound_robot, "MANY", many)
+        mechanism = cs.ContactSystem(world, terrain=Flat(velocity=(0.3, 0.1))).world.mechanism
+        chosen = tuple(range(0, 17, 2))
+        found.append((*mechanism.terms(0.0, q, v, chosen), mechanism.rates(0.0, q, v, chosen)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+def test_charts_of_many_bodies_are_those_of_each() -> None:
+    rng = np.random.default_rng(3)
+    for size in (1.0, 0.1, 1e-4, 0.0):
+        motion, rate = size * rng.normal(size=(20, 6)), rng.normal(size=(20, 6))
+        each = [twist_in_chart(one.tolist(), other.tolist()) for one, other in zip(motion, rate, strict=True)]
+        np.testing.assert_allclose(twists_in_chart(motion, rate), each, rtol=0, atol=1e-14)

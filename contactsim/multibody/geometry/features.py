@@ -125,6 +125,11 @@ class FeaturePair(ABC):
         return False
 
     @property
+    def one_region(self) -> bool:
+        """Whether there is one region only."""
+        return type(self).region is FeaturePair.region
+
+    @property
     def takes_over(self) -> bool:
         """Whether it takes over from others of its bodies at one point and normal, and they from it."""
         return False
@@ -208,6 +213,11 @@ class PointOnSolid(FeaturePair):
     def skippable(self) -> bool:
         """Always: it is a distance, but for OFF."""
         return True
+
+    @property
+    def one_region(self) -> bool:
+        """Where the solid has one."""
+        return type(self.shape).region is Shape.region
 
     @property
     def rounding(self) -> float:

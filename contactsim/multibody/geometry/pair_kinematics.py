@@ -232,7 +232,7 @@ class PairKinematics(Computing):
         """Places (k,) among `chosen` of open pairs that touch where a closed one does; joints are up to date."""
         if not regions:
             return np.zeros(0, dtype=int)
-        hidden = self._shared_corners.hidden(regions, self._place) - regions.keys()
+        hidden = self._shared_corners.hidden(regions, set(chosen.tolist()) - regions.keys(), self._place)
         if beside := self._takeovers.beside(regions):
             places = np.flatnonzero(np.isin(chosen, list(beside)))
             asked = dict(zip(chosen[places].tolist(), gaps[places].tolist(), strict=True))
@@ -257,9 +257,11 @@ class PairKinematics(Computing):
 
     def regions(self, q: Array, known: Mapping[int, Region], chosen: Sequence[int]) -> list[Region]:
         """The regions of pairs: those that are `known`, or in which they are."""
-        if any(k not in known for k in chosen):
+        asked = [k for k in chosen if k not in known and not self.pairs[k].features.one_region]
+        if asked:
             self._data.forward_kinematics(q)
-        return [known[k] if k in known else self.pairs[k].features.region(self._place(k)) for k in chosen]
+        found = {k: self.pairs[k].features.region(self._place(k)) for k in asked}
+        return [known.get(k) or found.get(k, ()) for k in chosen]
 
     def margin(self, q: Array, k: int, region: Region, side: int) -> float:
         """Distance of pair `k` from leaving a region on a side [m]."""
@@ -415,8 +417,9 @@ class PairKinematics(Computing):
         R, o = self._poses()
         meet = self._met(chosen, regions)(Bodies(R[own[0]], o[own[0]], R[own[1]], o[own[1]], *V, *A))
         found = touch(meet, self.frame, V[0] - V[1], A[0] - A[1])
-        moved = (supports[0] - supports[1])[:, None, :] * jacobian  # (k, 6, nv)
-        rows = found.E @ (moved[:, :3] - skew(found.x) @ moved[:, 3:])
+        factors = np.concatenate([found.E, -found.E @ skew(found.x)], axis=-1)  # (k, d, 6)
+        rows = (factors.reshape(-1, 6) @ jacobian).reshape(*found.E.shape[:2], -1)
+        rows *= (supports[0] - supports[1])[:, None, :]
         return rows.reshape(-1, self.nv), found.z.ravel(), found.z_rate.ravel()
 
     def _met(self, chosen: Sequence[int], regions: Sequence[Region]) -> MetTogether:

@@ -8,7 +8,7 @@ edges lies, until that contact ends, RIM behind the corner.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 import numpy as np
 
@@ -35,17 +35,21 @@ class SharedCorners:
                 self._corners.setdefault((pair.joint_a, int(self._ends[k, 1])), []).append(k)
         self._found: dict[int, list[tuple[int, bool, Array]]] = {}
 
-    def hidden(self, closed: Iterable[int], place: Callable[[int], Place]) -> set[int]:
+    def hidden(self, closed: Iterable[int], asked: Container[int], place: Callable[[int], Place]) -> set[int]:
         """Corners that pass an edge on which one of their own edges lies.
 
         Args:
             closed: the closed contacts.
+            asked: corners that are looked at.
             place: where the solids of a contact are.
         """
         found = set[int]()
         for k in closed:
             features = self._pairs[k].features
-            if not isinstance(features, EdgeOnEdge) or not (corners := self._at_ends(k, features)):
+            if not isinstance(features, EdgeOnEdge):
+                continue
+            corners = [corner for corner in self._at_ends(k, features) if corner[0] in asked]
+            if not corners:
                 continue
             here = place(k)
             lines = (here.R_a, here.o_a, features.one, features.a), (here.R_b, here.o_b, features.two, features.b)

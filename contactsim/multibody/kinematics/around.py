@@ -55,7 +55,7 @@ class Around(SameShapes):
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
         self.friction, self.static_friction = inner.friction, inner.static_friction
-        self.bounded_steps, self.autonomous = inner.bounded_steps, inner.autonomous
+        self.bounded_steps, self.autonomous, self.trees = inner.bounded_steps, inner.autonomous, inner.trees
 
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the first body of a contact and of what it touches."""

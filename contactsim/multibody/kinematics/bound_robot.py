@@ -18,7 +18,7 @@ from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
-from ..forest import Workspace, data_of, groups_of
+from ..forest import Workspace, data_of, groups_of, roots_of
 from ..mechanism import (
     ContactMechanism,
     GapBounds,
@@ -28,6 +28,7 @@ from ..mechanism import (
     TermDerivatives,
     Terms,
     TermsOf,
+    Trees,
     kinetic_of,
     static_of,
 )
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from ..robot_model import RobotModel
 
 TURN = 1.0  # rotation within one step [rad]
+MANY = 12  # points on the ground from which on they are looked at in arrays
 
 
 class Watched(ContactMechanism):
@@ -119,6 +121,10 @@ class BoundRobot(Watched):
         self._limit_bounds = np.array([limit.bound for limit in self._limits])
         self._limit_q = np.array([limit.q for limit in self._limits], dtype=int)
         self._limit_v = np.array([limit.v for limit in self._limits], dtype=int)
+        roots = roots_of(self._model)
+        owner = roots[1:].repeat([joint.nv for joint in list(self._model.joints)[1:]])
+        moved = np.concatenate([roots[self._joints], owner[self._limit_v]])
+        self.trees = Trees(owner, np.column_stack([moved, np.zeros_like(moved)]))
         self.reach = reach_of(self._model)
         self._prepared: dict[tuple[int, ...], TermsOf] = {}
         self._sticking: dict[tuple[int, ...], Shortcut] = {}
@@ -254,10 +260,11 @@ class BoundRobot(Watched):
     def rates(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """Contact velocities (m,); on a plane from the velocities of the centres."""
         equations = self.prepared(contacts)
-        if not (isinstance(equations, Equations) and isinstance(equations.rows, PlaneRows)):
+        alone = getattr(equations.rows, "rates", None) if isinstance(equations, Equations) else None
+        if alone is None:
             return equations(t, q, v).rates
         self._workspace.data.forward_kinematics(q, v)
-        return equations.rows.rates(v)
+        return np.asarray(alone(v))
 
     def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
         """The `terms` of `contacts`; what they fix is worked out once for all flows."""
@@ -267,14 +274,23 @@ class BoundRobot(Watched):
             motion = Motions(self._model, self._workspace, self._passive)
             rows: RowsOf = NoRows(self.nv)
             if points and self._plane is not None:
-                frames, belt = [self._frames[i] for i in points], self.terrain.belt() if self._moving else None
-                rows = PlaneRows(motion, frames, self._basis, self._plane[1], self._radius[list(points)], belt)
+                rows = self._on_plane(motion, list(points))
             elif points:
                 rows = partial(self._rows, points)
             if limits:
                 rows = WithLimits(rows, self.nv, [limit.v for limit in limits], [limit.sign for limit in limits])
             self._prepared[contacts] = Equations(motion, rows) if contacts else motion
         return self._prepared[contacts]
+
+    def _on_plane(self, motion: Motions, points: list[int]) -> RowsOf:
+        """Rows of points on the plane."""
+        assert self._plane is not None
+        ground = self._basis, self._plane[1], self._radius[points], self.terrain.belt() if self._moving else None
+        if len(points) < MANY:
+            return PlaneRows(motion, [self._frames[i] for i in points], *ground)
+        from .many_plane_rows import ManyPlaneRows
+
+        return ManyPlaneRows(motion, [self._joints[i] for i in points], self._centres[points], *ground)
 
     def _rows(self, contacts: tuple[int, ...], t: float, v: Array) -> tuple[Array, Array, Array]:
         """Rows on curved or moving ground, from the ground's distance function: see `curved`."""

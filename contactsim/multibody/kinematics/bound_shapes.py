@@ -41,6 +41,7 @@ class BoundShapes(Around):
         self.friction, self.static_friction = inner.friction, inner.static_friction
         self.restitution, self.enabled = inner.restitution, inner.enabled
         self.bounded_steps, self.autonomous, self.reach = inner.bounded_steps, inner.autonomous, inner.reach
+        self.trees = inner.trees
         self._where = [i for i, point in enumerate(robot.contacts) if type(point) is not ContactPoint]
         self._number = {i: k for k, i in enumerate(self._where)}
         contacts = []

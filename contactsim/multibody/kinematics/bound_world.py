@@ -16,6 +16,7 @@ from ...common.arrays import Array
 from ...common.lazy import lazy
 from ...contact.modes import SystemMode
 from ...hybrid.flow import Look, Looks
+from ..forest import roots_of
 from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import resolved
@@ -139,6 +140,9 @@ class BoundWorld(PairFeatures):
         self.restitution = np.insert(ground.restitution, first, [pair.restitution for pair in pairs])
         self.enabled = ground.enabled[:first] + tuple(pair.enabled for pair in pairs) + ground.enabled[first:]
         self.bounded_steps, self.autonomous = ground.bounded_steps, ground.autonomous
+        assert ground.trees is not None
+        ends = roots_of(robot.model)[[[pair.joint_a, pair.joint_b] for pair in self._pairs.pairs]]
+        self.trees = ground.trees._replace(contacts=np.insert(ground.trees.contacts, first, ends, axis=0))
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], int]:
         """Contacts of the ground by their own numbers, pairs by theirs, and the rows of the points of the ground."""

@@ -87,6 +87,7 @@ class ClosedMechanism(Around):
     def __init__(self, mechanism: ContactMechanism, robot: RobotModel, closures: Sequence[Loop]) -> None:
         self.inner, self.loops = mechanism, LoopRows(robot, closures)
         self.adopt(mechanism)
+        self.trees = None  # loops join them
         self._still = np.zeros(self.nv)
         self._found = Found()
 

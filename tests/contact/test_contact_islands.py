@@ -1,0 +1,73 @@
+"""Contacts that do not move each other are solved apart, and the solution is that of all together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from contactsim.contact import stick_slip_choice
+from contactsim.contact.islands import components, islands, joined, part_of
+from contactsim.contact.modes import Mode
+from contactsim.contact.problem import ContactProblem
+from contactsim.contact.stick_slip_choice import solve
+
+
+def problem(seed: int, hosted: bool = False) -> ContactProblem:
+    """Three bodies with two contacts each, in mixed order, one of them with a resistance."""
+    rng = np.random.default_rng(seed)
+    dims, bodies = [3] * 6, [0, 1, 2, 0, 1, 2]
+    if hosted:
+        dims, bodies = [*dims, 1], [*bodies, 1]
+    owner = np.repeat(bodies, dims)
+    rows = rng.normal(size=(len(owner), 24)) * (owner[:, None] == np.repeat([0, 1, 2], 8))
+    count = len(dims)
+    return ContactProblem(
+        delassus=rows @ rows.T,
+        free=rng.normal(size=len(owner)),
+        dims=tuple(dims),
+        friction=np.full(count, 0.2),
+        static_friction=np.full(count, 0.3),
+        sliding=(None, np.array([0.6, 0.8]), *[None] * (count - 2)),
+        names=tuple("abcdefg"[:count]),
+        hosts=(4,) if hosted else (),
+    )
+
+
+def test_components_are_those_that_links_connect() -> None:
+    assert components([5, 1, 3, 2], [(1, 2), (2, 5)]) == [[5, 1, 2], [3]]
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+def test_islands_are_sets_that_do_not_move_each_other(hosted: bool) -> None:
+    given = problem(0, hosted)
+    assert islands(given) == [[0, 3], [1, 4, 6] if hosted else [1, 4], [2, 5]]
+    assert islands(given, [0, 1, 4]) == [[0], [1, 4]]
+    if hosted:
+        part = part_of(given, [1, 4, 6])
+        assert part.hosts == (1,) and part.count == 2 and part.names == ("b", "e", "g")
+        np.testing.assert_array_equal(part.sliding[0], given.sliding[1])
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rebounds", [False, True])
+def test_solution_is_that_of_all_together(seed: int, rebounds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = problem(seed, hosted=seed % 2 == 1)
+    if rebounds:
+        normals = given.free[list(given.starts)]
+        given = replace(given, rebound=tuple(np.maximum(-0.5 * normals, 0.0).tolist()))
+    found = solve(given)
+    found.verify()
+    monkeypatch.setattr(stick_slip_choice, "islands", lambda asked: [list(range(len(asked.dims)))])
+    whole = solve(given)
+    assert found.modes == whole.modes and found.unique == whole.unique and len({*found.modes}) > 1
+    np.testing.assert_allclose(found.forces, whole.forces, rtol=0, atol=1e-9 * np.abs(whole.forces).max())
+
+
+def test_what_is_given_and_lifted_stays_with_its_contact() -> None:
+    given = replace(problem(3), given=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5), lifted=frozenset({4, 5}), slack=tuple(range(6)))
+    part = part_of(given, [1, 4])
+    assert part.given == (0.1, 0.4) and part.lifted == {1} and part.slack == (1, 4)
+    parts = islands(given)
+    solutions = [solve(part_of(problem(3), own)) for own in parts]
+    whole = joined(problem(3), parts, solutions)
+    assert whole.modes == solve(problem(3)).modes and whole.modes[4] in Mode
