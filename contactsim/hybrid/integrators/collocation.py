@@ -34,7 +34,7 @@ class Scheme(NamedTuple):
     estimates: Array
 
 
-def _radau(stages: int) -> Scheme:
+def radau(stages: int) -> Scheme:
     """The method whose nodes are the zeros of P_s - P_{s-1}, moved to [0, 1] (Hairer and Wanner, ODE II, IV.5)."""
     series = np.zeros(stages + 1)
     series[stages - 1 :] = -1.0, 1.0
@@ -56,7 +56,7 @@ def _lagrange(nodes: Array, j: int) -> Polynomial:
     return basis / basis(nodes[j])
 
 
-SCHEMES = {stages: _radau(stages) for stages in (FEWER, STAGES)}
+SCHEMES = {stages: radau(stages) for stages in (FEWER, STAGES)}
 NODES, MATRIX, _ = SCHEMES[STAGES]
 
 

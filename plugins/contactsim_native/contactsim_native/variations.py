@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from contactsim.errors import StepSizeError
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.integrators import collocation
-from contactsim.hybrid.integrators.collocation import FEWER, SCHEMES, STAGES, Scheme
+from contactsim.hybrid.integrators.collocation import radau
+from contactsim.hybrid.integrators.interpolation import EVEN
 from contactsim.hybrid.zero import SMALLEST_STEP, TINY
 
 from . import _native
@@ -18,19 +20,24 @@ Array = np.ndarray
 REACHED, STUCK = 0, 1
 
 
-def _scheme(scheme: Scheme) -> _native.Scheme:
-    """A method whose estimates take what the stages have changed by, h a f, in place of the rates f."""
-    return _native.Scheme(scheme.nodes, scheme.matrix, scheme.estimates @ np.linalg.inv(scheme.matrix))
+def _scheme(stages: int) -> _native.Scheme:
+    """The Radau IIA method, whose estimates take what the stages have changed by, h a f, in place of the rates f.
+
+    A step of y' = z y by 1 misses s! (s - 1)! / ((2 s - 1)! (2 s)!) z^(2 s) (Hairer and Wanner, ODE II, IV.3).
+    """
+    scheme, s = radau(stages), stages
+    error = factorial(s) * factorial(s - 1) / (factorial(2 * s - 1) * factorial(2 * s))
+    return _native.Scheme(scheme.nodes, scheme.matrix, scheme.estimates @ np.linalg.inv(scheme.matrix), error)
 
 
-FEW, MANY = (_scheme(SCHEMES[stages]) for stages in (FEWER, STAGES))
+SCHEMES = [_scheme(stages) for stages in (3, 4, 5, 6)]
 CONTROL = _native.Control(
     growth=collocation.GROWTH,
     shrinkage=collocation.SHRINKAGE,
     safety=collocation.SAFETY,
     smallest=SMALLEST_STEP,
     tiny=TINY,
-    error_of_few=collocation.ERROR_OF_FEW,
+    even=EVEN,
 )
 
 
@@ -48,7 +55,7 @@ def propagated(
     columns = (np.ascontiguousarray(times) for times in (*part.interval.T, part.start, *part.step.T))
     along = _native.Path(*columns, part.base, part.series)
     found = np.array(variations, dtype=float, order="C")
-    ending, t = _native.propagate(*motion, along, FEW, MANY, CONTROL, *accuracy, t0, t1, step, found)
+    ending, t = _native.propagate(*motion, along, SCHEMES, CONTROL, *accuracy, t0, t1, step, found)
     if ending == STUCK:
         raise StepSizeError(f"the variations cannot be followed at t = {t:.12g} s: the run is singular there", t=t)
     return found if ending == REACHED else None

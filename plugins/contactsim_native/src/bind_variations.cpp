@@ -7,15 +7,16 @@ using namespace native;
 namespace {
 
 void add_schemes(nb::module_& m) {
-    nb::class_<Scheme>(m, "Scheme").def("__init__", [](Scheme* self, Row nodes, Table matrix, Table estimates) {
+    const auto made = [](Scheme* self, Row nodes, Table matrix, Table estimates, double error) {
         const std::size_t s = nodes.shape(0);
         demand(matrix.shape(0) == s && matrix.shape(1) == s && estimates.shape(0) >= 2 && estimates.shape(1) == s,
                "a scheme has nodes (s,), a matrix (s, s) and estimates (k, s)");
-        new (self) Scheme{numbers(nodes), numbers(matrix), numbers(estimates)};
-    });
+        new (self) Scheme{numbers(nodes), numbers(matrix), numbers(estimates), error};
+    };
+    nb::class_<Scheme>(m, "Scheme").def("__init__", made);
     nb::class_<Control>(m, "Control")
         .def(nb::init<double, double, double, double, double, double>(), nb::arg("growth"), nb::arg("shrinkage"),
-             nb::arg("safety"), nb::arg("smallest"), nb::arg("tiny"), nb::arg("error_of_few"));
+             nb::arg("safety"), nb::arg("smallest"), nb::arg("tiny"), nb::arg("even"));
 }
 
 void add_path(nb::module_& m) {
@@ -65,7 +66,7 @@ bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, 
 
 // How it ended, and at which time.
 nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directions, double straight,
-                     const PythonDrive& drive, const Path& path, const Scheme& few, const Scheme& many, Control control,
+                     const PythonDrive& drive, const Path& path, const std::vector<Scheme>& schemes, Control control,
                      double rtol, double atol, double t0, double t1, double first_step, Out variations) {
     demand(!drive.callback, "variations of a function that is called back");
     demand(path.size == robot.nq + robot.nv + drive.memory && path.dim == 2 * robot.nv + drive.memory,
@@ -76,7 +77,7 @@ nb::tuple propagated(const Robot& robot, const ContactMode& mode, Table directio
     control.rtol = rtol, control.atol = atol;
     const int width = static_cast<int>(variations.shape(1));
     const auto run = [&] {
-        return propagate(motion, path, few, many, control, t0, first_step, t1, variations.data(), width);
+        return propagate(motion, path, schemes, control, t0, first_step, t1, variations.data(), width);
     };
     Ending ending;
     if (drive.gains && drive.gains->calls_back) {

@@ -49,6 +49,11 @@ struct Matrix {
         stride = padded(columns);
         data.assign(rows * stride, 0.0);
     }
+    // The same, for a matrix of which every number is set next.
+    void shape(int rows, int columns) {
+        stride = padded(columns);
+        data.resize(rows * stride);
+    }
     Rows rows() { return {data.data(), stride}; }
 };
 
@@ -66,6 +71,8 @@ class Equations {
         directions_.assign(motion.directions, motion.directions + 2 * closed.size());
         turns_ = std::any_of(closed.begin(), closed.end(), [](const Closed& c) { return c.state == State::slip_free; });
     }
+
+    bool turns() const { return turns_; }
 
     bool at(double t, Equation& found) {
         const Robot& robot = motion_.robot;
@@ -123,39 +130,97 @@ class Equations {
     double began_ = -std::numeric_limits<double>::infinity();
 };
 
+// Time within a step by a place s in [0, 1]: an exponential of it, as steps of the run shrink towards an instant at which
+// the motion is singular, such as the stop of a slip, and grow away from it; t' = A t and dt/ds are smooth there.
+struct Pace {
+    double t0, t1, growth = 0.0;  // logarithm of the ratio of dt/ds at t1 and at t0
+
+    double length() const { return t1 - t0; }
+    double time(double s) const {
+        if (s == 0.0 || s == 1.0) return s == 0.0 ? t0 : t1;
+        if (growth == 0.0) return t0 + s * length();
+        // Measured from the end at which time passes more slowly.
+        return growth > 0.0 ? t0 + length() * std::expm1(growth * s) / std::expm1(growth)
+                            : t1 - length() * std::expm1(-growth * (1.0 - s)) / std::expm1(-growth);
+    }
+    double slope(double s) const {
+        if (growth == 0.0) return length();
+        return length() * growth * std::exp(growth * s) / std::expm1(growth);
+    }
+};
+
+// The steps of a run along a path, by which places are counted: where slips turn, and may stop; elsewhere the whole path
+// counts as one of them, so that time is even.
+class RunSteps {
+  public:
+    RunSteps(const Path& path, bool turns) : edges_{path.step_start.front()} {
+        for (double start : path.step_start) {
+            if (turns && start > edges_.back()) edges_.push_back(start);
+        }
+        edges_.push_back(path.step_end.back());
+    }
+
+    double place(double t) const {
+        const auto after = std::upper_bound(edges_.begin() + 1, edges_.end() - 1, t);
+        const int k = static_cast<int>(after - edges_.begin()) - 1;
+        return k + (t - edges_[k]) / (edges_[k + 1] - edges_[k]);
+    }
+
+    double time(double place) const {
+        const int k = std::min(static_cast<int>(place), static_cast<int>(edges_.size()) - 2);
+        return edges_[k] + (place - k) * (edges_[k + 1] - edges_[k]);
+    }
+
+    // From t0 to t1, with half of the steps of the run passed at s = 1/2.
+    Pace pace(double t0, double t1, double even) const {
+        const double middle = time(0.5 * (place(t0) + place(t1)));
+        const double growth = t0 < middle && middle < t1 ? 2.0 * std::log((t1 - middle) / (middle - t0)) : 0.0;
+        return {t0, t1, std::abs(growth) > even ? growth : 0.0};
+    }
+
+  private:
+    std::vector<double> edges_;
+};
+
 // What variations of (q, v) start from, and those of what is held; all are (rows, width) matrices.
 struct Start {
     Rows q, v, held;
 };
 
 // One step of collocation. The stages of q follow from those of v, q_i = R_i q + sum P_ij v_j, so that the linear
-// system is one for the stages of v alone; P is h a where motions commute.
+// system is one for the stages of v alone; P is a dt/ds where motions commute.
 class Step {
   public:
     Step(int nv, int held, int width) : nv_(nv), held_(held), wide_(padded(width)) {}
 
-    // Solves for the stages of a step by `h`; false where there is no solution.
-    bool take(const Scheme& scheme, double h, std::vector<Equation>& at, const Start& start) {
+    // Solves for the stages of a step; false where there is no solution.
+    bool take(const Scheme& scheme, const Pace& pace, std::vector<Equation>& at, const Start& start) {
         const int s = scheme.stages();
-        if (!turn(scheme, h, at)) return false;
-        system_.clear(s * nv_, s * nv_), v_.clear(s * nv_, wide_);
+        weigh(scheme, pace);
+        if (!turn(s, at)) return false;
+        system_.clear(s * nv_, s * nv_), v_.shape(s * nv_, wide_);
         for (int i = 0; i < s * nv_; ++i) {
             system_.rows()[i][i] = 1.0;
             std::copy_n(start.v[i % nv_], wide_, v_.rows()[i]);
         }
-        for (int j = 0; j < s; ++j) add_stage(scheme, h, at[j].by_state.rows(), j, start);
+        for (int j = 0; j < s; ++j) add_stage(s, at[j].by_state.rows(), j, start);
         if (!solve_dense(system_.rows(), v_.rows(), s * nv_, wide_)) return false;
-        follow(scheme, h, start);
+        follow(s, start);
         return true;
     }
 
     Rows q(int stage) { return q_.rows().from(stage * nv_); }
     Rows v(int stage) { return v_.rows().from(stage * nv_); }
 
-    // What the step misses, relative to the rows of the solution, which are at least `floor`.
-    double error(const Scheme& scheme, double h, Equation& before, const Start& start, const Control& control) {
+    // What the step misses, relative to the rows of the solution; `slope` is dt/ds at its start.
+    double error(const Scheme& scheme, double slope, Equation& before, const Start& start, const Control& control) {
         const int s = scheme.stages(), count = static_cast<int>(scheme.estimates.size()) / s;
-        missed_.clear(2 * nv_, wide_);
+        missed_.shape(2 * nv_, wide_), sizes_.resize(2 * nv_);
+        for (int k = 0; k < 2 * nv_; ++k) {
+            const double* first = k < nv_ ? start.q[k] : start.v[k - nv_];
+            const double* end = k < nv_ ? q(s - 1)[k] : v(s - 1)[k - nv_];
+            sizes_[k] = largest(first, wide_) + largest(end, wide_) + control.atol / control.rtol;
+        }
         std::vector<double> apart(count, 0.0);
         for (int e = 0; e < count; ++e) {
             std::fill(missed_.data.begin(), missed_.data.end(), 0.0);
@@ -167,12 +232,9 @@ class Step {
                 }
             }
             const bool last = e == count - 1;
-            if (last) subtract_rate(h, before, start);
+            if (last) subtract_rate(slope, before, start);
             for (int k = 0; k < 2 * nv_; ++k) {
-                const Rows first = k < nv_ ? start.q.from(k) : start.v.from(k - nv_);
-                const Rows end = k < nv_ ? q(s - 1).from(k) : v(s - 1).from(k - nv_);
-                const double row = largest(first[0], wide_) + largest(end[0], wide_) + control.atol / control.rtol;
-                const double share = largest(missed_.rows()[k], wide_) / row / (last ? s * s : 1);
+                const double share = largest(missed_.rows()[k], wide_) / sizes_[k] / (last ? s * s : 1);
                 if (share > apart[e] || std::isnan(share)) apart[e] = share;
             }
         }
@@ -183,15 +245,24 @@ class Step {
     }
 
   private:
-    // P and R of a joint whose motions do not commute: (1 + h a ad) q = 1 q0 + h a v.
+    // a_ij dt/ds_j: what the rate at stage j adds to stage i.
+    void weigh(const Scheme& scheme, const Pace& pace) {
+        const int s = scheme.stages();
+        weights_ = scheme.matrix;
+        for (int j = 0; j < s; ++j) {
+            const double slope = pace.slope(scheme.nodes[j]);
+            for (int i = 0; i < s; ++i) weights_[i * s + j] *= slope;
+        }
+    }
+
+    // P and R of a joint whose motions do not commute, w = a dt/ds: (1 + w ad) q = 1 q0 + w v.
     struct Turning {
         int first, size;
         Matrix by_speed;  // (stages size, stages size + size), R behind P
         Rows along(int stage, int other) { return by_speed.rows().from(stage * size, other * size); }
     };
 
-    bool turn(const Scheme& scheme, double h, const std::vector<Equation>& at) {
-        const int s = scheme.stages();
+    bool turn(int s, const std::vector<Equation>& at) {
         turnings_.resize(at[0].brackets.size());
         for (std::size_t b = 0; b < turnings_.size(); ++b) {
             const int size = at[0].brackets[b].size, n = s * size;
@@ -202,7 +273,7 @@ class Step {
             for (int i = 0; i < n; ++i) system.rows()[i][i] = turning.by_speed.rows()[i][n + i % size] = 1.0;
             for (int i = 0; i < s; ++i) {
                 for (int j = 0; j < s; ++j) {
-                    const double share = h * scheme.matrix[i * s + j];
+                    const double share = weights_[i * s + j];
                     const Rows own = system.rows().from(i * size, j * size);
                     for (int r = 0; r < size; ++r) {
                         turning.along(i, j)[r][r] += share;
@@ -215,13 +286,12 @@ class Step {
         return true;
     }
 
-    // The rate K q_j + D v_j + G held of stage j, as it enters v_i = v + h sum a_ij (...).
-    void add_stage(const Scheme& scheme, double h, Rows rates, int j, const Start& start) {
-        const int s = scheme.stages();
-        by_stages_.clear(nv_, s * nv_), given_.clear(nv_, wide_), begun_.clear(nv_, wide_);
+    // The rate K q_j + D v_j + G held of stage j, as it enters v_i = v + sum w_ij (...).
+    void add_stage(int s, Rows rates, int j, const Start& start) {
+        by_stages_.clear(nv_, s * nv_), given_.clear(nv_, wide_), begun_.shape(nv_, wide_);
         const Rows by_stages = by_stages_.rows(), given = given_.rows(), begun = begun_.rows();
         for (int r = 0; r < nv_; ++r) {
-            for (int l = 0; l < s; ++l) add_scaled(by_stages[r] + l * nv_, h * scheme.matrix[j * s + l], rates[r], nv_);
+            for (int l = 0; l < s; ++l) add_scaled(by_stages[r] + l * nv_, weights_[j * s + l], rates[r], nv_);
             std::copy_n(start.q[r], wide_, begun[r]);
         }
         for (Turning& turning : turnings_) {
@@ -239,7 +309,7 @@ class Step {
         add_product(given, 1.0, rates, begun, nv_, nv_, wide_);
         if (held_) add_product(given, 1.0, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
         for (int i = 0; i < s; ++i) {
-            const double share = h * scheme.matrix[i * s + j];
+            const double share = weights_[i * s + j];
             const int across = system_.stride;
             add_scaled(system_.rows()[i * nv_], -share, by_stages_.data.data(), nv_ * across);
             add_scaled(v(i)[0], share, given_.data.data(), nv_ * wide_);
@@ -254,12 +324,11 @@ class Step {
     }
 
     // The stages of q, from those of v.
-    void follow(const Scheme& scheme, double h, const Start& start) {
-        const int s = scheme.stages();
-        q_.clear(s * nv_, wide_);
+    void follow(int s, const Start& start) {
+        q_.shape(s * nv_, wide_);
         for (int i = 0; i < s; ++i) {
             for (int r = 0; r < nv_; ++r) std::copy_n(start.q[r], wide_, q(i)[r]);
-            for (int j = 0; j < s; ++j) add_scaled(q(i)[0], h * scheme.matrix[i * s + j], v(j)[0], nv_ * wide_);
+            for (int j = 0; j < s; ++j) add_scaled(q(i)[0], weights_[i * s + j], v(j)[0], nv_ * wide_);
             for (Turning& turning : turnings_) {
                 const Rows own = q(i).from(turning.first);
                 begin(turning, i, s, start, own);
@@ -271,24 +340,25 @@ class Step {
         }
     }
 
-    // Takes h times the rate at the start of the step from what is missed.
-    void subtract_rate(double h, Equation& before, const Start& start) {
+    // Takes the rate by s at the start of the step, where dt/ds is `slope`, from what is missed.
+    void subtract_rate(double slope, Equation& before, const Start& start) {
         const Rows missed = missed_.rows(), rates = before.by_state.rows();
-        for (int r = 0; r < nv_; ++r) add_scaled(missed[r], -h, start.v[r], wide_);
+        for (int r = 0; r < nv_; ++r) add_scaled(missed[r], -slope, start.v[r], wide_);
         for (const Bracket& bracket : before.brackets) {
             for (int r = 0; r < bracket.size; ++r) {
                 for (int c = 0; c < bracket.size; ++c) {
-                    const double share = h * bracket.matrix[r * bracket.size + c];
+                    const double share = slope * bracket.matrix[r * bracket.size + c];
                     add_scaled(missed[bracket.first + r], share, start.q[bracket.first + c], wide_);
                 }
             }
         }
-        add_product(missed.from(nv_), -h, rates, start.q, nv_, nv_, wide_);
-        add_product(missed.from(nv_), -h, rates.from(0, nv_), start.v, nv_, nv_, wide_);
-        if (held_) add_product(missed.from(nv_), -h, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
+        add_product(missed.from(nv_), -slope, rates, start.q, nv_, nv_, wide_);
+        add_product(missed.from(nv_), -slope, rates.from(0, nv_), start.v, nv_, nv_, wide_);
+        if (held_) add_product(missed.from(nv_), -slope, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
     }
 
     int nv_, held_, wide_;
+    std::vector<double> weights_, sizes_;
     std::vector<Turning> turnings_;
     Matrix system_, v_, q_, by_stages_, given_, begun_, by_turning_, missed_;
 };
@@ -319,9 +389,18 @@ double rate_of(Equation& equation, int nv, int held) {
     return std::sqrt(largest);
 }
 
+// The method of fewest stages that is expected to meet a tolerance as the solution changes by a factor e^reach.
+const Scheme& enough(const std::vector<Scheme>& schemes, double reach, double rtol) {
+    const auto meets = [&](const Scheme& scheme) {
+        return scheme.error * std::pow(reach, 2 * scheme.stages()) <= rtol;
+    };
+    const auto found = std::find_if(schemes.begin(), schemes.end(), meets);
+    return found == schemes.end() ? schemes.back() : *found;
+}
+
 }  // namespace
 
-Ending propagate(const Motion& motion, const Path& path, const Scheme& few, const Scheme& many, const Control& control,
+Ending propagate(const Motion& motion, const Path& path, const std::vector<Scheme>& schemes, const Control& control,
                  double t0, double first_step, double& t1, double* variations, int width) {
     const int nv = motion.robot.nv, held = static_cast<int>(motion.drive.held_on.size());
     const int kept = motion.drive.held_at - motion.robot.nq + nv;  // row of the variations where those held begin
@@ -332,45 +411,45 @@ Ending propagate(const Motion& motion, const Path& path, const Scheme& few, cons
     for (int r = 0; r < path.dim; ++r) std::copy_n(variations + r * width, width, now.rows()[r]);
     const Start start{now.rows(), now.rows().from(nv), held ? now.rows().from(kept) : now.rows()};
 
-    double t = t0, h = std::min(first_step, t1 - t0);
+    const RunSteps run(path, equations.turns());
     const auto singular = [&](double when) { return t1 = when, Ending::singular; };
+    double t = t0, count = run.place(t0 + std::min(first_step, t1 - t0)) - run.place(t0);  // steps of the run in a step
+    bool by_error = false, refused = false;  // whether its length is by errors; whether fewer stages missed too much
     Equation before;
-    if (!equations.at(t0, before)) return singular(t0);
-    const bool tried = first_step >= t1 - t0 &&
-                       control.error_of_few * std::pow(h * rate_of(before, nv, held), 2 * few.stages()) <= control.rtol;
-    const Scheme* scheme = tried ? &few : &many;
     std::vector<Equation> at;
-    const auto length = [&](double when) {
-        const int k = path.piece(when);
-        return path.step_end[k] - path.step_start[k];
-    };
+    if (!equations.at(t0, before)) return singular(t0);
     while (t < t1) {
-        const bool last = t + h >= t1 - control.smallest * std::max(1.0, std::abs(t1));
-        if (last) h = t1 - t;
-        at.resize(scheme->stages());
-        for (int i = 0; i < scheme->stages(); ++i) {
-            const double when = last && scheme->nodes[i] == 1.0 ? t1 : t + scheme->nodes[i] * h;
+        const double end = run.time(run.place(t) + count);
+        const bool last = end >= t1 - control.smallest * std::max(1.0, std::abs(t1));
+        const Pace pace = run.pace(t, last ? t1 : end, control.even);
+        const double slope = pace.slope(0.0);
+        count = run.place(pace.t1) - run.place(t);
+        const bool all = refused || (by_error && !last);
+        const Scheme& scheme = all ? schemes.back() : enough(schemes, slope * rate_of(before, nv, held), control.rtol);
+        at.resize(scheme.stages());
+        for (int i = 0; i < scheme.stages(); ++i) {
+            const double when = pace.time(scheme.nodes[i]);
             if (!equations.at(when, at[i])) return singular(when);
         }
-        double error = std::numeric_limits<double>::infinity(), following = 1.0;
-        if (step.take(*scheme, h, at, start)) error = step.error(*scheme, h, before, start, control);
+        double error = std::numeric_limits<double>::infinity();
+        if (step.take(scheme, pace, at, start)) error = step.error(scheme, slope, before, start, control);
         if (error <= control.rtol) {
-            if (!last) following = std::min(1.0, length(t + h) / length(t));
             for (int r = 0; r < nv; ++r) {
-                std::copy_n(step.q(scheme->stages() - 1)[r], width, start.q[r]);
-                std::copy_n(step.v(scheme->stages() - 1)[r], width, start.v[r]);
+                std::copy_n(step.q(scheme.stages() - 1)[r], width, start.q[r]);
+                std::copy_n(step.v(scheme.stages() - 1)[r], width, start.v[r]);
             }
-            t = last ? t1 : t + h;
+            t = pace.t1, refused = false;
             std::swap(before, at.back());
-        } else if (h <= control.smallest * std::max(1.0, std::abs(t))) {
+        } else if (pace.length() <= control.smallest * std::max(1.0, std::abs(t))) {
             return t1 = t, Ending::stuck;
-        } else if (scheme == &few) {
-            scheme = &many;
+        } else if (&scheme != &schemes.back()) {
+            refused = true;
             continue;
         }
-        const double wanted = std::pow(control.rtol / std::max(error, control.tiny), 0.5 / scheme->stages());
+        const double wanted = std::pow(control.rtol / std::max(error, control.tiny), 0.5 / scheme.stages());
         const double longer = std::max(control.shrinkage, control.safety * (std::isfinite(error) ? wanted : 0.0));
-        h *= following * std::min(control.growth, longer);
+        by_error = longer < control.growth;
+        count *= std::min(control.growth, longer);
     }
     for (int r = 0; r < path.dim; ++r) std::copy_n(now.rows()[r], width, variations + r * width);
     return Ending::reached;

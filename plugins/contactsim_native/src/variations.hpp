@@ -8,24 +8,21 @@
 namespace native {
 
 // A Radau IIA method: nodes (stages,), matrix (stages, stages), and estimates (k, stages) of what a step misses, by how
-// far its stages are from its start; the last one is to be compared with the rate there.
+// far its stages are from its start; the last one is to be compared with the rate there. A step of y' = z y by a length
+// of 1 misses about `error` z^(2 stages).
 struct Scheme {
     std::vector<double> nodes, matrix, estimates;
+    double error;
     int stages() const { return static_cast<int>(nodes.size()); }
 };
 
-// How steps are chosen; see `solve_linear` of contactsim, whose constants these are.
+// How steps are chosen; see `solve_linear` and `Scale` of contactsim, whose constants these are.
 struct Control {
-    double growth, shrinkage, safety, smallest, tiny, error_of_few;
+    double growth, shrinkage, safety, smallest, tiny, even;
     double rtol = 0.0, atol = 0.0;
 
-    Control(double growth, double shrinkage, double safety, double smallest, double tiny, double error_of_few)
-        : growth(growth),
-          shrinkage(shrinkage),
-          safety(safety),
-          smallest(smallest),
-          tiny(tiny),
-          error_of_few(error_of_few) {}
+    Control(double growth, double shrinkage, double safety, double smallest, double tiny, double even)
+        : growth(growth), shrinkage(shrinkage), safety(safety), smallest(smallest), tiny(tiny), even(even) {}
 };
 
 // What moves along the arc, and how.
@@ -40,8 +37,9 @@ struct Motion {
 enum class Ending { reached, stuck, singular };
 
 // Variations (dim, width) at t1 of those at t0, in place: d(dx)/dt = (D_x f - ad(f)) dx. Where it is stuck or the rows
-// of the mode depend on each other, `t1` becomes the time at which that was found.
-Ending propagate(const Motion& motion, const Path& path, const Scheme& few, const Scheme& many, const Control& control,
+// of the mode depend on each other, `t1` becomes the time at which that was found. The methods are given by rising
+// numbers of stages.
+Ending propagate(const Motion& motion, const Path& path, const std::vector<Scheme>& schemes, const Control& control,
                  double t0, double first_step, double& t1, double* variations, int width);
 
 }  // namespace native
