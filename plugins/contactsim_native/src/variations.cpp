@@ -130,8 +130,10 @@ class Equations {
     double began_ = -std::numeric_limits<double>::infinity();
 };
 
-// Time within a step by a place s in [0, 1]: an exponential of it, as steps of the run shrink towards an instant at which
-// the motion is singular, such as the stop of a slip, and grow away from it; t' = A t and dt/ds are smooth there.
+constexpr double BOUND = 3.0;  // times that what a step misses may be less than follows from a bound on the rate
+
+// Time within a step by a place s in [0, 1]: an exponential of it, as steps of the run shrink towards an instant at
+// which the motion is singular, such as the stop of a slip, and grow away from it; t' = A t and dt/ds are smooth there.
 struct Pace {
     double t0, t1, growth = 0.0;  // logarithm of the ratio of dt/ds at t1 and at t0
 
@@ -149,8 +151,8 @@ struct Pace {
     }
 };
 
-// The steps of a run along a path, by which places are counted: where slips turn, and may stop; elsewhere the whole path
-// counts as one of them, so that time is even.
+// The steps of a run along a path, by which places are counted: where slips turn, and may stop; elsewhere the whole
+// path counts as one of them, so that time is even.
 class RunSteps {
   public:
     RunSteps(const Path& path, bool turns) : edges_{path.step_start.front()} {
@@ -363,9 +365,9 @@ class Step {
     Matrix system_, v_, q_, by_stages_, given_, begun_, by_turning_, missed_;
 };
 
-// sqrt of the largest row of |A^2|: the rate of the equation as if it were constant [1/s].
-double rate_of(Equation& equation, int nv, int held) {
-    const int n = 2 * nv + held;
+// sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s].
+double rate_of(Equation& equation, int nv) {
+    const int n = 2 * nv;
     Matrix whole, square;
     whole.clear(n, n), square.clear(n, n);
     for (int r = 0; r < nv; ++r) {
@@ -389,10 +391,11 @@ double rate_of(Equation& equation, int nv, int held) {
     return std::sqrt(largest);
 }
 
-// The method of fewest stages that is expected to meet a tolerance as the solution changes by a factor e^reach.
+// The method of fewest stages that is expected to meet a tolerance as the solution changes by a factor of at most
+// e^reach.
 const Scheme& enough(const std::vector<Scheme>& schemes, double reach, double rtol) {
     const auto meets = [&](const Scheme& scheme) {
-        return scheme.error * std::pow(reach, 2 * scheme.stages()) <= rtol;
+        return scheme.error * std::pow(reach, 2 * scheme.stages()) <= BOUND * rtol;
     };
     const auto found = std::find_if(schemes.begin(), schemes.end(), meets);
     return found == schemes.end() ? schemes.back() : *found;
@@ -425,7 +428,7 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         const double slope = pace.slope(0.0);
         count = run.place(pace.t1) - run.place(t);
         const bool all = refused || (by_error && !last);
-        const Scheme& scheme = all ? schemes.back() : enough(schemes, slope * rate_of(before, nv, held), control.rtol);
+        const Scheme& scheme = all ? schemes.back() : enough(schemes, slope * rate_of(before, nv), control.rtol);
         at.resize(scheme.stages());
         for (int i = 0; i < scheme.stages(); ++i) {
             const double when = pace.time(scheme.nodes[i]);
