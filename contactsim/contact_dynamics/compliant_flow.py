@@ -248,10 +248,10 @@ class CompliantFlow(ContactFlow):
 
     def _evaluate(self, t: float, x: Array) -> Evaluation:
         world = self._world
-        q, v = world.q(x), world.v(x)
+        q, v, z = world.split(x)
         terms = self._mechanism.terms(t, q, v, self._watched)
         gaps = self._mechanism.gaps(t, q)
-        memory = world.law_memory(x)
+        memory = z[world.controller_memory :].reshape(len(world.mechanism.all_names), -1)  # of the law
         found = Evaluation(terms, {}, {}, np.zeros_like(memory))
         for i, part in self._where.items():
             friction, static = float(world.friction[i]), float(world.static_friction[i])

@@ -92,7 +92,7 @@ class Facade(Variants):
 
     def state(self, x: Array) -> State:
         """The parts of a plain state."""
-        return State(self.world.q(x), self.world.v(x), self.world.z(x))
+        return State(*self.world.split(x))
 
     def pack(self, state: Any) -> Array:
         """The plain state of a State, or of a (q, v) pair; missing memory is zero.
@@ -134,10 +134,6 @@ class Facade(Variants):
     def applied_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
         return self.world.applied_at(t, x)
-
-    def law_memory(self, x: Array) -> Array:
-        """Memory of the contact law (contacts, memory a contact)."""
-        return self.world.law_memory(x)
 
     def close(self, q: Any, v: Any = None) -> State:
         """The nearest state whose loops are closed, in the metric of the mass matrix; velocities are zero by default.
@@ -503,7 +499,7 @@ class ContactSystem(Facade):
         acceleration = self.flow(mode).rebased(t, x).field(t, x)[world.nv : 2 * world.nv]
         along_rows = self._contacts.forces(t, x, mode)
         forces = np.concatenate([np.zeros(0), *(along_rows[i] for i in mode.closed)])
-        given = world.given_force(t, q, v, world.z(x))
+        given = world.given_force(t, x)
         return world.closed_loops.loop_forces(t, q, v, acceleration, mode.closed, forces, given)
 
     def audit(self, trajectory: Trajectory) -> tuple[Mapping[str, float], Mapping[str, float]]:

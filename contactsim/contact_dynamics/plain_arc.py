@@ -84,5 +84,5 @@ class Followed:
             with UserCall("the controller", world.controller, t):
                 raise
         if len(joined) != self._size or not isfinite(joined.dot(joined)):
-            world.given_force(t, np.asarray(world.robot.nominal), np.zeros(world.nv), np.zeros(world.memory))
+            world.given_force(t, np.concatenate([world.robot.nominal, np.zeros(world.nv + world.memory)]))
         return joined

@@ -329,7 +329,7 @@ def accelerations(arc: RigidArc, t: float, x: Array, references: References) -> 
             left = (lambda: regularity) if arc.slips else None
             return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left, others=others)
     world = arc.world
-    q, v, applied = world.q(x), world.v(x), world.applied_at(t, x)
+    applied, (q, v, _) = world.applied_at(t, x), world.split(x)
     if arc.shortcut is not None:
         acceleration, fill = arc.shortcut(q, v, applied)
         return Accelerations(acceleration, arc.resting, fill)

@@ -275,7 +275,7 @@ class RigidFlow(ContactFlow):
                 left = float(guard(t, q, v)) * (-1.0 if kind == "arm" else 1.0)
         if kind == "open" and latch.strength is not None:
             mechanism, motion = cast("ClosedMechanism", self.arc.mechanism), self.motion(t, x)
-            applied = world.given_force(t, q, v, world.z(x))
+            applied = world.given_force(t, x)
             borne = mechanism.loop_forces(t, q, v, motion.acceleration, self.arc.closed, motion.forces, applied)
             left = min(left, latch.strength - float(np.linalg.norm(borne[latch.name][:3])))
         return left

@@ -185,9 +185,10 @@ class Parts:
         """Memory of the controller and of the law in a plain state, a view of it."""
         return x[self.nq + self.nv :]
 
-    def law_memory(self, x: Array) -> Array:
-        """Memory of the contact law (contacts, memory a contact)."""
-        return self.z(x)[self.controller_memory :].reshape(len(self.mechanism.all_names), -1)
+    def split(self, x: Array) -> tuple[Array, Array, Array]:
+        """Configuration, velocity and memory in a plain state, views of it."""
+        nq, end = self.nq, self.nq + self.nv
+        return x[:nq], x[nq:end], x[end:]
 
     def place_rounding(self, x: Array) -> float:
         """How far rounding puts a gap from where it is [m]."""
@@ -223,17 +224,14 @@ class Driven(Parts):
         """What compiles its arcs, contact problems and events; None: they run in Python."""
         return engine(chosen(self.engine))
 
-    def applied_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
-        """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
-        given = self.given_force(t, q, v, z)
-        return given if given is None or self.closed_loops is None else self.closed_loops.admissible_force(q, given)
-
     def applied_at(self, t: float, x: Array) -> Array | None:
-        """The same at a plain state."""
-        return self.applied_force(t, self.q(x), self.v(x), self.z(x))
+        """Generalised forces (nv,) of controller and pushes that move the mechanism; None where there are none."""
+        given, loops = self.given_force(t, x), self.closed_loops
+        return given if given is None or loops is None else loops.admissible_force(self.q(x), given)
 
-    def given_force(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+    def given_force(self, t: float, x: Array) -> Array | None:
         """Generalised forces (nv,) of controller and pushes; None where there are none."""
+        q, v, z = self.split(x)
         total: Array | None = None
         if (controller := self.controller) is not None:
             try:
@@ -256,24 +254,25 @@ class Driven(Parts):
         rate, own = np.zeros(self.memory), self.controller_memory
         if self.controller is not None and own:
             with UserCall("the controller", self.controller, t):
-                given = self.controller.rate(t, self.q(x), self.v(x), self.z(x)[:own])
+                q, v, z = self.split(x)
+                given = self.controller.rate(t, q, v, z[:own])
             rate[:own] = answer("the controller", self.controller, "a rate", given, (own,), t, x)
         return rate
 
     def applied_jacobian(self, t: float, x: Array) -> AppliedJacobian:
-        """Derivatives of `applied_force` and of the controller's memory rate with respect to the state."""
+        """Derivatives of `applied_at` and of the controller's memory rate with respect to the state."""
         nv, own = self.nv, self.controller_memory
-        q, v, z = self.q(x), self.v(x), self.z(x)[:own]
+        q, v, z = self.split(x)
         force, memory = np.zeros((nv, self.tangent_size)), np.zeros((own, self.tangent_size))
         if self.controller is not None:
             size = 2 * nv + own
             with UserCall("the controller", self.controller, t):
-                force[:, :size] = self.controller.torque_jacobian(t, q, v, z, self.mechanism.space)
+                force[:, :size] = self.controller.torque_jacobian(t, q, v, z[:own], self.mechanism.space)
                 if own:
-                    memory[:, :size] = self.controller.rate_jacobian(t, q, v, z, self.mechanism.space)
+                    memory[:, :size] = self.controller.rate_jacobian(t, q, v, z[:own], self.mechanism.space)
         if self.pushes:
             force[:, :nv] += tangent_derivative(self._pushed, self.mechanism.space, q)
-        given = self.given_force(t, q, v, self.z(x))
+        given = self.given_force(t, x)
         if given is not None:
             force = self.mechanism.admissible_force_jacobian(q, given, force)
         return AppliedJacobian(force, memory)
@@ -301,7 +300,7 @@ class Driven(Parts):
         """The state with the controller's memory sampled."""
         if self.controller is None or self.controller.period is None:
             return x
-        q, v, z = self.q(x), self.v(x), self.z(x)
+        q, v, z = self.split(x)
         own = self.controller_memory
         with UserCall("the controller", self.controller, t):
             given = self.controller.sample(t, q, v, z[:own])

@@ -21,7 +21,6 @@ from typing import Any, get_args
 import numpy as np
 
 from .entry import Array, Demo, RobotEntry, Root, foot
-from .posture import settle, standing_demo
 
 FOLDER = "share/example-robot-data/robots"
 LIMIT_INSET = 0.01
@@ -139,11 +138,15 @@ def _entry(row: Row, robots: Path) -> RobotEntry:
 
 
 def _nominal(row: Row, robots: Path, model: Any) -> Array:
+    from .posture import settle
+
     q = _posture(row, robots, model)
     return settle(model, q, row.feet) if row.feet else q
 
 
 def _stand(row: Row, robots: Path, drop: float, model: Any) -> Demo:
+    from .posture import standing_demo
+
     return standing_demo(model, _nominal(row, robots, model), drop, row.time, row.feet)
 
 
