@@ -139,8 +139,13 @@ class Margin:
     def __call__(self, t: float, q: Array, v: Array) -> float:
         """The margin."""
         kind = "the function 'enabled' of contact"
-        with UserCall(kind, self.contact, t):
+        try:
             given = self.function(t, q, v)
+        except Exception:
+            with UserCall(kind, self.contact, t):
+                raise
+        if type(given) is float and isfinite(given):
+            return given
         return float(answer(kind, self.contact, "a margin", given, (), t, q))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -10,21 +12,28 @@ from ..common.arrays import Array
 from ..contact.impact import ImpactSolution, ImpactStage
 from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
-from ..contact.problem import ContactSolution
+from ..contact.problem import ContactProblem, ContactSolution
+from ..contact.zero import GAINED
 from .contact_rows import ContactEvent, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
-from .engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact
+from .engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact, ResolvedStage
 from .mode_choice import IDLE, NOT_UNIQUE, OPEN, ModeChoice
 from .plain_arc import plain_arc
 from .rigid_guards import OF_FORCES
 from .world import World
 
+IMPACTS: Mapping[str | None, Literal["newton", "poisson"]] = {
+    "newton": "newton",
+    "poisson": "poisson",
+    "energetic": "poisson",
+}  # that engines know, by the plain name of a law
 KINDS = ("gap", "force", "cone", "stop")  # of guards that events tell apart
 
 
 def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution | None:
     """The events of a world by its engine; None where Python knows more of them."""
     law, engine = world.law, world.compiled_engine
-    if engine is None or not isinstance(law, RigidLaw) or law.plain() != "newton" or world.curves:
+    known_as = law.plain() if engine is not None and isinstance(law, RigidLaw) else None
+    if engine is None or not isinstance(law, RigidLaw) or known_as not in IMPACTS or world.curves:
         return None
     contacts = len(world.mechanism.dims)
     arc = plain_arc(world, SystemMode((OPEN,) * contacts)) if contacts == world.count else None
@@ -33,9 +42,9 @@ def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution 
     tolerances = world.tolerances
     coefficients = world.friction, world.static_friction, np.asarray(world.restitution)
     zeros = tolerances.speed, tolerances.slip_speed, tolerances.hop, tolerances.force
-    events = engine.events(PlainEvents(arc, world.tangent_rows, *coefficients, *zeros))
+    events = engine.events(PlainEvents(arc, IMPACTS[known_as], world.tangent_rows, *coefficients, *zeros))
     known = frozenset(i for i, contact in enumerate(arc.robot.contacts) if contact is not None)
-    return None if events is None else CompiledResolution(world, law, choice, events, known)
+    return None if events is None else CompiledResolution(world, law, known_as, choice, events, known)
 
 
 @dataclass(frozen=True)
@@ -43,13 +52,15 @@ class CompiledResolution:
     """The events of one world, as far as an engine knows them.
 
     Args:
-        world, law, choice: the world, its law, and its choice of modes.
+        world, law, known_as: the world, its law, and the plain name of that.
+        choice: its choice of modes.
         events: its events by the engine.
         known: contacts that the engine knows.
     """
 
     world: World
     law: RigidLaw
+    known_as: str | None
     choice: ModeChoice
     events: CompiledEvents
     known: frozenset[int]
@@ -65,7 +76,14 @@ class CompiledResolution:
         named = tuple([kind if kind in KINDS else kind and "other" for kind in fired])
         states = tuple([mode.contacts[i] for i in touching])
         found = self.events.resolve(PlainEvent(event.t, x, touching, states, named))
-        return None if found is None else self._post_event(x, event, found)
+        return None if found is None or self._gains(touching, found) else self._post_event(x, event, found)
+
+    def _gains(self, touching: tuple[int, ...], found: Resolved) -> bool:
+        """Whether impacts of Poisson's law gain energy, or hops may, which another law does not let them."""
+        if self.known_as != "energetic" or len(set(self.world.restitution[list(touching)].tolist())) <= 1:
+            return False
+        struck = found.impact
+        return bool(found.bouncing) or (struck is not None and struck.work > GAINED * struck.turnover)
 
     def _post_event(self, x: Array, event: ContactEvent, found: Resolved) -> PostEvent:
         """The answer of the engine, as Python has it."""
@@ -75,9 +93,10 @@ class CompiledResolution:
         notes: tuple[str, ...] = () if found.unique else (NOT_UNIQUE,)
         residuals, impact = {f"mode {law}": value for law, value in found.residuals.items()}, None
         if (struck := found.impact) is not None:
-            residuals = {f"impact {law}": value for law, value in struck.residuals.items()} | residuals
-            notes = impact_notes(self.law, struck.work, struck.turnover, struck.energy, struck.unique) + notes
-            impact = self._impact(event, struck)
+            impact, told = self._impact(event, struck), [stage.residuals for stage in struck.stages]
+            residuals = {f"impact {law}": max(one[law] for one in told) for law in told[0]} | residuals
+            unique = all(stage.unique for stage in struck.stages)
+            notes = impact_notes(self.law, struck.work, struck.turnover, struck.energy, unique) + notes
         return PostEvent(x, after, impact, found.left, residuals, notes)
 
     def _mode(self, x: Array, event: ContactEvent, found: Resolved) -> SystemMode:
@@ -95,14 +114,30 @@ class CompiledResolution:
         """The impact, as derivatives ask for it."""
         world, touching = self.world, event.touching
         where = laid_out([(i, world.mechanism.dims[i]) for i in touching])
-        problem = problem_of(world, touching, struck.delassus, struck.before, (None,) * len(touching))
-        starts = list(problem.starts)
-        approach = struck.before[starts]
-        e = np.where(approach < 0.0, world.restitution[list(touching)], 0.0)
-        rebound = tuple((-e * approach).tolist()) if np.any(e) else ()
-        problem = replace(problem, static_friction=problem.friction, rebound=rebound)
-        solution = ContactSolution(problem, struck.modes, struck.impulses, struck.directions, struck.unique)
-        stage = ImpactStage(solution, struck.before, solution.motion, e, np.zeros(len(touching)))
+        problem = problem_of(world, touching, struck.delassus, struck.stages[0].before, (None,) * len(touching))
+        problem = replace(problem, static_friction=problem.friction)
+        stages = _stages(problem, struck, world.restitution[list(touching)], self.known_as == "newton")
+        solution = ImpactSolution(stages)
         along = np.zeros(max(part.stop for part in where.values()))
-        along[world.kept_rows(touching)] = struck.impulses
-        return Impact(touching, ImpactSolution((stage,)), where, along)
+        along[world.kept_rows(touching)] = solution.impulses
+        return Impact(touching, solution, where, along)
+
+
+def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newton: bool) -> tuple[ImpactStage, ...]:
+    """Newton's stage, or compression and the expansion that gives back a share (n,) of its normal impulses."""
+    first, *others = struck.stages
+    starts, none = list(problem.starts), np.zeros(len(share))
+    approach = problem.free[starts]
+    e = np.where(approach < 0.0, share, 0.0) if newton else none
+    rebound = tuple((-e * approach).tolist()) if np.any(e) else ()
+    found = [_stage(replace(problem, rebound=rebound), first, e, none)]
+    for second in others:
+        given = tuple((share * np.maximum(first.impulses[starts], 0.0)).tolist())
+        expanding = replace(problem, free=second.before, given=given, lifted=second.lifted)
+        found.append(_stage(expanding, second, none, share))
+    return tuple(found)
+
+
+def _stage(problem: ContactProblem, found: ResolvedStage, rebound: Array, share: Array) -> ImpactStage:
+    solution = ContactSolution(problem, found.modes, found.impulses, found.directions, found.unique)
+    return ImpactStage(solution, found.before, solution.motion, rebound, share)

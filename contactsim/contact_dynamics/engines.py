@@ -109,16 +109,18 @@ class PlainGuards:
 
 @dataclass(frozen=True, eq=False)
 class PlainEvents:
-    """A world whose law is Newton's of impacts and Coulomb's of friction, as plain data.
+    """A world whose law of impacts is Newton's or Poisson's, and Coulomb's of friction, as plain data.
 
     Attributes:
         arc: the robot, and what drives it, with no contact closed.
+        impact: "newton", or "poisson", whose impacts have two stages.
         tangents: rows of friction of each contact; none where its coefficient is zero.
         friction, static_friction, restitution: coefficients (nc,).
         speed, slip_speed, hop, force: as of `Tolerances`.
     """
 
     arc: PlainArc
+    impact: Literal["newton", "poisson"]
     tangents: tuple[int, ...]
     friction: Array
     static_friction: Array
@@ -142,26 +144,39 @@ class PlainEvent(NamedTuple):
     kinds: tuple[str, ...]
 
 
-class ResolvedImpact(NamedTuple):
-    """The impact in an event: its problem, impulses and modes along the rows of friction of what touches.
+class ResolvedStage(NamedTuple):
+    """One stage of an impact, along the rows of friction of what touches.
 
     Attributes:
-        delassus, before: G (m, m), and the velocities before it (m,).
+        before: velocities before it (m,).
         impulses: (m,).
         modes, directions: of each contact.
+        lifted: contacts, by their numbers in the problem, that part under the impulse that is given to them.
         unique: whether the impulses are the only ones.
         residuals: {law: largest violation}.
+    """
+
+    before: Array
+    impulses: Array
+    modes: tuple[Mode, ...]
+    directions: Directions
+    lifted: frozenset[int]
+    unique: bool
+    residuals: Mapping[str, float]
+
+
+class ResolvedImpact(NamedTuple):
+    """The impact in an event.
+
+    Attributes:
+        delassus: G (m, m) along the rows of friction of what touches.
+        stages: its stages, one or two.
         work, turnover: of the contacts, and the sum of that of all rows without their signs [J].
         energy: kinetic energy before it, zero where no work was done on the bodies [J].
     """
 
     delassus: Array
-    before: Array
-    impulses: Array
-    modes: tuple[Mode, ...]
-    directions: Directions
-    unique: bool
-    residuals: Mapping[str, float]
+    stages: tuple[ResolvedStage, ...]
     work: float
     turnover: float
     energy: float

@@ -10,7 +10,14 @@ import numpy as np
 from contactsim.contact.modes import ContactState, Mode, Phase
 from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero
-from contactsim.contact_dynamics.engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact
+from contactsim.contact_dynamics.engines import (
+    CompiledEvents,
+    PlainEvent,
+    PlainEvents,
+    Resolved,
+    ResolvedImpact,
+    ResolvedStage,
+)
 from contactsim.multibody.plain_robot import PlainContact
 
 from . import _native
@@ -19,6 +26,7 @@ from .contacts import CLEAR_RANK, MODES, RULES, SINGULAR
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
 PHASES = (Phase.NONE, Phase.FREE, Phase.DIRECTED, Phase.INCIPIENT)
 KINDS = {"": 0, "gap": 1, "force": 2, "cone": 3, "stop": 4, "other": 5}
+IMPACTS = {"newton": 0, "poisson": 1}
 LAWS = ("signorini", "cone", "friction")
 STANDING = {mode: float(number) for number, mode in enumerate(STANDINGS)}
 PHASE = {phase: float(number) for number, phase in enumerate(PHASES)}
@@ -83,7 +91,8 @@ class NativeEvents(CompiledEvents):
     @classmethod
     def of(cls, plain: PlainEvents, robot: _native.Robot, mode: _native.ContactMode, drive: _native.Drive) -> Any:
         """The events of a world, of whose robot and drive the extension knows already."""
-        world, own = _native.TouchingWorld(robot, mode, drive, event_rules(plain)), plain.arc.robot
+        law = IMPACTS[plain.impact]
+        world, own = _native.TouchingWorld(robot, mode, drive, event_rules(plain), law), plain.arc.robot
         coefficients = (plain.friction, plain.static_friction, plain.restitution)
         columns = zip(own.contacts, plain.tangents, *(column.tolist() for column in coefficients), strict=True)
         for known, tangents, *numbers in columns:
@@ -137,17 +146,14 @@ class NativeEvents(CompiledEvents):
         return {event.touching[k]: parts[k] for k in settled}
 
     def _impact(self, event: PlainEvent, found: Any) -> ResolvedImpact:
+        stages = tuple([self._stage(event, stage) for stage in found.struck])
+        return ResolvedImpact(found.struck_matrix, stages, *found.struck_work)
+
+    def _stage(self, event: PlainEvent, stage: tuple[Any, ...]) -> ResolvedStage:
+        before, impulses, chosen, lifted, unique, residuals = stage
         modes, slips = [], []
-        for i, (mode, directed, *direction) in zip(event.touching, found.struck_modes, strict=True):
+        for i, (mode, directed, *direction) in zip(event.touching, chosen, strict=True):
             modes.append(MODES[mode])
             slips.append(np.array(direction[: self.tangents[i]]) if directed else None)
-        return ResolvedImpact(
-            found.struck_matrix,
-            found.struck_before,
-            found.struck_impulses,
-            tuple(modes),
-            tuple(slips),
-            found.struck_unique,
-            dict(zip(LAWS, found.struck_residuals, strict=True)),
-            *found.struck_work,
-        )
+        told = dict(zip(LAWS, residuals, strict=True))
+        return ResolvedStage(before, impulses, tuple(modes), tuple(slips), frozenset(lifted), unique, told)

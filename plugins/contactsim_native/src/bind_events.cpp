@@ -43,6 +43,18 @@ nb::list modes_of(const Chosen& chosen) {
     return found;
 }
 
+// Of each stage of an impact: velocities before it, impulses, modes, which contacts part under what is given to them,
+// whether the impulses are the only ones, and residuals.
+nb::list stages_of(const Outcome& outcome) {
+    nb::list found;
+    for (const Stage& stage : outcome.struck.stages) {
+        const Chosen& chosen = stage.chosen;
+        found.append(nb::make_tuple(row_of(stage.before), row_of(chosen.forces), modes_of(chosen),
+                                    numbers_of(chosen.lifted), chosen.unique, told(stage.residuals)));
+    }
+    return found;
+}
+
 nb::list states_of(const Outcome& outcome) {
     nb::list found;
     for (const ContactState& state : outcome.states) {
@@ -108,8 +120,9 @@ void bind_events(nb::module_& m) {
     nb::class_<TouchingWorld>(m, "TouchingWorld")
         .def("__init__",
              [](TouchingWorld* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
-                const EventRules& rules) {
-                 new (self) TouchingWorld{robot, drive, mode.plane, mode.turning, rules, {}, {}, {}, {}, {}};
+                const EventRules& rules, int law) {
+                 const auto own = static_cast<ImpactLaw>(law);
+                 new (self) TouchingWorld{robot, drive, mode.plane, mode.turning, rules, own, {}, {}, {}, {}, {}};
              })
         .def("add_point",
              [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, int tangents,
@@ -135,14 +148,9 @@ void bind_events(nb::module_& m) {
         .def_prop_ro("left", [](const Outcome& o) { return row_of(o.left); })
         .def_prop_ro("bouncing", [](const Outcome& o) { return numbers_of(o.bouncing); })
         .def_ro("rest", &Outcome::rest)
-        .def_prop_ro("struck", [](const Outcome& o) { return o.struck.happened; })
+        .def_prop_ro("struck", &stages_of)
         .def_prop_ro("struck_matrix",
-                     [](const Outcome& o) { return matrix_of(o.struck.delassus, o.struck.before.size()); })
-        .def_prop_ro("struck_before", [](const Outcome& o) { return row_of(o.struck.before); })
-        .def_prop_ro("struck_impulses", [](const Outcome& o) { return row_of(o.struck.chosen.forces); })
-        .def_prop_ro("struck_modes", [](const Outcome& o) { return modes_of(o.struck.chosen); })
-        .def_prop_ro("struck_unique", [](const Outcome& o) { return o.struck.chosen.unique; })
-        .def_prop_ro("struck_residuals", [](const Outcome& o) { return told(o.struck.residuals); })
+                     [](const Outcome& o) { return matrix_of(o.struck.delassus, o.struck.stages[0].before.size()); })
         .def_prop_ro("struck_work", [](const Outcome& o) {
             return nb::make_tuple(o.struck.work, o.struck.turnover, o.struck.energy);
         });

@@ -10,7 +10,11 @@ namespace native {
 
 double ContactProblem::speed(double nothing) const {
     double largest = nothing;
-    for (int i = 0; i < rows; ++i) largest = std::max(largest, std::abs(free[i]));
+    for (int i = 0; i < rows; ++i) {
+        largest = std::max(largest, std::abs(free[i]));
+        for (std::size_t k = 0; k < given.size(); ++k)
+            largest = std::max(largest, std::abs(at(i, first[k]) * given[k]));
+    }
     return largest;
 }
 
@@ -67,6 +71,7 @@ class Modes {
         int contact;
         double size;
         Touch mode;
+        bool lifted = false;
     };
 
     std::vector<Violation> violations() {
@@ -93,15 +98,17 @@ class Modes {
     const int steps_;
     const double speed_;
     bool arrived_ = true;
-    std::vector<int> held_;     // rows whose motion vanishes
-    std::vector<int> normals_;  // of each contact, the place of its normal force among the unknowns
-    std::vector<int> turning_;  // contacts in space whose slip directions are looked for
+    std::vector<int> held_;      // rows whose motion vanishes
+    std::vector<int> normals_;   // of each contact, the place of its normal force among the unknowns
+    std::vector<int> turning_;   // contacts in space whose slip directions are looked for
+    std::vector<double> known_;  // forces (rows,) of contacts that part under their given ones
     std::vector<double> w_, basis_, matrix_;
     Factors factors_;
     Smallest smallest_;
 
     // Whether the smallest forces keep to their cones: else others may, which are looked for elsewhere.
     bool within_cones() const {
+        if (!problem_.given.empty()) return false;
         for (int i = 0; i < problem_.count; ++i) {
             if (chosen_.modes[i] == Touch::open) continue;
             const double* force = &chosen_.forces[problem_.first[i]];
@@ -113,6 +120,8 @@ class Modes {
         return true;
     }
 
+    bool is_lifted(int i) const { return !chosen_.lifted.empty() && chosen_.lifted[i]; }
+
     bool is_unknown(int i) const { return chosen_.modes[i] == Touch::slip && problem_.width[i] && !problem_.slides[i]; }
 
     void lay_out() {
@@ -120,11 +129,11 @@ class Modes {
         for (int i = 0; i < problem_.count; ++i) {
             const int first = problem_.first[i];
             const Touch mode = chosen_.modes[i];
-            if (mode != Touch::open) {
+            if (mode != Touch::open && !is_lifted(i)) {
                 normals_[i] = static_cast<int>(held_.size());
                 held_.push_back(first);
-                for (int d = 1; d <= problem_.width[i] && mode == Touch::stick; ++d) held_.push_back(first + d);
             }
+            for (int d = 1; d <= problem_.width[i] && mode == Touch::stick; ++d) held_.push_back(first + d);
             if (mode != Touch::slip || !problem_.width[i]) {
                 chosen_.directed[i] = false;
             } else if (problem_.slides[i]) {
@@ -152,12 +161,39 @@ class Modes {
         forces.assign(problem_.rows, 0.0);
         for (int j = 0; j < k; ++j) forces[held_[j]] = unknowns[j];
         for (int i = 0; i < problem_.count; ++i) {
-            if (chosen_.modes[i] != Touch::slip) continue;
+            if (chosen_.modes[i] != Touch::slip || is_lifted(i)) continue;
             for (int d = 0; d < problem_.width[i]; ++d) {
                 const double share = problem_.kinetic[i] * chosen_.directions[i][d];
                 forces[problem_.first[i] + 1 + d] = -share * unknowns[normals_[i]];
             }
         }
+    }
+
+    // The forces that are given to contacts that part, and the friction of those of them that slip; then what the rows
+    // that are held need of all others.
+    std::vector<double> wanted() {
+        known_.assign(problem_.rows, 0.0);
+        for (int i = 0; i < problem_.count; ++i) {
+            if (!is_lifted(i)) continue;
+            double* own = &known_[problem_.first[i]];
+            own[0] = problem_.least(i);
+            for (int d = 0; d < problem_.width[i] && chosen_.modes[i] == Touch::slip; ++d) {
+                own[1 + d] = -problem_.kinetic[i] * own[0] * chosen_.directions[i][d];
+            }
+        }
+        std::vector<double> right;
+        for (const int row : held_) {
+            right.push_back(-problem_.free[row]);
+            for (int j = 0; j < problem_.rows && !chosen_.lifted.empty(); ++j) {
+                right.back() -= problem_.at(row, j) * known_[j];
+            }
+        }
+        return right;
+    }
+
+    void take(const std::vector<double>& unknowns) {
+        expand(unknowns, chosen_.forces);
+        for (int j = 0; j < problem_.rows; ++j) chosen_.forces[j] += known_[j];
     }
 
     // C G E, and forces by it, refined once.
@@ -168,7 +204,7 @@ class Modes {
             for (int i = 0; i < k; ++i) matrix_[i * k + j] = problem_.at(held_[i], held_[j]);
         }
         for (int c = 0; c < problem_.count; ++c) {
-            if (chosen_.modes[c] != Touch::slip) continue;
+            if (chosen_.modes[c] != Touch::slip || is_lifted(c)) continue;
             for (int d = 0; d < problem_.width[c]; ++d) {
                 const double share = problem_.kinetic[c] * chosen_.directions[c][d];
                 const int column = problem_.first[c] + 1 + d;
@@ -179,21 +215,20 @@ class Modes {
         if (!chosen_.unique) {  // slips that turn may do so in many ways then
             if (!turning_.empty() || !smallest_.factorise(matrix_, k, rules_.rank, rules_.clear_rank)) return false;
         }
-        std::vector<double> unknowns(k), left(k);
-        for (int i = 0; i < k; ++i) unknowns[i] = -problem_.free[held_[i]];
+        const std::vector<double> right = wanted();
+        std::vector<double> unknowns = right, left = right;
         if (!chosen_.unique) {
             smallest_.solve(unknowns.data());
-            expand(unknowns, chosen_.forces);
+            take(unknowns);
             return true;
         }
         factors_.solve(unknowns.data());
         for (int i = 0; i < k; ++i) {
-            left[i] = -problem_.free[held_[i]];
             for (int j = 0; j < k; ++j) left[i] -= matrix_[i * k + j] * unknowns[j];
         }
         factors_.solve(left.data());
         for (int i = 0; i < k; ++i) unknowns[i] += left[i];
-        expand(unknowns, chosen_.forces);
+        take(unknowns);
         return true;
     }
 
@@ -271,15 +306,21 @@ class Modes {
     bool violates(int i, double held, double force, Violation& found) const {
         const int n = problem_.first[i];
         const double tiny = rules_.tolerance, normal = w_[n], pressed = chosen_.forces[n];
+        const double least = problem_.least(i);
+        const bool lifted = is_lifted(i), parts = least > 0.0;
         const Touch closing = problem_.slides[i] ? Touch::slip : Touch::stick;
+        const Touch parting = parts ? chosen_.modes[i] : Touch::open;
         if (chosen_.modes[i] == Touch::open) {
             found = {i, -normal / speed_, closing};
             return normal < -std::max(tiny * speed_, problem_.slack[i]);
         }
-        found = {i, std::abs(normal) / speed_, Touch::open};
-        if (std::abs(normal) > held) return true;
-        found = {i, -pressed / force, Touch::open};
-        return pressed < -tiny * force || violates_friction(i, held, force, found);
+        found = {i, lifted ? -normal / speed_ : std::abs(normal) / speed_, parting, parts && !lifted};
+        if (lifted ? normal < -tiny * speed_ : std::abs(normal) > held) return true;
+        found = {i, (least - pressed) / force, parting, parts};
+        if (!lifted && pressed - least < -tiny * force) return true;
+        if (!violates_friction(i, held, force, found)) return false;
+        found.lifted = lifted;
+        return true;
     }
 
     bool violates_friction(int i, double held, double force, Violation& found) const {
@@ -305,6 +346,7 @@ class Modes {
         const int i = one.contact, n = problem_.first[i];
         const bool begins = one.mode == Touch::slip && chosen_.modes[i] != Touch::slip;
         chosen_.modes[i] = one.mode;
+        if (!chosen_.lifted.empty()) chosen_.lifted[i] = one.lifted;
         if (!begins || problem_.slides[i]) return;
         const double x = problem_.width[i] ? chosen_.forces[n + 1] : 0.0;
         const double y = problem_.width[i] == 2 ? chosen_.forces[n + 2] : 0.0, length = std::hypot(x, y);
@@ -443,11 +485,11 @@ Verdict in_modes(const ContactProblem& problem, const PivotRules& rules, Chosen&
 
 Pivoted pivot(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     Modes system(problem, rules, chosen, rules.quick_steps);
-    std::set<std::vector<Touch>> seen;
+    std::set<std::pair<std::vector<Touch>, std::vector<char>>> seen;
     bool one_at_a_time = false;
     for (int k = 0; k < 8 * problem.count + 8; ++k) {
         if (!system.solve()) return Pivoted::unknown;
-        const std::vector<Touch> modes = chosen.modes;
+        const std::pair modes(chosen.modes, chosen.lifted);
         const bool known = seen.count(modes);
         if (!system.correct(one_at_a_time || known)) return Pivoted::solved;
         if (known) {

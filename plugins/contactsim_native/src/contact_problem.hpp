@@ -24,9 +24,11 @@ struct ContactProblem {
     const double *kinetic = nullptr, *static_ = nullptr, *slack = nullptr;  // (count,)
     std::vector<char> slides;                                               // whether a contact slides already
     const double* sliding = nullptr;                                        // and in which direction (count, 2)
+    std::vector<double> given;  // normal force of each contact that acts in any case; empty: none
 
     double at(int row, int column) const { return delassus[row * rows + column]; }
-    double speed(double nothing) const;                                            // the largest free motion
+    double least(int i) const { return given.empty() ? 0.0 : given[i]; }
+    double speed(double nothing) const;  // the largest motion, free or by the given forces
     void motion(const std::vector<double>& forces, std::vector<double>& w) const;  // G lam + w0
 };
 
@@ -35,6 +37,7 @@ struct Chosen {
     std::vector<Touch> modes;
     std::vector<std::array<double, 2>> directions;
     std::vector<char> directed;  // whether a direction is known
+    std::vector<char> lifted;    // whether a contact parts under its given force; empty: none does
     std::vector<double> forces;
     bool unique = true;  // whether the forces are the only ones; else they are the smallest
 };

@@ -88,7 +88,7 @@ Pivoted held(const ContactProblem& problem, const PivotRules& rules, const std::
 Pivoted search(const ContactProblem& problem, const PivotRules& rules, Chosen& chosen) {
     const std::vector<Touch> guess = chosen.modes;
     Pivoted found = pivot(problem, rules, chosen);
-    if (found == Pivoted::none) {
+    if (found == Pivoted::none && problem.given.empty()) {
         std::vector<double> forces(problem.rows, 0.0);
         if (!sweep(problem, rules, rules.sweeps, forces)) return Pivoted::unknown;
         chosen = modes_of(problem, rules, forces);
@@ -118,11 +118,13 @@ Residuals residuals(const ContactProblem& problem, const PivotRules& rules, cons
     const double speed = problem.speed(rules.nothing);
     double scale = rules.nothing;
     for (const double force : chosen.forces) scale = std::max(scale, std::abs(force));
+    for (const double force : problem.given) scale = std::max(scale, force);
     for (int i = 0; i < problem.count; ++i) {
         const int n = problem.first[i], width = problem.width[i];
         if (std::isinf(problem.slack[i])) continue;
-        const double force = chosen.forces[n] / scale, leaves = (w[n] - (rebound.empty() ? 0.0 : rebound[i])) / speed;
-        worst.signorini = std::max({worst.signorini, -leaves, -force, std::min(std::abs(leaves), std::abs(force))});
+        const double force = chosen.forces[n] / scale, free = force - problem.least(i) / scale;
+        const double leaves = (w[n] - (rebound.empty() ? 0.0 : rebound[i])) / speed;
+        worst.signorini = std::max({worst.signorini, -leaves, -free, std::min(std::abs(leaves), std::abs(free))});
         if (!width) continue;
         const double mu = chosen.modes[i] == Touch::stick ? problem.static_[i] : problem.kinetic[i];
         worst.cone = std::max(worst.cone, along_ground(problem, i, chosen.forces) / scale - mu * force);

@@ -253,38 +253,61 @@ class Resolution final : public Landing {
         return own;
     }
 
-    // Newton's impact of all that touches; `v` and what it stops become those behind it.
+    // The impact of all that touches; `v` and what it stops become those behind it.
     bool strike(const Before& before, std::vector<double>& v, const std::vector<double>& rates, Struck& struck,
                 Contacts& at_rest) {
         std::vector<int> kept_rows;
         OwnProblem own = problem_of(before.touching, kept_rows);
         own.resting = own.kinetic;
         for (std::size_t k = 0; k < kept_rows.size(); ++k) own.free[k] = rates[kept_rows[k]];
-        struck.before = own.free, struck.delassus = own.delassus;
+        struck.delassus = own.delassus;
         std::vector<double> rebound(own.problem.count, 0.0);
-        for (int k = 0; k < own.problem.count; ++k) {
+        for (int k = 0; k < own.problem.count && world_.law == ImpactLaw::newton; ++k) {
             const double approach = own.free[own.problem.first[k]];
-            const double share = approach < 0.0 ? world_.restitution[number_[own.contacts[k]]] : 0.0;
-            rebound[k] = -share * approach;
-            own.free[own.problem.first[k]] -= rebound[k];
+            rebound[k] = approach < 0.0 ? -restitution(own, k) * approach : 0.0;
         }
+        const Chosen resting = guessed(std::vector<Touch>(own.problem.count, Touch::stick));
+        if (!add_stage(own, rebound, resting, struck)) return false;
+        if (world_.law == ImpactLaw::poisson && !expand(own, struck)) return false;
+        struck.energy = struck.work > 0.0 ? energy(v) : 0.0;
+        for (const Stage& stage : struck.stages) push(v, kept_rows, stage.chosen.forces);
+        at_rest.assign(count_, false);
+        const std::vector<Touch>& modes = struck.stages.back().chosen.modes;
+        for (int k = 0; k < own.problem.count; ++k) at_rest[own.contacts[k]] = modes[k] == Touch::stick;
+        return true;
+    }
+
+    double restitution(const OwnProblem& own, int k) const { return world_.restitution[number_[own.contacts[k]]]; }
+
+    // A stage of an impact, whose contacts end at `rebound` at least; the problem goes on from behind it.
+    bool add_stage(OwnProblem& own, const std::vector<double>& rebound, Chosen chosen, Struck& struck) const {
+        const std::vector<double> before = own.free;
+        for (int k = 0; k < own.problem.count; ++k) own.free[own.problem.first[k]] -= rebound[k];
         own.look();
-        struck.chosen = guessed(std::vector<Touch>(own.problem.count, Touch::stick));
-        if (search(own.problem, rules_.pivots, struck.chosen) != Pivoted::solved) return false;
-        struck.happened = true;
-        own.problem.free = struck.before.data();
-        struck.residuals = residuals(own.problem, rules_.pivots, struck.chosen, rebound);
+        if (search(own.problem, rules_.pivots, chosen) != Pivoted::solved) return false;
+        own.free = before;
+        own.look();
         std::vector<double> after;
-        own.problem.motion(struck.chosen.forces, after);
+        own.problem.motion(chosen.forces, after);
         for (int k = 0; k < own.problem.rows; ++k) {
-            const double work = 0.5 * (struck.before[k] + after[k]) * struck.chosen.forces[k];
+            const double work = 0.5 * (before[k] + after[k]) * chosen.forces[k];
             struck.work += work, struck.turnover += std::abs(work);
         }
-        struck.energy = struck.work > 0.0 ? energy(v) : 0.0;
-        push(v, kept_rows, struck.chosen.forces);
-        at_rest.assign(count_, false);
-        for (int k = 0; k < own.problem.count; ++k) at_rest[own.contacts[k]] = struck.chosen.modes[k] == Touch::stick;
+        struck.stages.push_back({before, chosen, residuals(own.problem, rules_.pivots, chosen, rebound)});
+        own.free = after;
         return true;
+    }
+
+    // The stage that gives back shares of the normal impulses of the one before; none where they are zero.
+    bool expand(OwnProblem& own, Struck& struck) const {
+        Chosen begin = struck.stages.back().chosen;
+        own.problem.given.assign(own.problem.count, 0.0), begin.lifted.assign(own.problem.count, false);
+        for (int k = 0; k < own.problem.count; ++k) {
+            own.problem.given[k] = restitution(own, k) * std::max(begin.forces[own.problem.first[k]], 0.0);
+            begin.lifted[k] = own.problem.given[k] > 0.0;
+            if (!begin.lifted[k]) begin.modes[k] = Touch::open;
+        }
+        return !any(begin.lifted) || add_stage(own, std::vector<double>(own.problem.count, 0.0), begin, struck);
     }
 
     // v^T M v / 2, of M = L^T D L.
@@ -310,7 +333,7 @@ class Resolution final : public Landing {
 
     bool settled(const Before& before, const std::vector<double>& v, const std::vector<double>& rates, double slowest,
                  Contacts at_rest, Outcome& out) {
-        const bool jumped = out.struck.happened;
+        const bool jumped = !out.struck.stages.empty();
         Contacts staying(count_, false), leaving(count_, false), bouncing(count_, false);
         for (int i = 0; i < count_; ++i) {
             staying[i] = before.touching[i] && rates[all_.first[i]] <= rules_.speed;

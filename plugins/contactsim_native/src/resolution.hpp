@@ -1,7 +1,8 @@
-// What an event of a rigid law leads to, under Newton's law of impact and Coulomb's friction: an impact where contacts
-// approach, then the modes of what stays in touch, and hops too low to be followed. What is decided, and in which
-// order, is that of contactsim's contact_dynamics/resolution.py, mode_choice.py and zeno.py; whatever these look for in
-// longer ways (jams, forces that are not unique where they matter) is unknown here, and the event is theirs.
+// What an event of a rigid law leads to, under Newton's or Poisson's law of impact and Coulomb's friction: an impact
+// where contacts approach, then the modes of what stays in touch, and hops too low to be followed. What is decided, and
+// in which order, is that of contactsim's contact_dynamics/resolution.py, mode_choice.py and zeno.py; whatever these
+// look for in longer ways (jams, forces that are not unique where they matter) is unknown here, and the event is
+// theirs.
 #pragma once
 
 #include <memory>
@@ -36,6 +37,9 @@ struct EventRules {
     int hops = 0, stalled = 0, longest_cycle = 0;
 };
 
+// newton: one stage. poisson: compression, then an expansion that gives shares of its normal impulses back.
+enum class ImpactLaw { newton, poisson };
+
 // What all events of a world share.
 struct TouchingWorld {
     Robot robot;
@@ -43,6 +47,7 @@ struct TouchingWorld {
     Plane plane;
     Turning turning;
     EventRules rules;
+    ImpactLaw law;
     std::vector<Contact> contacts;
     std::vector<int> tangents;  // rows of friction of each
     std::vector<double> kinetic, resting, restitution;
@@ -56,12 +61,16 @@ struct Event {
     std::vector<Kind> kinds;
 };
 
-// An impact; impulses along the rows that carry friction.
-struct Struck {
-    bool happened = false;
-    std::vector<double> delassus, before;
+// One stage of an impact: velocities before it, and impulses, along the rows that carry friction.
+struct Stage {
+    std::vector<double> before;
     Chosen chosen;
     Residuals residuals;
+};
+
+struct Struck {
+    std::vector<double> delassus;
+    std::vector<Stage> stages;                        // none: no contact approached
     double work = 0.0, turnover = 0.0, energy = 0.0;  // of the contacts, and what there was before [J]
 };
 

@@ -9,9 +9,9 @@ from scipy.optimize import brentq
 
 from contactsim.contact.impact import ImpactSolution, ImpactStage, compression, expansion
 from contactsim.contact.problem import ContactProblem
+from contactsim.contact.zero import GAINED
 from contactsim_plugins.laws.coulomb import Coulomb
 
-ROUNDING = 1e-13  # work that counts as none, relative to the work of all rows of an impact
 WEAKENING = 1e-15  # how closely the factor of a weakened expansion is found
 
 
@@ -41,6 +41,12 @@ class Poisson(Coulomb):
             return ImpactSolution((compressed,))
         return ImpactSolution((compressed, self.expand(problem, compressed, restitution)))
 
+    def plain(self) -> str | None:
+        """Engines know it and the law `energetic`, but not what another law derived from it makes of impacts."""
+        own, expansions = type(self), {Poisson.expand: "poisson", Energetic.expand: "energetic"}
+        known = own.impact is Poisson.impact and own.select is Poisson.select
+        return expansions.get(own.expand) if known else None
+
     def expand(self, problem: ContactProblem, compressed: ImpactStage, restitution: np.ndarray) -> ImpactStage:
         """The second stage."""
         return expansion(problem, compressed, restitution)
@@ -66,7 +72,7 @@ class Energetic(Poisson):
             return ImpactSolution((compressed, expansion(problem, compressed, factor * restitution)))
 
         whole = tried(1.0)
-        if whole.work <= ROUNDING * whole.turnover:
+        if whole.work <= GAINED * whole.turnover:
             return whole.stages[1]
         factor = brentq(lambda k: tried(k).work, 0.0, 1.0, xtol=WEAKENING, rtol=4.0 * np.finfo(float).eps)
         return replace(tried(factor).stages[1], balanced=True)
