@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, overload
 
@@ -84,6 +85,12 @@ class States(Sequence[ContactState]):
         self._count = len(states)
         self.others = {i: state for i, state in enumerate(states) if state is not OPEN and state != OPEN}
 
+    def changed(self, changes: Mapping[int, ContactState]) -> States:
+        """The same with other states of some contacts."""
+        found = copy.copy(self)
+        found.others = {i: state for i, state in (self.others | dict(changes)).items() if state != OPEN}
+        return found
+
     def __len__(self) -> int:
         return self._count
 
@@ -141,6 +148,15 @@ class SystemMode:
         """Contacts by their numbers with their states, among them all that are not as open ones are at first."""
         return sorted(self.contacts.others.items()) if isinstance(self.contacts, States) else enumerate(self.contacts)
 
+    def changed(self, changes: Mapping[int, ContactState], **parts: Any) -> SystemMode:
+        """The mode with other states of some contacts, and other parts."""
+        if isinstance(self.contacts, States):
+            return replace(self, contacts=self.contacts.changed(changes), **parts)
+        states = list(self.contacts)
+        for i, state in changes.items():
+            states[i] = state
+        return replace(self, contacts=tuple(states), **parts)
+
     @lazy
     def _hash(self) -> int:
         states = tuple(self.contacts[i] for i in self.closed)  # there may be very many open ones
@@ -152,13 +168,12 @@ class SystemMode:
     @lazy
     def pattern(self) -> SystemMode:
         """The mode without directions of slips and ends of bounces; itself where it has none."""
-        said = {i: state for i, state in self._marked() if state.direction or state.until is not None}
-        if not said:
-            return self
-        states = list(self.contacts)
-        for i, state in said.items():
-            states[i] = ContactState(state.mode, state.phase, (), state.enabled, None, state.region)
-        return SystemMode(tuple(states), self.redundant, self.latched, self.waiting)
+        said = {
+            i: ContactState(state.mode, state.phase, (), state.enabled, None, state.region)
+            for i, state in self._marked()
+            if state.direction or state.until is not None
+        }
+        return self.changed(said) if said else self
 
     @lazy
     def closed(self) -> tuple[int, ...]:

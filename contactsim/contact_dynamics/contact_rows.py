@@ -177,7 +177,5 @@ def impact_notes(law: RigidLaw, work: float, turnover: float, energy: float, uni
 
 def bouncing_until(t: float, mode: SystemMode, contacts: set[int]) -> SystemMode:
     """The mode with the bounces of those `contacts` that are closed in it to end at `t`."""
-    states = (
-        replace(state, until=t) if i in contacts and state.closed else state for i, state in enumerate(mode.contacts)
-    )
-    return replace(mode, contacts=tuple(states))
+    states = mode.contacts
+    return mode.changed({i: replace(states[i], until=t) for i in mode.closed if i in contacts})

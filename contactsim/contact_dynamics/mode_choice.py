@@ -62,9 +62,9 @@ class ModeChoice:
             jumped: whether there is an impact.
         """
         t, mode, kinds, world = event.t, event.mode, event.kinds, self._world
-        states = [OPEN if state.enabled else IDLE for state in mode.contacts]
+        states = {i: OPEN if mode.contacts[i].enabled else IDLE for i in mode.closed}
         if not staying:
-            return Choice(SystemMode(tuple(states), False, world.latched, mode.waiting), {}, ())
+            return Choice(mode.changed(states, redundant=False, latched=world.latched), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)
         applied = world.applied_at(t, x)
         force = terms.force if applied is None else terms.force + applied
@@ -96,7 +96,7 @@ class ModeChoice:
             )
             states[i] = state if state.mode is Mode.OPEN else self.as_before(i, x, state, mode)
         residuals = {f"mode {law}": value for law, value in solution.residuals.items()}
-        after = SystemMode(tuple(states), not solution.unique, world.latched, mode.waiting)
+        after = mode.changed(states, redundant=not solution.unique, latched=world.latched)
         told = event.slowest is None and not (solution.unique and all(slip is None for slip in sliding))
         return Choice(after, residuals, self._notes(problem, solution, staying) if told else ())
 

@@ -334,7 +334,10 @@ class RigidFlow(ContactFlow):
     def _watching(self, t: float, x: Array, clearance: float) -> RigidFlow:
         """With the gaps of all contacts that are within that, or the usual, distance [m]."""
         clearance, mechanism = max(clearance, self.arc.mechanism.vicinity), self.arc.mechanism
-        near = mechanism.gaps_of(t, self.arc.world.q(x), self._skipped) <= clearance
+        q, near = self.arc.world.q(x), np.zeros(len(self.arc.mode.contacts), dtype=bool)
+        near[mechanism.near(t, q, clearance)] = True
+        near = near[self._skipped]
+        near[near] = mechanism.gaps_of(t, q, self._skipped[near]) <= clearance
         watched = np.setdiff1d(mechanism.skippable, self._skipped[~near], assume_unique=True)
         flow = self.changed(_skipped=self._skipped[~near], clearance=clearance)
         flow._lay_out(guards_of(self.arc, watched))

@@ -136,11 +136,11 @@ class Margin:
 def _names(arc: RigidArc, watched: Array | None) -> tuple[tuple[str, int], ...]:
     names: list[tuple[str, int]] = []
     mode, mechanism, world = arc.mode, arc.mechanism, arc.world
-    looked_at = np.ones(len(mode.contacts), dtype=bool)
+    looked_at = np.arange(len(mode.contacts))
     if watched is not None:
-        looked_at[mechanism.skippable] = False
-        looked_at[watched] = looked_at[list(mode.closed)] = True
-    for i in np.flatnonzero(looked_at).tolist():
+        always = np.delete(looked_at, mechanism.skippable)
+        looked_at = np.unique(np.concatenate([always, watched, np.array(mode.closed, dtype=int)]))
+    for i in looked_at.tolist():
         state = mode.contacts[i]
         if state.mode is Mode.OPEN:
             if i >= world.count:  # it closes with its host

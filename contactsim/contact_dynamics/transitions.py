@@ -240,9 +240,9 @@ class RigidContacts:
         """The mode without the bounces that have come to their end, and the contacts which did."""
         if not any(until <= t for until in mode.limits):
             return mode, ()
-        ended = tuple(i for i, state in enumerate(mode.contacts) if state.until is not None and state.until <= t)
-        states = (replace(state, until=None) if i in ended else state for i, state in enumerate(mode.contacts))
-        return replace(mode, contacts=tuple(states)), ended
+        states = mode.contacts
+        ended = tuple(i for i in mode.closed if (until := states[i].until) is not None and until <= t)
+        return mode.changed({i: replace(states[i], until=None) for i in ended}), ended
 
     def _come_to_rest(self, x: Array, mode: SystemMode, ended: tuple[int, ...]) -> Transition:
         """The last of infinitely many bounces: the contacts move on as they did in the mean."""
@@ -258,8 +258,11 @@ class RigidContacts:
         """
         world, mechanism = self._world, self._world.mechanism
         q, v, window = world.q(x), world.v(x), ONE_INSTANT * world.tolerances.event_time
-        gaps, rounding = mechanism.gaps(t, q), world.place_rounding(x)
-        low = np.flatnonzero(gaps[: world.count] <= max(world.tolerances.gap, rounding)).tolist()
+        rounding = world.place_rounding(x)
+        lowest = max(world.tolerances.gap, rounding)
+        asked = mechanism.near(t, q, max(lowest, mechanism.vicinity))
+        gaps = dict(zip(asked.tolist(), mechanism.gaps_of(t, q, asked).tolist(), strict=True))
+        low = [i for i, gap in gaps.items() if gap <= lowest]
         close = [i for i in low if (state := mode.contacts[i]).enabled and state.mode is Mode.OPEN]
         rates = mechanism.rates(t, q, v, tuple(close))
         starts = laid_out([(i, mechanism.dims[i]) for i in close])
@@ -312,16 +315,16 @@ class RigidContacts:
 
     def _change_regions(self, mode: SystemMode, kinds: Mapping[int, str]) -> tuple[SystemMode, set[int]]:
         """The mode with the regions behind the sides that were passed, and the contacts that end there."""
-        states, ended = list(mode.contacts), set()
+        states, ended = dict[int, ContactState](), set()
         for i, kind in kinds.items():
             if kind.startswith(SIDE):
-                side = int(kind.removeprefix(SIDE))
-                behind = self._world.mechanism.region_beyond(i, states[i].region, side)
+                side, state = int(kind.removeprefix(SIDE)), mode.contacts[i]
+                behind = self._world.mechanism.region_beyond(i, state.region, side)
                 if behind is None:
                     ended.add(i)
                 else:
-                    states[i] = replace(states[i], region=behind)
-        return replace(mode, contacts=tuple(states)), ended
+                    states[i] = replace(state, region=behind)
+        return mode.changed(states), ended
 
     def _taking_over(self, x: Array, mode: SystemMode, ended: set[int]) -> dict[int, int]:
         """{contact: the one that ends} of open contacts that go on where others end."""
@@ -334,9 +337,9 @@ class RigidContacts:
         return margin is None or float(margin(t, self._world.q(x), self._world.v(x))) > 0.0
 
     def _enable(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> SystemMode:
-        states = list(mode.contacts)
+        states = dict[int, ContactState]()
         for i in (i for i, kind in kinds.items() if kind == "enable"):
-            states[i] = replace(states[i], enabled=not states[i].enabled)
+            states[i] = replace(mode.contacts[i], enabled=not mode.contacts[i].enabled)
             gap = float(self._world.mechanism.gaps(t, self._world.q(x))[i])
             if states[i].enabled and gap < 0.0:
                 name = self._world.mechanism.all_names[i]
@@ -344,21 +347,21 @@ class RigidContacts:
                     f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
                     " 'enabled' margin rise only above ground"
                 )
-        return replace(mode, contacts=tuple(states))
+        return mode.changed(states)
 
     def _turn_phase(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> Transition:
         """Changes that only the engine sees: how a slip direction is found, and which contacts may close."""
         terms, where = closed_terms(self._world, t, x, mode.closed)
-        states = list(mode.contacts)
+        states = dict[int, ContactState]()
         for i, kind in kinds.items():
             if kind == "enable":
                 continue
             z = terms.rates[self._world.tangents(i, where[i])]
             slow = kind == "turn" or (kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed)
             phase = Phase.DIRECTED if slow else Phase.FREE
-            states[i] = replace(states[i], phase=phase, direction=unit(z) if slow else ())
+            states[i] = replace(mode.contacts[i], phase=phase, direction=unit(z) if slow else ())
         identity = partial(np.eye, self._world.tangent_size)
-        return Transition(x, replace(mode, contacts=tuple(states)), derivative=identity, still=True, unmoved=True)
+        return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True)
 
     # --- the record of an event ---------------------------------------------------------------------------------
 
@@ -440,12 +443,7 @@ class RigidContacts:
 
 def _with_enabled(mode: SystemMode, enabled: Mapping[int, bool]) -> SystemMode:
     """The mode with some contacts open, and enabled or not."""
-    if not enabled:
-        return mode
-    states = list(mode.contacts)
-    for i, on in enabled.items():
-        states[i] = ContactState(enabled=on)
-    return replace(mode, contacts=tuple(states))
+    return mode.changed({i: ContactState(enabled=on) for i, on in enabled.items()}) if enabled else mode
 
 
 def _parallel(way: Array, other: Array) -> bool:

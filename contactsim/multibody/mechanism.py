@@ -336,6 +336,10 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         """
         raise InputError("only contacts of a Robot have rolling and torsional friction; leave them out")
 
+    def near(self, t: float, q: Array, distance: float) -> Array:
+        """Numbers (k,) of contacts, rising: all that touch, or may once bodies are closer by a distance [m]."""
+        return np.arange(len(self.dims) - len(self.hosts))
+
     def frame_motion(self, t: float, q: Array, v: Array, contact: int) -> tuple[Array, Array]:
         """Frame E = (n, t...) (1 + d_t, 3) of a contact of a Robot in world axes, and its rate; here by differences."""
 

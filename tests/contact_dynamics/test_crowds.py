@@ -85,3 +85,29 @@ def test_charts_of_many_bodies_are_those_of_each() -> None:
         motion, rate = size * rng.normal(size=(20, 6)), rng.normal(size=(20, 6))
         each = [twist_in_chart(one.tolist(), other.tolist()) for one, other in zip(motion, rate, strict=True)]
         np.testing.assert_allclose(twists_in_chart(motion, rate), each, rtol=0, atol=1e-14)
+
+
+def test_contacts_that_touch_are_among_the_near_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound_world, "MANY", 1)
+    system, state = three_hulls()
+    mechanism, rng, touched = system.world.mechanism, np.random.default_rng(4), 0
+    for _ in range(20):
+        q = mechanism.space.integrate(state.q, 0.03 * rng.normal(size=18))
+        touching = set(np.flatnonzero(mechanism.gaps(0.0, q) <= 0.0).tolist())
+        counts = []
+        for distance in (0.0, 0.02, 10.0):
+            found = mechanism.near(0.0, q, distance)
+            assert touching <= set(found.tolist()) and np.all(np.diff(found) > 0)
+            counts.append(len(found))
+        touched += any("+" in mechanism.all_names[i] for i in touching)
+        assert counts[0] <= counts[1] < counts[2] == len(mechanism.gaps(0.0, q))
+    assert touched > 3
+
+
+def test_modes_change_by_what_is_given() -> None:
+    stick, waits = ContactState(Mode.STICK), ContactState(until=0.5)
+    for count in (10, 2000):
+        mode = SystemMode((OPEN,) * count).changed({3: stick, 7: waits}, redundant=True)
+        assert mode.closed == (3,) and mode.limits == (0.5,) and mode.redundant
+        back = mode.changed({3: OPEN, 7: OPEN}, redundant=False)
+        assert back == SystemMode((OPEN,) * count) and mode.contacts[3] is stick

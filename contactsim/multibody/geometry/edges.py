@@ -118,7 +118,7 @@ class EdgeOnEdge(FeaturePair):
 
     @property
     def _arm(self) -> float:
-        return float(np.linalg.norm(self.one.vertices[self.one.edges[self.a]], axis=1).max()) + self.radius_a
+        return float(self.one.arms[self.a]) + self.radius_a
 
     @property
     def lever(self) -> float:
@@ -128,7 +128,7 @@ class EdgeOnEdge(FeaturePair):
     @property
     def extent_b(self) -> float:  # type: ignore[override]
         """Likewise."""
-        return float(np.linalg.norm(self.two.vertices[self.two.edges[self.b]], axis=1).max()) + self.radius_b
+        return float(self.two.arms[self.b]) + self.radius_b
 
     def _lines(self, place: Place | Bodies) -> Lines:
         (u, w), (y, z) = self.one.vertices[self.one.edges[self.a]], self.two.vertices[self.two.edges[self.b]]

@@ -344,6 +344,23 @@ class PairKinematics(Computing):
         return arms
 
     @cached_property
+    def _couples(self) -> tuple[Array, Array, Array]:
+        """Joints (c, 2) of couples of bodies, the couple of each pair (k,), and the pairs that have no bounds (k,)."""
+        joints, _, _, _, _ = self._sizes
+        couples, couple = np.unique(joints.T, axis=0, return_inverse=True)
+        features = (pair.features for pair in self.pairs)
+        endless = np.array([not one.skippable or one.extent_b is None for one in features], dtype=bool)
+        return couples, couple.ravel(), endless
+
+    def near(self, q: Array, distance: float) -> Array:
+        """Pairs (k,) of bodies that are no farther from each other than that, by balls around them [m]."""
+        couples, couple, endless = self._couples
+        self._data.forward_kinematics(q)
+        origins = np.array([place.translation for place in self._data.oMi])[couples]
+        apart = np.linalg.norm(origins[:, 0] - origins[:, 1], axis=1) - self._arms[couples].sum(axis=1)
+        return np.flatnonzero((apart <= distance)[couple] | endless)
+
+    @cached_property
     def vicinity(self) -> float:
         """Gap from which on contacts are worth a look of their own, where others are not looked at [m]."""
         return FAR_BODIES * float(np.median(self._arms[self._arms > 0.0]))

@@ -63,6 +63,11 @@ class Polyhedron:
         return np.linalg.norm(self.vertices[self.edges[:, 1]] - self.vertices[self.edges[:, 0]], axis=1)
 
     @cached_property
+    def arms(self) -> Array:
+        """Distances (E,) of the farther end of each edge from the origin [m]."""
+        return np.linalg.norm(self.vertices, axis=1)[self.edges].max(axis=1)
+
+    @cached_property
     def into(self) -> Array:
         """Unit vectors (E, 2, 3) from each edge into its two faces; zeros for a segment."""
         if not self.loops:

@@ -73,6 +73,10 @@ class Around(SameShapes):
         """Those of some contacts."""
         return self.inner.gaps_of(t, q, contacts)
 
+    def near(self, t: float, q: Array, distance: float) -> Array:
+        """Contacts that touch, or may once bodies are closer by that [m]."""
+        return self.inner.near(t, q, distance)
+
     def constraint_gaps(self, t: float, q: Array) -> Array:
         """Distances of the joints to their limits [rad, m]."""
         return self.inner.constraint_gaps(t, q)

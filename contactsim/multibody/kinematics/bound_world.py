@@ -169,6 +169,13 @@ class BoundWorld(PairFeatures):
             found[paired] = self._pairs.gaps(q, self._regions, contacts[paired] - self._first)
         return found
 
+    def near(self, t: float, q: Array, distance: float) -> Array:
+        """Contacts on the ground, limits, and pairs of bodies that are no farther from each other than that [m]."""
+        if len(self._pairs.pairs) < MANY:
+            return np.arange(len(self.dims))
+        pairs = self._first + self._pairs.near(q, distance)
+        return np.concatenate([np.arange(self._first), pairs, np.arange(self._behind, len(self.dims))])
+
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of gaps to the ground, between bodies, and of the limits."""
         grounded, chosen, _ = self._split(tuple(contacts.tolist()))
