@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .islands import islands, part_of
 from .modes import Mode
-from .problem import ContactProblem
+from .problem import ContactProblem, islands, part_of
 from .solvers.pivot import solve_modes, violations
 from .zero import CLEAR
 

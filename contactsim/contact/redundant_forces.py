@@ -7,9 +7,8 @@ from math import hypot
 import numpy as np
 
 from ..common.arrays import Array
-from .islands import islands, rows_of
 from .modes import Mode
-from .problem import ContactProblem
+from .problem import ContactProblem, islands, rows_of
 from .zero import RANK, SMALLEST_FORCE, rounding
 
 CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative

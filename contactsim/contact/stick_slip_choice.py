@@ -14,9 +14,8 @@ from math import hypot
 import numpy as np
 
 from ..errors import NoAdmissibleModeError
-from .islands import islands, joined, part_of
 from .modes import Mode
-from .problem import ContactProblem, ContactSolution
+from .problem import ContactProblem, ContactSolution, islands, joined, part_of
 from .redundant_forces import least_margin
 from .solvers.contract import ContactSolver, Start
 from .solvers.pivot import Pivot, solve_modes, violations

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from contactsim.contact import stick_slip_choice
-from contactsim.contact.islands import components, islands, joined, part_of
 from contactsim.contact.modes import Mode
-from contactsim.contact.problem import ContactProblem
+from contactsim.contact.problem import ContactProblem, components, islands, joined, part_of
 from contactsim.contact.stick_slip_choice import solve
 
 
