@@ -109,7 +109,7 @@ class RigidFlow(ContactFlow):
         arc, self.table = self.arc, table
         self.guard_names = self.table.names
         self.guard_paces, self.guard_smooth, self.guard_still = table.paces, table.smooth, table.still
-        self.guards_follow = "slow" in table.places
+        self.guards_follow = np.array(table.places.get("slow", ()), dtype=int)
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
 
     # --- the contract of a flow -------------------------------------------------------------------------------
@@ -309,18 +309,22 @@ class RigidFlow(ContactFlow):
         """
         if self.guard_rounding is not None and not self._free and not self.arc.incipient:
             return self
-        slip, incipient = dict(self.references.slip), self.references.incipient
+        slip, incipient, goes_on = dict(self.references.slip), self.references.incipient, bool(self._free)
         if self._free:
             rates = self._slips(t, x)
             for i in self._free:
-                slip[i] = unit(rates[self.arc.tangent[i]]) or slip.get(i, (1.0, 0.0))
-        flow = self.changed(references=replace(self.references, slip=slip), _known=None)
+                z, before = rates[self.arc.tangent[i]], slip.get(i)
+                goes_on &= before is not None and float(z @ before) > 0.0
+                slip[i] = unit(z) or before or (1.0, 0.0)
+        # What slips on along its reference moves as it did under the one before.
+        known = self._known if goes_on and not incipient else None
+        flow = self.changed(references=replace(self.references, slip=slip), _known=known)
         if flow._expansion is not None and flow._expansion_is_off(t, x):
             flow = flow.changed(_expansion=None, is_expanded=False, _known=None)
         if incipient:
             motion = flow.motion(t, x)
-            known = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
-            flow = flow.changed(references=known, _known=None)
+            found = replace(flow.references, incipient={**incipient, **motion.found}, forces=motion.forces)
+            flow = flow.changed(references=found, _known=None)
         if flow.clearance == 0.0:
             flow = flow._watching(t, x, self.arc.mechanism.vicinity)
         if flow.guard_rounding is None:

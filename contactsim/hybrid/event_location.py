@@ -151,8 +151,10 @@ class Watch:
     def _sample(self, segment: Segment) -> Samples:
         """What is seen of the guards in a step; that of the last step is kept."""
         if self._samples is None or self._samples.segment is not segment:
-            if self._flow.guards_follow:
-                self.values = self._at(segment, segment.t0)
+            if len(follow := self._flow.guards_follow):
+                self.values = self.values.copy()
+                start = segment(segment.t0) if segment.start is None else segment.start
+                self.values[follow] = self._flow.some_guards(segment.t0, start, follow)
             bounds = self._flow.guard_bounds(path(segment, self._tolerances)) if self._flow.bounded_guards else None
             certain = self._searched(bounds)
             self._samples = Samples(segment, *self._looks(segment, certain), certain, bounds)
@@ -177,11 +179,14 @@ class Watch:
     def _looks(self, segment: Segment, certain: Array) -> tuple[Array, Array]:
         """Times of a step, and the guards there (times, ng): only at its ends where all of them are certain.
 
-        Where others are sampled closer, those that both ends and the middle show well enough are on a parabola.
+        So it is where the step is short for the motion and the others stay far above zero. Where others are sampled
+        closer, those that both ends and the middle show well enough are on a parabola.
         """
         last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
-        if certain.all():
-            return np.array([segment.t0, segment.t1]), np.array([self.values, last])
+        ends = np.array([self.values, last])
+        short = self._flow.bounded_steps and segment.miss <= EXACT
+        if certain.all() or (short and (certain | quiet(ends)).all()):
+            return np.array([segment.t0, segment.t1]), ends
         middle = 0.5 * (segment.t0 + segment.t1)
         early = np.array([self.values, self._at(segment, middle), last])
         hidden = np.ones(len(last), dtype=bool)
@@ -359,8 +364,8 @@ class Watch:
         """Step exactly to the first guard that fires; the others that fire there come with it.
 
         The zero of the interpolant is a first guess only: the time is then corrected on true steps (secant). A step
-        that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way. So
-        is a step to where a guard is close to zero.
+        that ran on past the event may have hidden an earlier one: what was landed on is looked at in the same way, but
+        where it is a part of that step. So is a step to where a guard is close to zero.
         """
         fired: frozenset[Hashable] = frozenset()
         until = segment.t1
@@ -374,9 +379,9 @@ class Watch:
                 found = self._fallen(segment, found, until)
             if not found:
                 return segment, fired
-            end = segment.t1
-            segment, fired = self._land(stepper, segment, *self._earliest(segment, found))
-            if segment.t1 >= end:
+            step = segment
+            segment, fired = self._land(stepper, step, *self._earliest(step, found))
+            if segment.t1 >= step.t1 or segment.chart is step.chart:
                 return segment, fired
             until = segment.t1 - self._window
 
@@ -417,7 +422,8 @@ class Watch:
         slopes = self._slopes(segment, time)
         landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
         margin = np.maximum(-slopes * self._window, self.rounding)
-        highest = np.maximum(self._highest, self._sample(landed).values[:-1].max(axis=0))
+        seen = self._sample(segment if landed.chart is segment.chart else landed)
+        highest = np.maximum(self._highest, seen.values[seen.times < time].max(axis=0))
         self.at_once = bool((highest - self._floor <= AT_ONCE * self.rounding)[leader.guard])
         self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
         together = (highest > self.rounding) & (slopes < 0.0) & (values <= margin)

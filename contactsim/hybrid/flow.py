@@ -162,7 +162,7 @@ class Flow(ABC):
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known
     smooth_for: Callable[[], float] | None = None  # s, within which t alone changes guards smoothly where it starts
-    guards_follow: bool = False  # whether `rebased` changes the values of guards
+    guards_follow: Array = np.zeros(0, dtype=int)  # guards (k,) of which `rebased` changes the values
     bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
     bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
