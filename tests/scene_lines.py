@@ -41,7 +41,7 @@ def at_most(budget: float) -> Iterator[None]:
         raise TimeoutError(f"stopped after {budget:g} s")
 
     signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, budget)
+    signal.setitimer(signal.ITIMER_PROF, budget, 1.0)  # again, should it be caught there
     try:
         yield
     finally:

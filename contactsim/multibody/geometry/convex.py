@@ -233,7 +233,7 @@ class _Search:
                     k = int(np.argmax(values))
                     if values[k] > found:
                         found, n = float(values[k]), normals[k]
-                        if gaps is not None and gaps[k] <= found + SETTLED:
+                        if gaps is not None and gaps[k] <= found + SETTLED and found > -DEEP:
                             return found  # a root of the equations between features that are the farthest ones
                 if found <= before + SETTLED:
                     break
@@ -274,6 +274,10 @@ class _Search:
         """Normal (3,) and gap (1,) of two features around n, if they have one; `closely`: n is near it."""
         from .closest_points.search import closest
 
+        if not closely and isinstance(one, Circle) and isinstance(two, Line):
+            return self._on_line(one, two)
+        if not closely and isinstance(one, Line) and isinstance(two, Circle):
+            return self._on_line(two, one, -1.0)
         try:
             with np.errstate(all="ignore"):
                 y = self._newton(one, two, n) if closely else closest(one, two, self.poses, n).nearest.y
@@ -282,6 +286,21 @@ class _Search:
         if y is None or not np.isfinite(y).all():
             return None
         return y[:3] / np.linalg.norm(y[:3]), y[3:4]
+
+    def _on_line(self, rim: Circle, line: Line, sense: float = 1.0) -> tuple[Array, Array] | None:
+        """That of a rim of A on a line of B, or the other way round: the best of all, wherever the search begins."""
+        from .closest_points.search import RimsAbove, Ruled, across_axis
+
+        at_rim, at_line = self.poses if sense > 0.0 else self.poses[::-1]
+        surface = Ruled(line.centre, line.axis, 0.0, line.offset)
+        centre = (at_rim.R @ rim.centre + at_rim.o - at_line.o) @ at_line.R
+        axis = (at_rim.R @ rim.axis) @ at_line.R
+        rims, only = RimsAbove([surface], np.array([rim.radius])), np.zeros(1, dtype=int)
+        found = rims.nearest(centre[None], axis[None], only)[1][0]
+        if not np.isfinite(found).all():
+            return None
+        height = float(found @ (centre - line.centre)) - rim.radius * float(across_axis(found, axis)[2])
+        return sense * at_line.R @ found, np.array([height - line.offset - rim.offset])
 
     def _newton(self, one: Feature, two: Feature, n: Array) -> Array | None:
         """The root y of the closest-point equations near a normal, where Newton's method finds it at once."""

@@ -13,13 +13,14 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
-from ..zero import FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_RIMS, RIM
+from ..zero import DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_RIMS, RIM
+from .closest_points.search import RimsAbove, across_axis
 from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
 from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
 from .hulls import Hull
-from .rims import MEETING, Endless, Face, Ridge, RimOnPart
+from .rims import BEGINS, MEETING, SMOOTHLY, Endless, Face, Lined, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
 from .smooth import SmoothOnSolid, bend_of
 
@@ -42,6 +43,13 @@ class GapTable(ABC):
     @abstractmethod
     def gaps(self, R: Array, o: Array) -> Array:
         """Open gaps (k,) [m] where the solids have the axes R (solids, 3, 3) and origins o (solids, 3)."""
+
+    def _inside(self, points: Array | None, R: Array, o: Array) -> Array:
+        """Points (k, 3) of A, or its origins, in axes of B."""
+        way = o[self._a] - o[self._b]
+        if points is not None:
+            way = way + (R[self._a] @ points[..., None])[..., 0]
+        return np.asarray((way[:, None, :] @ R[self._b])[:, 0])
 
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """`FeaturePair.bend` (k,) of each, of speeds and spins (k,)."""
@@ -157,11 +165,18 @@ class Rims(OneByOne):
         last, here = self._last, (R.tobytes(), o.tobytes())
         if last is None or last[0] != here:
             found, known = self._away(R, o), np.ones(len(self._pairs), dtype=bool)
-            for k in np.flatnonzero(found <= self._far).tolist():
-                place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
-                found[k], known[k] = self._pairs[k].looked(place)  # type: ignore[attr-defined]
+            own = np.flatnonzero(found <= self._far)
+            if len(own):
+                found[own], known[own] = self._closely(R, o, found, own)
             self._last = last = here, found, known
         return last[1:]
+
+    def _closely(self, R: Array, o: Array, away: Array, own: Array) -> tuple[Array, Array]:
+        """The same of those that are near (n,)."""
+        places = [Place(R[a], o[a], R[b], o[b]) for a, b in zip(self._a[own], self._b[own], strict=True)]
+        looked = [self._pairs[k].looked(place) for k, place in zip(own.tolist(), places, strict=True)]  # type: ignore[attr-defined]
+        gaps, touch = zip(*looked, strict=True)
+        return np.array(gaps), np.array(touch)
 
     def gaps(self, R: Array, o: Array) -> Array:
         """Of those that are near one by one."""
@@ -189,57 +204,94 @@ class Rims(OneByOne):
         return ~known & (gaps < LOOSE * self._extents)
 
 
-class RimsOnFlats(Rims):
-    """Rims of cylinders against faces and edges: far from these, the distance of the ball around a disc from them."""
+class RimsOnFaces(Rims):
+    """Rims of cylinders against faces: far from these, the distance of the ball around a disc from them."""
 
     def _prepare(self, pairs: Sequence[RimOnPart]) -> None:
         self._far = FAR_BODIES * self._extents
         self._radius = np.array([pair.rim.radius for pair in pairs])
         self._centre = np.array([pair.rim.feature.centre for pair in pairs])
-        faces = [(k, pair.part) for k, pair in enumerate(pairs) if isinstance(pair.part, Face)]
-        self._faces = np.array([k for k, _ in faces], dtype=int)
-        self._planes = np.array([np.append(face.normal, face.offset) for _, face in faces]).reshape(-1, 4)
-        most = max((face.ends for _, face in faces), default=0)
+        faces = [pair.part for pair in pairs if isinstance(pair.part, Face)]
+        self._planes = np.array([np.append(face.normal, face.offset) for face in faces]).reshape(-1, 4)
+        most = max((face.ends for face in faces), default=0)
         self._borders = np.zeros((len(faces), most, 2, 3))  # what is beyond their ends is never outside
-        for row, (_, face) in zip(self._borders, faces, strict=True):
+        for row, face in zip(self._borders, faces, strict=True):
             row[: face.ends] = np.stack(face.border, axis=1)
-        ridges = [(k, pair.part) for k, pair in enumerate(pairs) if isinstance(pair.part, Ridge)]
-        self._ridges = np.array([k for k, _ in ridges], dtype=int)
-        lines = [np.stack([ridge.feature.centre, ridge.direction]) for _, ridge in ridges]
-        self._lines = np.array(lines).reshape(-1, 2, 3)
-        self._halves = np.array([ridge.half for _, ridge in ridges])
 
     def _away(self, R: Array, o: Array) -> Array:
-        """See `Face.away` and `Ridge.away`."""
-        p = (R[self._a] @ self._centre[..., None])[..., 0] + o[self._a] - o[self._b]
-        p = (p[:, None, :] @ R[self._b])[:, 0]
-        found = np.empty(len(p))
-        own = p[self._faces]
+        """See `Face.away`."""
+        p = self._inside(self._centre, R, o)
         starts, into = self._borders[:, :, 0], self._borders[:, :, 1]
-        outside = ((starts - own[:, None]) * into).sum(axis=-1).max(axis=-1, initial=0.0)
-        above = (own * self._planes[:, :3]).sum(axis=1) - self._planes[:, 3]
-        found[self._faces] = np.maximum(np.abs(above), outside)
-        way = p[self._ridges] - self._lines[:, 0]
-        along = np.clip((way * self._lines[:, 1]).sum(axis=1), -self._halves, self._halves)
-        found[self._ridges] = np.linalg.norm(way - along[:, None] * self._lines[:, 1], axis=1)
-        return found - self._radius
+        outside = ((starts - p[:, None]) * into).sum(axis=-1).max(axis=-1, initial=0.0)
+        above = (p * self._planes[:, :3]).sum(axis=1) - self._planes[:, 3]
+        return np.asarray(np.maximum(np.abs(above), outside) - self._radius)
 
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
-        """See `RimOnPart.bend`: of faces in arrays; of edges that are far, at the least tilt and crossing."""
-        axes = R[self._a][..., 2]
-        normals = (R[self._b[self._faces]] @ self._planes[:, :3, None])[..., 0]
-        sine = np.full(len(axes), FLAT)
-        tilts = np.linalg.norm(np.cross(axes[self._faces], normals), axis=1) - spin[self._faces] * duration
-        sine[self._faces] = np.maximum(tilts, FLAT)
-        found = self._radius * spin * spin * (1.0 + 1.0 / sine**3)
-        far, slide = self._away(R, o) > self._far, speed + spin * self._radius / sine
-        for k in self._ridges.tolist():
-            if far[k]:
-                found[k] += 2.0 * slide[k] ** 2 / (self._radius[k] * PARALLEL_RIMS**2)
-            else:
-                place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
-                found[k] = self._pairs[k].bend(place, float(speed[k]), float(spin[k]), duration)
-        return found
+        """See `RimOnPart.bend`."""
+        normals = (R[self._b] @ self._planes[:, :3, None])[..., 0]
+        tilts = np.linalg.norm(np.cross(R[self._a][..., 2], normals), axis=1) - spin * duration
+        return np.asarray(self._radius * spin * spin * (1.0 + 1.0 / np.maximum(tilts, FLAT) ** 3))
+
+
+class RimsOnLines(Rims):
+    """Rims of cylinders against edges and sides: far from these, the distance of the ball around a disc from them."""
+
+    def _prepare(self, pairs: Sequence[RimOnPart]) -> None:
+        parts = [pair.part for pair in pairs if isinstance(pair.part, Lined)]
+        self._far = FAR_BODIES * self._extents
+        self._radius, self._end = np.array([(pair.rim.radius, pair.rim.end) for pair in pairs]).reshape(-1, 2).T
+        self._centre = np.array([pair.rim.feature.centre for pair in pairs])
+        self._deepest = np.array([pair.deepest for pair in pairs])
+        self._foot = np.array([part.ruled.centre for part in parts]).reshape(-1, 3)
+        self._axes = np.array([part.ruled.axis for part in parts]).reshape(-1, 3)
+        self._halves, self._around, sharp = (
+            np.array([(p.half, p.ruled.radius, p.sharp) for p in parts]).reshape(-1, 3).T
+        )
+        self._sharp = sharp.astype(bool)
+        self._above = RimsAbove([part.ruled for part in parts], self._radius)
+        most = max((part.ends for part in parts), default=0)
+        self._rows, self._begin = np.zeros((len(parts), most, 7)), np.zeros((len(parts), most))
+        self._rows[..., 6] = 1.0
+        for k, part in enumerate(parts):
+            self._rows[k, : part.ends], self._begin[k, : part.ends] = part.rows, part.limits[:, 0]
+
+    def _away(self, R: Array, o: Array) -> Array:
+        """From the middle of the rim to the nearest point of the segment of the lines."""
+        way = self._inside(self._centre, R, o) - self._foot
+        along = np.clip((way * self._axes).sum(axis=1), -self._halves, self._halves)
+        return np.linalg.norm(way - along[:, None] * self._axes, axis=1) - self._radius - self._around
+
+    def _closely(self, R: Array, o: Array, away: Array, own: Array) -> tuple[Array, Array]:
+        """See `RimOnPart.looked`, of those that are near (n,)."""
+        centre = self._inside(self._centre, R, o)[own]
+        axis = (R[self._a[own]][:, None, :, 2] @ R[self._b[own]])[:, 0]
+        n = self._above.nearest(centre, axis, own)[1]
+        h, across, tilt = across_axis(n, axis)
+        radius = self._radius[own]
+        with np.errstate(all="ignore"):
+            gap = (n * (centre - self._foot[own])).sum(axis=1) - radius * tilt - self._around[own]
+            x = centre - (radius / tilt)[:, None] * across - gap[:, None] * n
+            rows, rim = self._rows[own], np.cross(axis, n)
+            value = (rows[..., :3] @ x[..., None])[..., 0] + (rows[..., 3:6] @ n[..., None])[..., 0] + rows[..., 6]
+            touch = (value > self._begin[own]).all(axis=1) & (tilt > BEGINS * FLAT) & (gap > -self._deepest[own])
+            touch &= -self._end[own] * radius * h > SMOOTHLY[0]
+            crossing = np.linalg.norm(np.cross(rim, self._axes[own]), axis=1) / tilt
+            touch &= ~self._sharp[own] | (crossing > PARALLEL_RIMS)
+        for k in np.flatnonzero(touch & (gap < -DEEP)).tolist():
+            a, b, pair = self._a[own[k]], self._b[own[k]], self._pairs[own[k]]
+            touch[k] = not pair.on_far_side(Place(R[a], o[a], R[b], o[b]), float(gap[k]))  # type: ignore[attr-defined]
+        off = np.maximum(np.where(np.isfinite(gap), gap, 0.0), np.maximum(away[own], 0.0)) + OFF
+        return np.where(touch, gap, off), touch
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """See `RimOnPart.bend`; of those that are far, at the least tilt and crossing."""
+        slide = speed + spin * (self._radius + self._around) / FLAT
+        bent = np.where(self._sharp, 0.5 * self._radius * PARALLEL_RIMS**2, self._around)
+        found = self._radius * spin * spin * (1.0 + 1.0 / FLAT**3) + slide**2 / bent
+        for k in np.flatnonzero(self._away(R, o) <= self._far).tolist():
+            place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
+            found[k] = self._pairs[k].bend(place, float(speed[k]), float(spin[k]), duration)
+        return np.asarray(found)
 
 
 class Points(GapTable):
@@ -249,10 +301,6 @@ class Points(GapTable):
         super().__init__(pairs, solids)
         self._radius = np.array([pair.radius for pair in pairs])
         self._curvature = np.array([pair.shape.curvature(pair.rounding) for pair in pairs])
-
-    def _inside(self, R: Array, o: Array) -> Array:
-        """Centres (k, 3) in axes of the solids."""
-        return ((o[self._a] - o[self._b])[:, None, :] @ R[self._b])[:, 0]
 
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """Curvature times the square of the speed."""
@@ -264,7 +312,7 @@ class OnHalfSpaces(Points):
 
     def gaps(self, R: Array, o: Array) -> Array:
         """z - r."""
-        return self._inside(R, o)[:, 2] - self._radius
+        return self._inside(None, R, o)[:, 2] - self._radius
 
 
 class OnBalls(Points):
@@ -290,7 +338,7 @@ class OnBoxes(Points):
 
     def gaps(self, R: Array, o: Array) -> Array:
         """Outside, the distance to the nearest face, edge or corner; inside, that to the face which counts there."""
-        p = self._inside(R, o)
+        p = self._inside(None, R, o)
         beyond = np.abs(p) - self._half
         out = beyond > np.where(self._point, RIM, 0.0)[:, None]
         found = np.sqrt(np.sum(np.where(out, beyond, 0.0) ** 2, axis=1))
@@ -319,14 +367,14 @@ class OnSegments(Points):
 
     def gaps(self, R: Array, o: Array) -> Array:
         """The distance from the segment; with OFF at its ends where these do not count."""
-        p = self._inside(R, o)
+        p = self._inside(None, R, o)
         held = np.clip(p[:, 2], -self._half, self._half)
         apart = np.sqrt(p[:, 0] ** 2 + p[:, 1] ** 2 + (p[:, 2] - held) ** 2) - self._rounding
         return np.where(self._sided & (np.abs(p[:, 2]) >= self._half), apart + OFF, apart)
 
     def loose(self, R: Array, o: Array) -> Array:
         """Those that are at an end which does not count."""
-        p = self._inside(R, o)
+        p = self._inside(None, R, o)
         return self._sided & (np.abs(p[:, 2]) >= self._half) & (self.gaps(R, o) < LOOSE * self._half)
 
 
@@ -341,7 +389,7 @@ class OnDrums(Points):
 
     def gaps(self, R: Array, o: Array) -> Array:
         """Outside, the distance to side, end or rim; inside, that to the nearer of side and end."""
-        p = self._inside(R, o)
+        p = self._inside(None, R, o)
         beyond = np.column_stack([np.hypot(p[:, 0], p[:, 1]), np.abs(p[:, 2])]) - self._size
         out = beyond > self._rim[:, None]
         apart = np.sqrt(np.sum(np.where(out, beyond, 0.0) ** 2, axis=1))
@@ -363,7 +411,7 @@ class Standing(Points):
 
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one where the disc may stand on a face."""
-        p = self._inside(R, o)
+        p = self._inside(None, R, o)
         axes = (((R[self._a] @ self._axes[..., None])[..., 0])[:, None, :] @ R[self._b])[:, 0]
         above = (self._normals @ p[..., None])[..., 0] - self._offsets
         leaning = np.linalg.norm(self._normals + axes[:, None], axis=-1)
@@ -387,7 +435,7 @@ class OnHulls(Points):
 
     def gaps(self, R: Array, o: Array) -> Array:
         """The distance to the nearest face, edge or corner."""
-        p, found = self._inside(R, o), np.empty(len(self._pairs))
+        p, found = self._inside(None, R, o), np.empty(len(self._pairs))
         for solid, own in self._groups:
             planes = (p[own] @ solid.normals.T - solid.offsets).max(axis=1)
             found[own] = planes - self._radius[own]
@@ -396,6 +444,7 @@ class OnHulls(Points):
         return found
 
 
+RIMS: dict[type, type[GapTable]] = {Face: RimsOnFaces, Lined: RimsOnLines, Endless: OneByOne}
 POINTS: dict[type, type[Points]] = {
     HalfSpace: OnHalfSpaces,
     Ball: OnBalls,
@@ -415,8 +464,7 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
         elif isinstance(pair, SmoothOnSolid):
             kind = Smooths
         elif isinstance(pair, RimOnPart):
-            flat = isinstance(pair.part, Face | Ridge)
-            kind = RimsOnFlats if flat else OneByOne if isinstance(pair.part, Endless) else Rims
+            kind = next((kind for part, kind in RIMS.items() if isinstance(pair.part, part)), Rims)
         elif isinstance(pair, StandingPoint):
             kind = Standing
         elif isinstance(pair, PointOnSolid):

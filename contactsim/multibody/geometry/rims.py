@@ -23,10 +23,11 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import FLAT, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
+from ..zero import DEEP, FLAT, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
-from .closest_points.search import closest
+from .closest_points.search import RimsAbove, Ruled, across_axis, closest
+from .convex import Convex, cylinder, on_far_side, polyhedron
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned, turned_back
 from .polyhedra import Polyhedron
 from .shapes import Region, length_of, turning
@@ -37,6 +38,7 @@ BEGINS, ENDS = 0.5, 0.25  # tilts, in units of FLAT, from which on a rim begins 
 TINY = 1e-300
 SAMPLED = 2.0 * np.pi * np.arange(48) / 48.0
 AROUND = np.column_stack([np.cos(SAMPLED), np.sin(SAMPLED), np.zeros(48)])
+ONLY = np.zeros(1, dtype=int)
 MEETING = (1,)  # the region of a contact of a rim
 
 
@@ -75,9 +77,47 @@ class Part(ABC):
     def bent(self, radius: float) -> float:
         """Radius of curvature with which the normal turns as a rim of a radius moves over it [m]."""
 
+    @property
+    def body(self) -> Convex | None:
+        """The body that it is a part of; None of one without end."""
+        return None
+
     def away(self, p: Array) -> float:
         """A bound of the distance of a point (3,) from it [m]."""
         return 0.0
+
+
+class Lined(Part):
+    """A part made of straight lines: an edge or a side.
+
+    Attributes:
+        ruled: its lines.
+        half: half of its length [m].
+        rows: (m, 7), of margins that are linear in point, normal and one.
+        limits: what each margin begins above, and below which it ends (m, 2).
+    """
+
+    ruled: Ruled
+    half: float
+    rows: Array
+    limits: Array
+
+    @property
+    def ends(self) -> int:  # type: ignore[override]
+        """So many margins."""
+        return len(self.rows)
+
+    @property
+    def feature(self) -> Feature:  # type: ignore[override]
+        """Its line, or the cylinder around it."""
+        return Line(self.ruled.centre, self.ruled.axis, self.ruled.radius)
+
+    def margins(self, x: Array, m: Array) -> list[Margin]:
+        """By its rows."""
+        return [
+            Margin(x @ row[:3] + m @ row[3:6] + row[6], *limits)
+            for row, limits in zip(self.rows, self.limits.tolist(), strict=True)
+        ]
 
 
 class _OfCylinder(Part):
@@ -100,6 +140,11 @@ class _OfCylinder(Part):
         """The smaller one of both."""
         return min(self.radius, self.half)
 
+    @cached_property
+    def body(self) -> Convex:  # type: ignore[override]
+        """The cylinder."""
+        return cylinder(self.radius, 2.0 * self.half)
+
     def bent(self, radius: float) -> float:
         """Its own."""
         return self.radius
@@ -110,21 +155,26 @@ class _OfCylinder(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Side(_OfCylinder):
+class Side(Lined, _OfCylinder):
     """The side of a cylinder, or of a capsule, between its ends."""
 
     radius: float
     half: float
-    ends = 2
 
     @cached_property
-    def feature(self) -> Feature:  # type: ignore[override]
-        """The cylinder without ends."""
-        return Line(np.zeros(3), Z, self.radius)
+    def ruled(self) -> Ruled:  # type: ignore[override]
+        """Along z."""
+        return Ruled(np.zeros(3), Z, 0.0, self.radius)
 
-    def margins(self, x: Array, m: Array) -> list[Margin]:
+    @cached_property
+    def rows(self) -> Array:  # type: ignore[override]
         """Along its axis from both ends [m]."""
-        return [Margin(along + self.half, *SMOOTHLY) for along in (x[..., 2], -x[..., 2])]
+        return np.array([[0.0, 0.0, sense, 0.0, 0.0, 0.0, self.half] for sense in (1.0, -1.0)])
+
+    @cached_property
+    def limits(self) -> Array:  # type: ignore[override]
+        """There what takes over has the same normal."""
+        return np.array([SMOOTHLY, SMOOTHLY])
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +243,11 @@ class _OfPolyhedron(Part):
     def least(self) -> float:  # type: ignore[override]
         """Least width of the polyhedron."""
         return self.solid.thickness
+
+    @property
+    def body(self) -> Convex:
+        """The polyhedron."""
+        return polyhedron(self.solid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,18 +327,17 @@ class Endless(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge(_OfPolyhedron):
+class Ridge(Lined, _OfPolyhedron):
     """An edge of a polyhedron."""
 
     solid: Polyhedron
     number: int
-    ends = 4
     sharp = True
 
     @cached_property
-    def feature(self) -> Feature:  # type: ignore[override]
+    def ruled(self) -> Ruled:  # type: ignore[override]
         """Its line."""
-        return Line(self.solid.vertices[self.solid.edges[self.number]].mean(axis=0), self.direction)
+        return Ruled(self.solid.vertices[self.solid.edges[self.number]].mean(axis=0), self.direction)
 
     @property
     def direction(self) -> Array:
@@ -291,15 +345,23 @@ class Ridge(_OfPolyhedron):
         return np.asarray(self.solid.directions[self.number])
 
     @property
-    def half(self) -> float:
+    def half(self) -> float:  # type: ignore[override]
         """Half of its length [m]."""
         return 0.5 * float(self.solid.lengths[self.number])
 
-    def margins(self, x: Array, m: Array) -> list[Margin]:
+    @cached_property
+    def rows(self) -> Array:  # type: ignore[override]
         """Along it from both ends [m], and how far its normal leans away from those of both faces, at one metre."""
-        along = (x - self.feature.centre) @ self.direction
-        ends = [Margin(self.half + way, 0.5 * RIM, -RIM) for way in (along, -along)]
-        return ends + [Margin(-(m @ into), *SMOOTHLY) for into in self.solid.into[self.number]]
+        found = np.zeros((4, 7))
+        for row, sense in zip(found, (1.0, -1.0), strict=False):
+            row[:3], row[6] = sense * self.direction, self.half - sense * (self.ruled.centre @ self.direction)
+        found[2:, 3:6] = -self.solid.into[self.number]
+        return found
+
+    @cached_property
+    def limits(self) -> Array:  # type: ignore[override]
+        """A corner lies behind its ends."""
+        return np.array([(0.5 * RIM, -RIM)] * 2 + [SMOOTHLY] * 2)
 
     def bent(self, radius: float) -> float:
         """Across it the normal turns as the rim does, at twice the rate at most."""
@@ -307,7 +369,7 @@ class Ridge(_OfPolyhedron):
 
     def away(self, p: Array) -> float:
         """From the nearest of its points."""
-        way = p - self.feature.centre
+        way = p - self.ruled.centre
         along = float(np.clip(way @ self.direction, -self.half, self.half))
         return float(np.linalg.norm(way - along * self.direction))
 
@@ -348,19 +410,12 @@ class RimOnPart(FeaturePair):
     # --- closest points -----------------------------------------------------------------------------------------
 
     def _towards(self, place: Place) -> Array:
-        """A vector on the side of A, in the world; of two rims, about across both of them where they are nearest."""
-        other = self.part.feature
-        if isinstance(other, Plane):
-            return np.asarray(place.R_b @ other.normal)
-        assert isinstance(other, Line | Circle)
-        if isinstance(self.part, Rim):
-            swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
-            crossed = _across(self.rim, self.part, place)
-            ways = _away(self.rim, self.part, place), -_away(self.part, self.rim, swapped), crossed, -crossed
-            return max(ways, key=lambda way: self._apart(place, way))
-        way = place.o_a + place.R_a @ self.rim.feature.centre - place.o_b - place.R_b @ other.centre
-        slides = other.slides @ place.R_b.T
-        return np.asarray(way - slides.T @ (slides @ way))
+        """A vector on the side of A, in the world, about across both rims where they are nearest."""
+        assert isinstance(self.part, Rim)
+        swapped = Place(place.R_b, place.o_b, place.R_a, place.o_a)
+        crossed = _across(self.rim, self.part, place)
+        ways = _away(self.rim, self.part, place), -_away(self.part, self.rim, swapped), crossed, -crossed
+        return max(ways, key=lambda way: self._apart(place, way))
 
     def _apart(self, place: Place, way: Array) -> float:
         """How far the planes across a vector are apart that hold both discs."""
@@ -373,7 +428,7 @@ class RimOnPart(FeaturePair):
 
         What is `held` goes on beyond that.
         """
-        if not held and isinstance(self.part, Rim) and self._face_to_face(place):
+        if not held and self._face_to_face(place):
             return None
         poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
         try:
@@ -448,8 +503,16 @@ class RimOnPart(FeaturePair):
             return OFF, False
         touch = all(float(margin.value) > margin.begin for margin in self._margins(place, found))
         gap = float(found.gap)
-        touch = touch and gap > -self.deepest
+        touch = touch and gap > -self.deepest and not self.on_far_side(place, gap)
         return (gap, True) if touch else (max(gap, self.away(place)) + OFF, False)
+
+    def on_far_side(self, place: Place, gap: float) -> bool:
+        """Whether they cross far below both surfaces, on the far side of a sharp body."""
+        if gap >= -DEEP or self.part.body is None:
+            return False
+        return on_far_side(
+            (self.rim.body, self.part.body), (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)), gap
+        )
 
     def away(self, place: Place) -> float:
         """A bound of the distance of disc and part [m], zero at least."""
@@ -533,8 +596,106 @@ class RimOnPlane(RimOnPart):
         return Meet(x, at(bodies.V_a, centre) - self.rim.radius * turning(across, turning_of), n, n_rate)
 
 
+class RimOnLines(RimOnPart):
+    """A rim of A against an edge or a side of B, by the angle of the normal around that: see `closest_points.search`.
+
+    In real numbers the angle is found by Newton's method; one step of it in complex ones gives its derivatives. It
+    turns at the rate f' = -(dg'/dt) / g'' as the bodies move.
+    """
+
+    part: Lined
+
+    @cached_property
+    def _search(self) -> RimsAbove:
+        return RimsAbove([self.part.ruled], np.array([self.rim.radius]))
+
+    def _angle(self, place: Place) -> float:
+        """That of the normal of one place; nan where the rim has none."""
+        centre = place.o_a + place.R_a @ self.rim.feature.centre - place.o_b
+        angle = self._search.nearest((centre @ place.R_b)[None], (place.R_a[:, 2] @ place.R_b)[None], ONLY)[0]
+        return float(angle[0])
+
+    def _turned(self, place: Place | Bodies, angle: Array | float) -> _Turned:
+        """All that g and its derivatives by the angle (..., 1) are made of."""
+        u, v, b = (turned(place.R_b, way) for way in self.part.ruled.frame)
+        C, S = self.part.ruled.cosine * np.cos(angle), self.part.ruled.cosine * np.sin(angle)
+        around, ahead = C * u + S * v, C * v - S * u
+        axis, c = place.R_a[..., 2], place.o_a + turned(place.R_a, self.rim.feature.centre)
+        n = self.part.ruled.sine * b + around
+        h, across, T = (part if part.ndim == n.ndim else part[..., None] for part in across_axis(n, axis))
+        foot = place.o_b + turned(place.R_b, self.part.ruled.centre)
+        up, R = dot(ahead, axis), self.rim.radius
+        slope = dot(ahead, c - foot) + R * h * up / T
+        bend = -dot(around, c - foot) + R * ((up * up - h * dot(around, axis)) / T + (h * up) ** 2 / T**3)
+        return _Turned(n, ahead, axis, c, foot, h, across, T, up, slope, bend)
+
+    def _solved(self, place: Place | Bodies) -> _Turned:
+        """The same at the angle of places with leading axes and complex steps around one place."""
+        lead = place.o_a.shape[:-1]
+        here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
+        angle = self._angle(here)
+        if not np.isfinite(angle):
+            raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
+        first = self._turned(place, angle)
+        return self._turned(place, angle - first.slope / first.bend)
+
+    def _pair(self, found: _Turned) -> Nearest:
+        x = found.c - self.rim.radius * found.across / found.T
+        gap = dot(found.n, found.c - found.foot) - self.rim.radius * found.T - self.part.ruled.radius
+        return Nearest(np.concatenate([found.n, gap], axis=-1), x, x - gap * found.n)
+
+    def _at(self, place: Place) -> Nearest:
+        return self._pair(self._solved(place))
+
+    def _nearest(self, place: Place, held: bool = False) -> Nearest | None:
+        angle = self._angle(place)
+        return self._pair(self._turned(place, angle)) if np.isfinite(angle) else None
+
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """Point, normal and their rates.
+
+        Raises:
+            SingularError: the disc lies flat.
+        """
+        at_rest = self._solved(bodies)
+        n, ahead, axis, c, foot, h, across, T, up, _, bend = at_rest
+        spin_a, spin_b, R = bodies.V_a[..., 3:], bodies.V_b[..., 3:], self.rim.radius
+        n_carried, axis_rate = cross(spin_b, n), cross(spin_a, axis)
+        h_rate = dot(n_carried, axis) + dot(n, axis_rate)
+        ahead_rate, way_rate = cross(spin_b, ahead), at(bodies.V_a, c) - at(bodies.V_b, foot)
+        up_rate = dot(ahead_rate, axis) + dot(ahead, axis_rate)
+        slope_rate = dot(ahead_rate, c - foot) + dot(ahead, way_rate)
+        slope_rate = slope_rate + R * ((h_rate * up + h * up_rate) / T + h * h * up * h_rate / T**3)
+        n_rate = n_carried - slope_rate / bend * ahead
+        leaning = dot(n_rate, axis) + dot(n, axis_rate)
+        moved = n_rate - leaning * axis - h * axis_rate
+        x = c - R * across / T
+        return Meet(x, at(bodies.V_a, c) - R * turning(across, moved), n, n_rate)
+
+
+class _Turned(NamedTuple):
+    """The normal n (..., 3) at an angle f and n' by that, the axis a and centre c of the rim, the foot of the lines.
+
+    Then h = n . a, n - h a and its length T, n' . a, and g' and g'' (..., 1).
+    """
+
+    n: Array
+    ahead: Array
+    axis: Array
+    c: Array
+    foot: Array
+    h: Array
+    across: Array
+    T: Array
+    up: Array
+    slope: Array
+    bend: Array
+
+
 def rim_on(rim: Rim, part: Part) -> RimOnPart:
     """A rim against a part."""
+    if isinstance(part, Lined):
+        return RimOnLines(rim, part)
     return RimOnPlane(rim, part) if isinstance(part.feature, Plane) else RimOnPart(rim, part)
 
 

@@ -4,10 +4,25 @@ Over the unit normals that the slides allow, g(n) = n . (p_A - p_B) - r_A - r_B 
 second derivative -Q^T K Q, where Q spans what is left across n and the slides (see `equations`). Newton's method on
 the sphere climbs to its maximum: K is positive definite there while the bodies are apart, or overlap by less than
 their radii of curvature. Steps are halved until g grows, so that any normal on the side of A will do as a start.
+
+Rims of discs above straight lines have one angle to search for, wherever that begins. The normals of a straight edge,
+and of the side of a cylinder or capsule, make one angle with its axis, n . b = s with s = 0 (of a cone s > 0), and
+touch the planes n . x = n . c + r, with c a point of the axis. On this circle of normals
+
+    n(f) = s b + sqrt(1 - s^2) (u cos f + v sin f)
+
+with u, v across b. A rim with the centre c_A, the axis a and the radius R is above it by
+
+    g(f) = n . (c_A - c) - R T - r,    T = sqrt(1 - h^2), h = n . a,
+
+and nearest where g is largest: g' = n' . w + R h h' / T = 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +35,10 @@ from .features import Feature
 
 ROUNDS = 60  # of Newton's method; some six do
 HALVINGS = 40
+SAMPLES = 24  # normals around straight lines
+AROUND = 2.0 * np.pi * np.arange(SAMPLES) / SAMPLES
+TURNED = 1e-13  # rad: a step that is rounding
+TINY = 1e-30
 EXACT = 4.0  # units of rounding of the places, below which the points are aligned with the normal
 
 
@@ -144,3 +163,136 @@ def _unit(vector: Array) -> Array:
     if length == 0.0:
         raise SingularError("the closest points have no normal: the centres are the same")
     return vector / length
+
+
+# --- rims above straight lines ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ruled:
+    """A surface of straight lines: an edge, or the side of a cylinder or cone.
+
+    Attributes:
+        centre: c (3,), a point of its axis, of a cone its tip [m].
+        axis: b (3,), unit; of a cone towards its tip.
+        sine: s, of the angle between its normals and planes across the axis.
+        radius: r of a cylinder [m].
+    """
+
+    centre: Array
+    axis: Array
+    sine: float = 0.0
+    radius: float = 0.0
+
+    @cached_property
+    def frame(self) -> Array:
+        """u, v and b (3, 3), one a row."""
+        first = np.cross(self.axis, np.eye(3)[np.argmin(np.abs(self.axis))])
+        first = first / np.linalg.norm(first)
+        return np.array([first, np.cross(self.axis, first), self.axis])
+
+    @cached_property
+    def cosine(self) -> float:
+        """sqrt(1 - s^2)."""
+        return float(np.sqrt(1.0 - self.sine**2))
+
+    def normal(self, angle: Array) -> Array:
+        """n (..., 3) at angles f (...)."""
+        u, v, b = self.frame
+        around = np.cos(angle)[..., None] * u + np.sin(angle)[..., None] * v
+        return np.asarray(self.sine * b + self.cosine * around)
+
+
+class RimsAbove:
+    """Rims above ruled surfaces, many at once.
+
+    Args:
+        surfaces: (k,).
+        radii: R of the rims (k,) [m].
+    """
+
+    def __init__(self, surfaces: Sequence[Ruled], radii: Array) -> None:
+        self._frames = np.array([surface.frame for surface in surfaces]).reshape(-1, 3, 3)
+        self._centres = np.array([surface.centre for surface in surfaces]).reshape(-1, 3)
+        numbers = [(surface.sine, surface.cosine, surface.radius) for surface in surfaces]
+        self._sine, self._cosine, self._radius = np.array(numbers).reshape(-1, 3).T
+        self._rims = radii
+
+    def nearest(self, centre: Array, axis: Array, own: Array) -> tuple[Array, Array]:
+        """Angles (n,) of the normals at which some rims touch; nan: they have none, lying flat.
+
+        Args:
+            centre, axis: of the rims (n, 3), in axes of the bodies of the surfaces.
+            own: which these are (n,).
+
+        Returns:
+            The angles, and the normals (n, 3) there.
+        """
+        way = (self._frames[own] @ (centre - self._centres[own])[..., None])[..., 0]
+        lean = (self._frames[own] @ axis[..., None])[..., 0]
+        curve = _Curve(way, lean, self._sine[own], self._cosine[own], self._rims[own])
+        angle = curve.highest()
+        around = np.column_stack([np.cos(angle), np.sin(angle)]) * self._cosine[own, None]
+        local = np.column_stack([around, self._sine[own]])
+        return angle, (local[:, None, :] @ self._frames[own])[:, 0]
+
+
+class _Curve(NamedTuple):
+    """g over the angle: w and a (n, 3) in axes (u, v, b) of the surfaces, sines, cosines and radii (n,) of the rims."""
+
+    way: Array
+    lean: Array
+    sine: Array
+    cosine: Array
+    radius: Array
+
+    def height(self, angle: Array) -> Array:
+        """g (n, m) + r at angles (n, m)."""
+        C, S = self.cosine[:, None] * np.cos(angle), self.cosine[:, None] * np.sin(angle)
+        n = np.stack([C, S, np.broadcast_to(self.sine[:, None], C.shape)], axis=-1)
+        return (n @ self.way[..., None])[..., 0] - self.radius[:, None] * across_axis(n, self.lean[:, None])[2]
+
+    def slopes(self, angle: Array) -> tuple[Array, Array]:
+        """g' and g'' (n,)."""
+        C, S = self.cosine * np.cos(angle), self.cosine * np.sin(angle)
+        w, a, R = self.way, self.lean, self.radius
+        h, _, T = across_axis(np.column_stack([C, S, self.sine]), a)
+        T = np.maximum(T, TINY)
+        up, bent = C * a[:, 1] - S * a[:, 0], -C * a[:, 0] - S * a[:, 1]
+        first = C * w[:, 1] - S * w[:, 0] + R * h * up / T
+        second = -C * w[:, 0] - S * w[:, 1] + R * ((up * up + h * bent) / T + (h * up) ** 2 / T**3)
+        return first, second
+
+    def highest(self) -> Array:
+        """The angles (n,) of the largest g, from the best of samples on; nan where g has an edge there."""
+        toward = np.arctan2(self.lean[:, 1], self.lean[:, 0])[:, None]
+        tried = np.hstack([np.broadcast_to(AROUND, (len(toward), SAMPLES)), toward, toward + np.pi])
+        best = np.argmax(self.height(tried), axis=1)
+        angle = tried[np.arange(len(tried)), best].copy()
+        spread = 2.0 * np.pi / SAMPLES
+        low, high, step = angle - spread, angle + spread, np.full(len(angle), np.inf)
+        going = np.arange(len(angle))
+        for _ in range(ROUNDS):
+            part = _Curve(*(numbers[going] for numbers in self))
+            here = angle[going]
+            first, second = part.slopes(here)
+            low[going] = np.where(first > 0.0, here, low[going])
+            high[going] = np.where(first > 0.0, high[going], here)
+            with np.errstate(all="ignore"):
+                there = here - first / second
+            newton = (second < 0.0) & (there >= low[going]) & (there <= high[going])
+            there = np.where(newton, there, 0.5 * (low[going] + high[going]))
+            step[going] = np.where(newton, np.abs(there - here), np.inf)
+            angle[going] = there
+            going = going[step[going] > TURNED]
+            if not len(going):
+                return angle
+        angle[going] = np.nan
+        return angle
+
+
+def across_axis(n: Array, axis: Array) -> tuple[Array, Array, Array]:
+    """h = n . a (...), n - h a (..., 3), and its length (...), analytic, of unit vectors (..., 3)."""
+    h = (n * axis).sum(axis=-1)
+    across = n - h[..., None] * axis
+    return h, across, np.sqrt((across * across).sum(axis=-1))
