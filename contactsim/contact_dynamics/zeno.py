@@ -61,7 +61,7 @@ def time_to_rest(contacts: Landing, t: float, x: Array, mode: SystemMode, hoppin
     speeds = [follow.speed()]
     while len(durations) < HOPS:
         if speeds[-1] <= SLOW * contacts.smallest_speed:
-            return float(sum(durations))
+            return float(sum(durations)) + _left_of_slow(durations, speeds)
         try:
             duration = follow.next()
         except NoAdmissibleModeError:  # at a configuration that the run itself may leave in time
@@ -79,6 +79,15 @@ def time_to_rest(contacts: Landing, t: float, x: Array, mode: SystemMode, hoppin
         return None
     ratio = after / before
     return float(sum(durations) + after * ratio / (1.0 - ratio))
+
+
+def _left_of_slow(durations: list[float], speeds: list[float]) -> float:
+    """What is left of hops [s] too slow to be followed, each shorter in the ratio of the last two speeds.
+
+    So it does not matter whether rounding lets one more of them be followed.
+    """
+    ratio = speeds[-1] / speeds[-2] if len(speeds) > 1 else 0.0
+    return durations[-1] * ratio / (1.0 - ratio) if 0.0 < ratio < 1.0 else 0.0
 
 
 def _left_of_series(durations: list[float], speeds: list[float]) -> float | None:

@@ -345,7 +345,9 @@ class Stepper:
         self.step_size = quarter
         if self.step_size <= self.tolerances.min_step * max(1.0, abs(segment.t0)):
             raise StepSizeError(f"no step ends at the event at t = {segment.t0:.12g} s; the motion is singular there")
-        self._restart(segment.t0, segment(segment.t0), math.inf)
+        # Beyond a singular place the interpolant of the step may be no number, also where the step starts.
+        start = segment(segment.t0) if segment.start is None else segment.start
+        self._restart(segment.t0, start, math.inf)
 
     def project(self) -> bool:
         """Put the state back on the constraints of its mode; the chart is moved with it, so that the method goes on."""

@@ -289,7 +289,19 @@ def test_hops_that_never_become_slower_have_no_end(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.filterwarnings("error")
 def test_hops_that_take_time_only_later_end_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert followed(monkeypatch, [0.0, 1e-5], [5e-6, 3e-7, 1e-10])[0] == 1e-5
+    left = 1e-5 / (1.0 - 1e-10 / 3e-7)  # of hops that go on like this
+    assert followed(monkeypatch, [0.0, 1e-5], [5e-6, 3e-7, 1e-10])[0] == pytest.approx(left, rel=1e-14)
+
+
+@pytest.mark.parametrize("rounding", [-1e-15, 1e-15])
+def test_rounding_does_not_decide_how_long_slow_hops_take(rounding: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hops of ratio 0.3, one of which begins as fast as those that are not followed any more."""
+    slow = bounces.SLOW * Rest.smallest_speed
+    speeds = [slow / 0.3, slow * (1.0 + rounding), 0.3 * slow]
+    durations = [1e-9, 3e-10]
+    found, count = followed(monkeypatch, durations, speeds)
+    assert count == (1 if rounding < 0.0 else 2)
+    assert found == pytest.approx(1e-9 / 0.7, rel=1e-13)
 
 
 # --- several contacts at once -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -404,6 +404,16 @@ def test_a_trial_step_that_leaves_the_field_is_taken_again_shorter(method: str) 
     while stepper.t < 10.0:
         stepper.step(10.0)
     assert stepper.x[0] == pytest.approx(np.exp(-10.0), abs=1e-9)
+
+
+def test_a_step_whose_interpolant_is_no_number_is_taken_again_from_its_start() -> None:
+    stepper = Stepper(Fenced(np.negative), cs.Euclidean(1), 0.0, np.ones(1), "DOP853", cs.Tolerances(), first_step=0.1)
+    first = stepper.step(1.0)
+    last = stepper.step(1.0)
+    stepper.retry(replace(last, chart=lambda t: np.full(1, np.nan)))
+    assert stepper.t == first.t1
+    assert stepper.x == first.end
+    assert stepper.step_size == 0.25 * (last.t1 - last.t0)
 
 
 def test_a_motion_that_leaves_the_field_ends_with_its_sentence() -> None:

@@ -22,6 +22,7 @@ from ..zero import ACROSS, CREEP, NOTHING, TOLERANCE, TURNED, rounding
 
 NEWTON_STEPS = 40
 QUICK_STEPS = 12  # of Newton's method on modes that may be wrong; from a good start it takes four to six
+STALLED_TURN = 1e-8  # rad, of a slip direction: turns below it that no longer shrink are rounding, which jams amplify
 FARTHEST_TURN = 0.7  # rad, of a slip direction in one of its steps
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
 FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
@@ -214,19 +215,20 @@ def _newton(
     Also says whether it converged, and unless they may go `backwards`, to where no contact slips against its direction.
     """
     problem = equations.problem
-    floor, tangents, farthest = ACROSS * problem.speed, _Tangents(problem, spatial), 1.0
+    floor, tangents, farthest, stalled = ACROSS * problem.speed, _Tangents(problem, spatial), 1.0, False
     for step in range(steps + 1):
         along, across = tangents.motion(slips, given.forces)
         off = max(map(abs, across))
-        if step == steps or off <= floor or farthest < TURNED:
+        if step == steps or off <= floor or farthest < TURNED or stalled:
             break
         aside, pushed = tangents.turning(slips, given.forces)
         change = pushed[tangents.rows] + tangents.matrix @ equations.response(given, pushed)
         turn = _step(aside.T @ change, along, across)
-        farthest = max(map(abs, turn))
+        before, farthest = farthest, max(map(abs, turn))
+        stalled = 0.5 * before < farthest < STALLED_TURN
         _rotate(slips, spatial, turn)
         given = equations.forces(slips)
-    converged = off <= floor or farthest < TURNED
+    converged = off <= floor or farthest < TURNED or stalled
     if converged and (backwards or min(along) >= 0.0):
         return given, True
     limit = rounding(problem.delassus @ given.forces + problem.free)

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from contactsim.contact.compiled import CompiledSolver
-from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS
+from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
 from contactsim.contact.zero import ACROSS, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,
@@ -33,7 +33,9 @@ from .variations import propagated
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
 STATES = ("smooth", "stick", "slip", "directed", "begins")
 Array = np.ndarray
-TURNING = _native.Turning(steps=NEWTON_STEPS, across=ACROSS, turned=TURNED, farthest=FARTHEST_TURN)
+TURNING = _native.Turning(
+    steps=NEWTON_STEPS, across=ACROSS, turned=TURNED, farthest=FARTHEST_TURN, stalled=STALLED_TURN
+)
 
 
 @lru_cache(maxsize=64)

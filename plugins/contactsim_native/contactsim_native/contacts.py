@@ -27,6 +27,7 @@ RULES = _native.PivotRules(
     turned=zero.TURNED,
     nothing=zero.NOTHING,
     farthest_turn=slip_directions.FARTHEST_TURN,
+    stalled_turn=slip_directions.STALLED_TURN,
     runaway=gauss_seidel.RUNAWAY,
     still=zero.STILL,
     barely=zero.BARELY,

@@ -234,7 +234,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
     const std::vector<Beginning> beginning = beginnings(mode);
     if (beginning.empty()) return true;
     const int nv = robot.nv, count = static_cast<int>(beginning.size());
-    double speed = 0.0, farthest = 1.0;
+    double speed = 0.0, farthest = 1.0, before = 1.0;
     for (int i = 0; i < mode.rows; ++i) {
         speed = std::max(speed, std::abs(product(&s.row[i * nv], s.unforced.data(), nv) + s.bias[i]));
     }
@@ -250,7 +250,8 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
             turn[j] = -(slip[0] * y - slip[1] * x);
             off = std::max(off, std::abs(turn[j]));
         }
-        if (off <= rules.across * speed || farthest < rules.turned) {
+        const bool stalled = 0.5 * before < farthest && farthest < rules.stalled;
+        if (off <= rules.across * speed || farthest < rules.turned || stalled) {
             return std::none_of(beginning.begin(), beginning.end(), [&](const Beginning& one) {
                 const std::array<double, 2>&a = start[one.contact], &b = s.slip[one.contact];
                 return std::abs(std::atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])) > leap;
@@ -267,7 +268,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
             jacobian[i * count + i] -= along[i];
         }
         if (!solve_dense(jacobian, turn, count)) return false;
-        farthest = 0.0;
+        before = farthest, farthest = 0.0;
         for (const double angle : turn) farthest = std::max(farthest, std::abs(angle));
         if (!std::isfinite(farthest)) return false;
         const double share = farthest > rules.farthest ? rules.farthest / farthest : 1.0;

@@ -45,6 +45,7 @@ struct Plane {
 struct Turning {
     int steps;                        // of Newton's method
     double across, turned, farthest;  // share of a motion, and turns [rad], that are rounding; longest turn [rad]
+    double stalled;                   // turns below it that no longer shrink are rounding, too [rad]
 };
 
 struct ContactMode {

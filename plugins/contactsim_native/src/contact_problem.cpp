@@ -236,7 +236,7 @@ class Modes {
     bool turn() {
         const int p = static_cast<int>(turning_.size());
         std::vector<double> along(p), across(p), changes(p * p);
-        double farthest = 1.0;
+        double farthest = 1.0, before = 1.0;
         for (int step = 0;; ++step) {
             problem_.motion(chosen_.forces, w_);
             double off = 0.0;
@@ -247,7 +247,8 @@ class Modes {
                 across[k] = slip[0] * w_[row + 1] - slip[1] * w_[row];
                 off = std::max(off, std::abs(across[k]));
             }
-            const bool there = off <= rules_.across * speed_ || farthest < rules_.turned;
+            const bool stalled = 0.5 * before < farthest && farthest < rules_.stalled_turn;
+            const bool there = off <= rules_.across * speed_ || farthest < rules_.turned || stalled;
             if (step == steps_ || there) {
                 arrived_ = there && *std::min_element(along.begin(), along.end()) >= 0.0;
                 return true;
@@ -261,7 +262,7 @@ class Modes {
                 if (!factors.factorise(changes, p, rules_.across)) return false;
                 factors.solve(across.data());
             }
-            farthest = 0.0;
+            before = farthest, farthest = 0.0;
             for (const double angle : across) farthest = std::max(farthest, std::abs(angle));
             if (!std::isfinite(farthest)) return false;
             const double share = farthest > rules_.farthest_turn ? rules_.farthest_turn / farthest : 1.0;

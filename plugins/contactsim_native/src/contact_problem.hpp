@@ -12,7 +12,7 @@ enum class Touch { open, stick, slip };
 // Thresholds by name: those of contactsim's modules.
 struct PivotRules {
     double tolerance, creep, lost, regular, rank, clear_rank, across, turned, nothing;
-    double farthest_turn, runaway, still, barely, inside;
+    double farthest_turn, stalled_turn, runaway, still, barely, inside;
     int quick_steps, newton_steps, sweeps, inner;
 };
 

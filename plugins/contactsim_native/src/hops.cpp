@@ -100,6 +100,14 @@ double left_of_series(const EventRules& rules, const std::vector<double>& durati
     return -1.0;
 }
 
+// What is left of hops too slow to be followed [s], each shorter in the ratio of the last two speeds: so it does not
+// matter whether rounding lets one more of them be followed.
+double left_of_slow(const std::vector<double>& durations, const std::vector<double>& speeds) {
+    if (durations.empty()) return 0.0;
+    const double ratio = speeds.back() / speeds[speeds.size() - 2];
+    return 0.0 < ratio && ratio < 1.0 ? durations.back() * ratio / (1.0 - ratio) : 0.0;
+}
+
 }  // namespace
 
 Resting time_to_rest(Landing& contacts, const EventRules& rules, std::vector<double> v,
@@ -113,7 +121,8 @@ Resting time_to_rest(Landing& contacts, const EventRules& rules, std::vector<dou
     };
     while (static_cast<int>(durations.size()) < rules.hops) {
         const int count = static_cast<int>(durations.size());
-        if (speeds.back() <= rules.slow * rules.speed) return {true, true, sum(0, count)};
+        if (speeds.back() <= rules.slow * rules.speed)
+            return {true, true, sum(0, count) + left_of_slow(durations, speeds)};
         const double duration = follow.next();
         if (!follow.known) return unknown;
         if (!std::isfinite(duration)) return endless;

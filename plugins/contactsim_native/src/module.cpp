@@ -56,8 +56,8 @@ NB_MODULE(_native, m) {
         });
 
     nb::class_<Turning>(m, "Turning")
-        .def(nb::init<int, double, double, double>(), nb::arg("steps"), nb::arg("across"), nb::arg("turned"),
-             nb::arg("farthest"));
+        .def(nb::init<int, double, double, double, double>(), nb::arg("steps"), nb::arg("across"), nb::arg("turned"),
+             nb::arg("farthest"), nb::arg("stalled"));
 
     nb::class_<ContactMode>(m, "ContactMode")
         .def("__init__",
