@@ -114,7 +114,8 @@ class Watch:
             shown = seen.values[1:].min(axis=0) <= 0.0
             if seen.full:
                 with np.errstate(invalid="ignore"):  # a guard that is infinite does not fire
-                    if np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
+                    too_long = segment.t1 - segment.t0 > LANDED * self._window
+                    if too_long and np.any(self._smooth & ~seen.certain & unresolved(seen.values)):
                         raise LandingError(segment)
                     shown |= dipping(seen.values).any(axis=0)
             suspects = np.union1d(suspects, np.flatnonzero(shown & ~seen.certain))
