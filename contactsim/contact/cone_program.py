@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,19 +25,40 @@ def minimiser(
     None where there is none, since x may grow for ever.
     """
     import clarabel
-    from scipy.sparse import csc_matrix
+
+    upper = _nothing(len(linear)) if quadratic is None else _sparse(np.triu(quadratic))
+    solver = clarabel.DefaultSolver(upper, linear, _sparse(matrix), right, _kinds(tuple(cones)), _settings())
+    found = solver.solve()
+    endless = found.status in (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
+    return None if endless or not np.isfinite(found.x).all() else np.asarray(found.x)
+
+
+@cache
+def _settings() -> Any:
+    import clarabel
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ACCURACY
     settings.iterative_refinement_reltol = settings.iterative_refinement_abstol = REFINED
     settings.iterative_refinement_max_iter = REFINEMENTS
-    kinds = [clarabel.SecondOrderConeT(n) if second else clarabel.NonnegativeConeT(n) for second, n in cones]
-    upper = _nothing(len(linear)) if quadratic is None else csc_matrix(np.triu(quadratic))
-    solver = clarabel.DefaultSolver(upper, linear, csc_matrix(matrix), right, kinds, settings)
-    found = solver.solve()
-    endless = found.status in (clarabel.SolverStatus.DualInfeasible, clarabel.SolverStatus.AlmostDualInfeasible)
-    return None if endless or not np.isfinite(found.x).all() else np.asarray(found.x)
+    return settings
+
+
+@cache
+def _kinds(cones: tuple[tuple[bool, int], ...]) -> list[Any]:
+    import clarabel
+
+    return [clarabel.SecondOrderConeT(n) if second else clarabel.NonnegativeConeT(n) for second, n in cones]
+
+
+def _sparse(matrix: Array) -> csc_matrix:
+    """A dense matrix by columns, without its zeros; SciPy's own way takes twice as long."""
+    from scipy.sparse import csc_matrix
+
+    columns, rows = np.nonzero(matrix.T)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=matrix.shape[1]))])
+    return csc_matrix((matrix.T[columns, rows], rows, ends), shape=matrix.shape)
 
 
 @cache
