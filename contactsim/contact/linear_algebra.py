@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
 import numpy as np
 from scipy.linalg.lapack import dposv
 
@@ -35,13 +38,12 @@ def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
 
 def _solve_blocks(mass: Array, right: Array) -> Array:
     """The same block by block, for bodies that do not hang on each other: a tenth of the work with sixty of them."""
-    solved, start = np.empty_like(right), 0
-    for end in _block_ends(mass):
-        part = slice(start, end)
-        _, solved[part], info = dposv(mass[part, part], right[part])
-        if info:
-            raise SingularError(INDEFINITE)
-        start = end
+    solved = np.zeros_like(right)
+    for part in _blocks(mass):
+        if right.ndim == 1:
+            solved[part] = _solve(mass[part, part], right[part])
+        elif len(own := np.flatnonzero(right[part].any(axis=0))):
+            solved[part, own] = _solve(mass[part, part], right[part, own])
     return solved
 
 
@@ -58,14 +60,67 @@ def _block_ends(mass: Array) -> list[int]:
     return joined
 
 
+def _solve(mass: Array, right: Array) -> Array:
+    _, solved, info = dposv(mass, right)
+    if info:
+        raise SingularError(INDEFINITE)
+    return np.asarray(solved)
+
+
+def _blocks(mass: Array) -> list[slice]:
+    """Blocks along the diagonal of M."""
+    return [slice(start, end) for start, end in pairwise([0, *_block_ends(mass)])]
+
+
+def delassus(mass: Array, rows: Array) -> Array:
+    """J M^-1 J^T (m, m), of the rows J (m, n): block by block of a large M, of the rows that reach it."""
+    if len(mass) < LARGE:
+        return np.asarray(rows @ solve_mass(mass, rows.T))
+    found = np.zeros((len(rows), len(rows)))
+    for part in _blocks(mass):
+        own = np.flatnonzero(rows[:, part].any(axis=1))
+        if len(own):
+            reached = rows[own, part]
+            found[own[:, None], own] += reached @ _solve(mass[part, part], reached.T)
+    return found
+
+
+def components(nodes: Sequence[int], links: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Sets of nodes that links connect, each in the order of the nodes, the one with the first of them first."""
+    above = {node: node for node in nodes}
+
+    def top(node: int) -> int:
+        while above[node] != node:
+            above[node] = above[above[node]]
+            node = above[node]
+        return node
+
+    for one, other in links:
+        above[top(one)] = top(other)
+    found: dict[int, list[int]] = {}
+    for node in nodes:
+        found.setdefault(top(node), []).append(node)
+    return list(found.values())
+
+
+def _apart(matrix: Array) -> list[list[int]]:
+    """Rows of a matrix (m, m) of symmetric pattern, in sets that no entries join."""
+    return components(range(len(matrix)), zip(*(k.tolist() for k in np.nonzero(np.triu(matrix, 1))), strict=True))
+
+
 def smallest_change(mass: Array, rows: Array, target: Array) -> tuple[Array, Array]:
     """Smallest change dx (n,), in the metric of M, with C dx = `target` (k,), and its multipliers (k,).
 
     M^-1 C^T (C M^-1 C^T)^+ target, with the rows C (k, n); dependent rows share their multipliers in least squares.
     """
-    solved = solve_mass(mass, rows.T)
-    multipliers = np.linalg.lstsq(rows @ solved, target, rcond=RANK)[0]
-    return solved @ multipliers, multipliers
+    if len(mass) < LARGE:
+        solved = solve_mass(mass, rows.T)
+        multipliers = np.linalg.lstsq(rows @ solved, target, rcond=RANK)[0]
+        return solved @ multipliers, multipliers
+    matrix, multipliers = delassus(mass, rows), np.empty(len(rows))
+    for own in _apart(matrix):
+        multipliers[own] = np.linalg.lstsq(matrix[np.ix_(own, own)], target[own], rcond=RANK)[0]
+    return solve_mass(mass, rows.T @ multipliers), multipliers
 
 
 def projector(mass: Array, rows: Array) -> Array:

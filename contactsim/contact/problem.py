@@ -30,6 +30,7 @@ from ..common.arrays import Array
 from ..common.lazy import lazy
 from ..errors import CheckError
 from .compiled import CompiledSolver, PlainProblem
+from .linear_algebra import components
 from .modes import Mode
 from .zero import NOTHING, VERIFIED
 
@@ -264,24 +265,6 @@ class ContactSolution:
 
 
 # --- islands: sets of contacts that do not move each other, each a problem of its own ---------------------------------
-def components(nodes: Sequence[int], links: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Sets of nodes that links connect, each in the order of the nodes, the one with the first of them first."""
-    above = {node: node for node in nodes}
-
-    def top(node: int) -> int:
-        while above[node] != node:
-            above[node] = above[above[node]]
-            node = above[node]
-        return node
-
-    for one, other in links:
-        above[top(one)] = top(other)
-    found: dict[int, list[int]] = {}
-    for node in nodes:
-        found.setdefault(top(node), []).append(node)
-    return list(found.values())
-
-
 def islands(problem: ContactProblem, among: Iterable[int] | None = None) -> list[list[int]]:
     """Contacts, with their resistances, sorted into sets whose rows of the Delassus matrix do not meet.
 

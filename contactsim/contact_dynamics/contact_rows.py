@@ -11,7 +11,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
-from ..contact.linear_algebra import solve_mass
+from ..contact.linear_algebra import delassus, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..contact.problem import ContactProblem
 from ..multibody.mechanism import Terms
@@ -117,8 +117,8 @@ def contact_problem(
     """The problem of accelerations of `contacts`; `slips` are the velocities (d_t,) of those that slide."""
     kept = world.kept_rows(contacts)
     rows = terms.rows[kept]
-    motion = rows @ solve_mass(terms.mass, np.vstack([force, rows]).T)
-    problem = problem_of(world, contacts, motion[:, 1:], motion[:, 0] + terms.bias[kept], sliding)
+    free = rows @ solve_mass(terms.mass, force) + terms.bias[kept]
+    problem = problem_of(world, contacts, delassus(terms.mass, rows), free, sliding)
     if not world.curves or slips is None:
         return problem
     friction = problem.friction.copy()

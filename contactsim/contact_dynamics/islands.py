@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..contact.problem import components
+from ..contact.linear_algebra import components
 from ..multibody.mechanism import Terms, Trees
 from .world import World
 

@@ -13,7 +13,7 @@ from ..common.lazy import lazy
 from ..common.user_calls import UserCall
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
-from ..contact.linear_algebra import smallest_change, solve_mass
+from ..contact.linear_algebra import delassus, smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode
 from ..errors import NoAdmissibleModeError
 from .contact_rows import (
@@ -171,8 +171,8 @@ class Resolution:
         world, terms, touching = self._world, touch.terms, event.touching
         kept = world.kept_rows(touching)
         rows = terms.rows[kept]
-        solved = solve_mass(terms.mass, rows.T)
-        problem = problem_of(world, touching, rows @ solved, terms.rates[kept], (None,) * len(touching))
+        matrix = delassus(terms.mass, rows)
+        problem = problem_of(world, touching, matrix, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
         try:
             if world.curves.keys().isdisjoint(touching):
@@ -184,7 +184,7 @@ class Resolution:
         except Exception:
             with UserCall("the contact law", type(self._law).__name__, event.t):
                 raise
-        return self._impact_of(touching, solution, touch), solved @ solution.impulses
+        return self._impact_of(touching, solution, touch), solve_mass(terms.mass, rows.T @ solution.impulses)
 
     def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:
         """An impact with its impulses along all rows."""

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from contactsim.contact import stick_slip_choice
+from contactsim.contact.linear_algebra import components, delassus, smallest_change, solve_mass
 from contactsim.contact.modes import Mode
-from contactsim.contact.problem import ContactProblem, components, islands, joined, part_of
+from contactsim.contact.problem import ContactProblem, islands, joined, part_of
 from contactsim.contact.stick_slip_choice import solve
 
 
@@ -70,3 +71,23 @@ def test_what_is_given_and_lifted_stays_with_its_contact() -> None:
     solutions = [solve(part_of(problem(3), own)) for own in parts]
     whole = joined(problem(3), parts, solutions)
     assert whole.modes == solve(problem(3)).modes and whole.modes[4] in Mode
+
+
+def test_large_mass_matrices_are_solved_block_by_block() -> None:
+    rng, count = np.random.default_rng(5), 20
+    mass = np.zeros((6 * count, 6 * count))
+    for k in range(count):
+        root = rng.normal(size=(6, 6))
+        mass[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = root @ root.T + np.eye(6)
+    rows = np.zeros((40, 6 * count))
+    for row, (one, other) in enumerate(rng.integers(0, count, size=(40, 2))):
+        rows[row, 6 * one : 6 * one + 6], rows[row, 6 * other : 6 * other + 6] = rng.normal(size=(2, 6))
+    rows[7] = 2.0 * rows[3]  # redundant
+    inverse = np.linalg.inv(mass)
+    np.testing.assert_allclose(delassus(mass, rows), rows @ inverse @ rows.T, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(solve_mass(mass, rows.T), inverse @ rows.T, rtol=0, atol=1e-10)
+    target = rows @ rng.normal(size=6 * count)
+    change, multipliers = smallest_change(mass, rows, target)
+    np.testing.assert_allclose(rows @ change, target, rtol=0, atol=1e-9)
+    dense = np.linalg.pinv(rows @ inverse @ rows.T, rcond=1e-10) @ target
+    np.testing.assert_allclose(multipliers, dense, rtol=0, atol=1e-8)
