@@ -65,8 +65,15 @@ def solve(
     parts = islands(problem)
     if len(parts) > 1:
         asked = problem if guess is None else replace(problem, guess=guess)
-        return joined(problem, parts, [_alone(part_of(asked, own), solvers) for own in parts])
+        return joined(problem, parts, [_alone(_quiet(part_of(asked, own), problem.speed), solvers) for own in parts])
     return _alone(problem if guess is None else replace(problem, guess=guess), solvers)
+
+
+def _quiet(part: ContactProblem, speed: float) -> ContactProblem:
+    """An island, at rest where its motion is rounding beside the largest of all: no modes are sought in that."""
+    if part.given or np.abs(part.free).max() > TOLERANCE * speed:
+        return part
+    return replace(part, free=np.zeros(len(part.free)))
 
 
 def _alone(problem: ContactProblem, solvers: tuple[ContactSolver, ...] | None) -> ContactSolution:

@@ -63,6 +63,16 @@ def test_solution_is_that_of_all_together(seed: int, rebounds: bool, monkeypatch
     np.testing.assert_allclose(found.forces, whole.forces, rtol=0, atol=1e-9 * np.abs(whole.forces).max())
 
 
+def test_no_modes_are_sought_in_rounding() -> None:
+    given = problem(1)
+    owner, rng = np.repeat(range(6), 3), np.random.default_rng(6)
+    free = np.where(np.isin(owner, [0, 3]), given.free, 1e-13 * rng.normal(size=18))
+    found = solve(replace(given, free=free, sliding=(None,) * 6))
+    quiet = [1, 2, 4, 5]
+    assert {found.modes[i] for i in quiet} == {Mode.STICK} and not found.forces[np.isin(owner, quiet)].any()
+    assert found.forces[np.isin(owner, [0, 3])].any()
+
+
 def test_what_is_given_and_lifted_stays_with_its_contact() -> None:
     given = replace(problem(3), given=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5), lifted=frozenset({4, 5}), slack=tuple(range(6)))
     part = part_of(given, [1, 4])

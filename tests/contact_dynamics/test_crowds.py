@@ -104,6 +104,15 @@ def test_contacts_that_touch_are_among_the_near_ones(monkeypatch: pytest.MonkeyP
     assert touched > 3
 
 
+def test_balls_that_touch_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound_world, "MANY", 1)
+    world = cs.Robot.merge([cs.Robot.sphere(0.5, 0.05)] * 3, names=["a", "b", "c"])
+    places = {name: (np.r_[0.099 * k, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0], np.zeros(6)) for k, name in enumerate("abc")}
+    mechanism, (q, _) = cs.ContactSystem(world).world.mechanism, world.pack(places)
+    touching = np.flatnonzero(mechanism.gaps(0.0, q) <= 0.0)
+    assert len(touching) == 2 and set(touching) <= set(mechanism.near(0.0, q, 0.0).tolist())
+
+
 def test_modes_change_by_what_is_given() -> None:
     stick, waits = ContactState(Mode.STICK), ContactState(until=0.5)
     for count in (10, 2000):

@@ -352,12 +352,21 @@ class PairKinematics(Computing):
         endless = np.array([not one.skippable or one.extent_b is None for one in features], dtype=bool)
         return couples, couple.ravel(), endless
 
+    @cached_property
+    def _around(self) -> Array:
+        """Radius (joints,) of a ball around the origin of each joint that holds all that touches others [m]."""
+        found, shifts = self._arms.copy(), np.linalg.norm(self._solids[1][1], axis=1)
+        for pair, (a, _) in zip(self.pairs, self._ends.tolist(), strict=True):
+            own = shifts[a] + pair.features.extent_a + pair.features.radius_a
+            found[pair.joint_a] = max(found[pair.joint_a], own)
+        return found
+
     def near(self, q: Array, distance: float) -> Array:
         """Pairs (k,) of bodies that are no farther from each other than that, by balls around them [m]."""
         couples, couple, endless = self._couples
         self._data.forward_kinematics(q)
         origins = np.array([place.translation for place in self._data.oMi])[couples]
-        apart = np.linalg.norm(origins[:, 0] - origins[:, 1], axis=1) - self._arms[couples].sum(axis=1)
+        apart = np.linalg.norm(origins[:, 0] - origins[:, 1], axis=1) - self._around[couples].sum(axis=1)
         return np.flatnonzero((apart <= distance)[couple] | endless)
 
     @cached_property
