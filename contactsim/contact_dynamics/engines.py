@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 6  # of what follows; an engine says for which it was made
+INTERFACE = 7  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -50,7 +50,7 @@ class PlainClosed:
 
 @dataclass(frozen=True, eq=False)
 class PlainArc:
-    """A contact mode of a rigid law, with unique forces and known slip directions, as plain data.
+    """A contact mode of a rigid law, with known slip directions or unique forces, as plain data.
 
     Attributes:
         robot: what moves.
@@ -62,6 +62,7 @@ class PlainArc:
             pieces say it.
         drive: (t, x) -> what controllers and pushes apply (nv,) and the rate of the memory (memory,), in one array;
             None where `holding` or `gains` or nothing says it all.
+        redundant: whether forces may be many: of such a mode only the motion is asked for, under the smallest of them.
     """
 
     robot: PlainRobot
@@ -71,6 +72,7 @@ class PlainArc:
     gains: PlainGains | None
     reference: Callable[[float], Array] | None
     drive: Callable[[float, Array], Array] | None
+    redundant: bool = False
 
 
 @dataclass(frozen=True, eq=False)

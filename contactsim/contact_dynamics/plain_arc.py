@@ -18,7 +18,7 @@ State = Literal["smooth", "stick", "slip", "directed", "begins"]
 
 
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
-    """A mode of unique forces; None where plain data does not say it all."""
+    """A mode; None where plain data does not say it all, as where slips begin redundantly."""
     from ..multibody.kinematics.bound_world import plain_robot
 
     robot = plain_robot(world.mechanism)
@@ -28,6 +28,8 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     for i in mode.closed:
         contact, state = robot.contacts[i], _state(mode.contacts[i], world.tangent_rows[i])
         if contact is None or state is None or (i in world.curves and state in ("slip", "directed", "begins")):
+            return None
+        if mode.redundant and state == "begins":
             return None
         closed.append(PlainClosed(contact, state, float(world.friction[i])))
     holding = gains = None
@@ -40,7 +42,7 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
         holding = holding._replace(first=world.nq + world.nv + holding.first)
     called = gains is not None and gains.posture is None and gains.pieces is None
     followed = Followed(world, gains) if gains is not None and called else None
-    return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive)
+    return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive, mode.redundant)
 
 
 def _state(state: ContactState, tangents: int) -> State | None:

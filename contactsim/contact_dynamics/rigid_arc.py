@@ -31,7 +31,7 @@ from ..contact.zero import RANK
 from ..errors import SingularError
 from ..multibody.mechanism import ContactMechanism, Shortcut, Terms, TermsOf
 from .contact_rows import problem_of
-from .engines import CompiledArc, CompiledWatch
+from .engines import CompiledArc, CompiledWatch, PlainMotion
 from .world import World
 from .zero import STRAIGHT
 
@@ -187,8 +187,8 @@ class Pattern:
     @lazy
     def compiled(self) -> CompiledArc | None:
         """The mode by the engine of its world; None: it runs in Python."""
-        found = None if self._mode.redundant else self._world.compiled_engine
-        if found is None:
+        found = self._world.compiled_engine
+        if found is None or (self._mode.redundant and self.islands):
             return None
         from .plain_arc import plain_arc
 
@@ -324,7 +324,10 @@ def accelerations(arc: RigidArc, t: float, x: Array, references: References) -> 
     if arc.compiled is not None:
         found = arc.compiled.motion(t, x, arc.directions(references), references.straight)
         begun = _begun(arc, found.forces, references) if found is not None and arc.incipient else {}
-        if found is not None and not _leaps(references, begun):
+        if found is not None and arc.mode.redundant:
+            if (motion := _redundantly(arc, found)) is not None:
+                return motion
+        elif found is not None and not _leaps(references, begun):
             acceleration, rates, forces, others, regularity = found
             left = (lambda: regularity) if arc.slips else None
             return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left, others=others)
@@ -338,6 +341,15 @@ def accelerations(arc: RigidArc, t: float, x: Array, references: References) -> 
     if arc.islands:
         return _by_islands(arc, terms, force, references)
     return _alone(arc, terms, force, references)
+
+
+def _redundantly(arc: RigidArc, found: PlainMotion) -> Accelerations | None:
+    """The motion under the smallest forces; None where these leave their cones, so that others are looked for."""
+    assert arc.given is not None
+    margin = float(least_margin(arc.given.problem, arc.given.modes, found.forces[arc.kept]))
+    if margin < 0.0:
+        return None
+    return Accelerations(found.acceleration, found.rates, lambda: found.forces, lambda: margin, others=found.others)
 
 
 def _alone(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..common.arrays import Array
 from ..common.lazy import lazy
 from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
-from ..contact.modes import Phase, unit
+from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
@@ -130,11 +130,29 @@ class RigidFlow(ContactFlow):
         return out
 
     def stages(self, base: Array) -> Stages | None:
-        """Those of the compiled arc, where there is one; where slips begin, Python knows more of them."""
-        compiled = self.arc.compiled
-        if compiled is None or self.arc.incipient:
+        """Those of the compiled arc, where there is one; where slips begin, Python knows more of them.
+
+        So it does of redundant contacts of which some slip: where those that slip are pulled, and of those that stick.
+        """
+        arc, compiled = self.arc, self.arc.compiled
+        if compiled is None or arc.incipient:
             return None
-        return compiled.stages(base, self._directions, self.references.straight)
+        found = compiled.stages(base, self._directions, self.references.straight)
+        if not arc.mode.redundant or not arc.slips:
+            return found
+        sticks = any(arc.mode.contacts[i].mode is Mode.STICK for i in arc.closed)
+        return None if sticks else partial(self._stages, found, base)
+
+    def _stages(self, compiled: Stages, base: Array, *step: Any) -> None:
+        """Whole steps whose stages are Python's from the first one on that the compiled arc does not know."""
+        compiled(*step)
+        A, C, t, h, y, K, points, first, last = step
+        known = np.isfinite(K[first:last]).all(axis=1)
+        space = self.arc.world.space
+        for s in range(first + int(known.argmin()), last) if not known.all() else ():
+            points[s] = y + h * (A[s, :s] @ K[:s])
+            if np.isfinite(points[s]).all():
+                K[s] = space.chart_rate(points[s], self.field(t + C[s] * h, space.integrate(base, points[s])))
 
     @property
     def cruise(self) -> Cruise | None:  # type: ignore[override]

@@ -8,7 +8,7 @@ import numpy as np
 
 from contactsim.contact.compiled import CompiledSolver
 from contactsim.contact.solvers.slip_directions import FARTHEST_TURN, NEWTON_STEPS, STALLED_TURN
-from contactsim.contact.zero import ACROSS, TURNED
+from contactsim.contact.zero import ACROSS, REGULAR, TURNED
 from contactsim.contact_dynamics.engines import (
     CompiledArc,
     CompiledEvents,
@@ -25,7 +25,7 @@ from contactsim.multibody.piecewise_reference import PiecewiseReference
 from contactsim.multibody.plain_robot import PlainRobot
 
 from . import _native
-from .contacts import NativeSolver
+from .contacts import CLEAR_RANK, SINGULAR, NativeSolver
 from .cruises import NativeWatch
 from .events import NativeEvents
 from .variations import propagated
@@ -109,11 +109,13 @@ class NativeArc(CompiledArc):
             else:
                 state = STATES.index(closed.state)
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
-        self._begins = any(closed.state == "begins" for closed in arc.closed)
+        self._redundant, self._begins = arc.redundant, any(closed.state == "begins" for closed in arc.closed)
+        if arc.redundant:
+            self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
         self._drive, self._called = native_drive(arc, self._robot), arc.drive is not None
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
-        """The motion at a state, under what drives it; None where rows depend on each other."""
+        """The motion at a state, under what drives it, and smallest forces; None where it cannot tell."""
         rows = self._mode.rows
         acceleration, rates, forces = np.empty(self._plain.nv), np.empty(rows), np.empty(rows)
         given = self._robot, self._mode, directions, straight, self._drive, t, x
@@ -124,7 +126,7 @@ class NativeArc(CompiledArc):
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where slips begin or rows depend on each other."""
-        if self._begins:
+        if self._begins or self._redundant:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -143,7 +145,7 @@ class NativeArc(CompiledArc):
         straight: float,
     ) -> Array | None:
         """By collocation in C++; None under a controller that is called back, and where `derivatives` has none."""
-        if self._called or self._begins:
+        if self._called or self._begins or self._redundant:
             return None
         motion = self._robot, self._mode, directions, straight, self._drive
         return propagated(path, t0, t1, variations, accuracy, motion)
@@ -177,7 +179,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
-    interface = 6  # of the engines of contactsim that it was written for
+    interface = 7  # of the engines of contactsim that it was written for
 
     def __init__(self) -> None:
         self._solver = NativeSolver()

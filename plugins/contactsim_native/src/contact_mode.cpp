@@ -172,13 +172,37 @@ void moved_by(const Robot& robot, const Scratch& s, double* change) {
     s.sweep.solve_outwards(robot, change);
 }
 
+// Whether a contact is pulled by the forces along the held rows, where some slip.
+bool pulls_slipping(const ContactMode& mode, const Scratch& s) {
+    bool slips = false, pulls = false;
+    int place = 0;
+    for (const Closed& closed : mode.closed) {
+        slips = slips || slides(closed), pulls = pulls || s.unknown[place] < 0.0;
+        place += stuck_rows(mode, closed);
+    }
+    return slips && pulls;
+}
+
+// The smallest forces of rows that may depend on each other, in place; false where it is not clear whether they do.
+bool smallest_forces(const Ranks& ranks, Scratch& s) {
+    if (s.factors.factorise(s.matrix, s.size, ranks.regular)) {
+        s.factors.solve(s.unknown.data());
+        return true;
+    }
+    if (!s.smallest.factorise(s.matrix, s.size, ranks.rank, ranks.clear)) return false;
+    s.smallest.solve(s.unknown.data());
+    return true;
+}
+
 // Forces along the held rows, and the acceleration under them; false where the rows depend on each other.
-bool solve_forces(const Robot& robot, Scratch& s, double* acceleration) {
+bool solve_forces(const Robot& robot, const ContactMode& mode, Scratch& s, double* acceleration) {
     const int nv = robot.nv, size = s.size;
     delassus(robot, s, s.directions, size);
     s.unknown.resize(size);
     for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
-    if (!solve_dense(s.matrix, s.unknown, size, &s.determinant)) return false;
+    const bool solved =
+        mode.redundant ? smallest_forces(*mode.redundant, s) : solve_dense(s.matrix, s.unknown, size, &s.determinant);
+    if (!solved) return false;
     moved_by(robot, s, acceleration);
     for (int k = 0; k < nv; ++k) acceleration[k] += s.unforced[k];
     return true;
@@ -285,7 +309,7 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
                     normal[k] - friction * (slip[0] * normal[nv + k] + slip[1] * normal[2 * nv + k]);
             }
         }
-        if (!solve_forces(robot, s, acceleration)) return false;
+        if (!solve_forces(robot, mode, s, acceleration)) return false;
     }
 }
 
@@ -322,7 +346,8 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
 
     assemble(robot, mode, references, v, s);
     s.unforced.assign(acceleration, acceleration + nv);
-    if (!solve_forces(robot, s, acceleration)) return false;
+    if (!solve_forces(robot, mode, s, acceleration)) return false;
+    if (mode.redundant && pulls_slipping(mode, s)) return false;  // under other forces it moves in another way
     if (!turn_beginnings(robot, mode, references.leap, s, acceleration)) return false;
     if (!told) return true;
     told->rates = s.rates;
@@ -340,6 +365,7 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
 
 double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& s) {
     bool rubs = false;
+    if (mode.redundant) return 1.0;
     for (const Closed& closed : mode.closed) rubs = rubs || slides(closed);
     if (!rubs) return 1.0;
     double smooth = 1.0;

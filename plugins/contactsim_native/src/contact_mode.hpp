@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "linear.hpp"
 #include "robot.hpp"
 
 namespace native {
@@ -48,9 +49,16 @@ struct Turning {
     double stalled;                   // turns below it that no longer shrink are rounding, too [rad]
 };
 
+// Whether rows that may depend on each other do: a reciprocal condition above which they do not, and shares of the
+// matrix of forces that are rounding, and that surely are none.
+struct Ranks {
+    double regular, rank, clear;
+};
+
 struct ContactMode {
     Plane plane;
     Turning turning;
+    std::optional<Ranks> redundant;  // of a mode whose forces may be many: the smallest ones are taken
     std::vector<Closed> closed;
     int rows = 0;            // of all closed contacts
     std::vector<int> first;  // row of each of them
@@ -77,6 +85,8 @@ struct Scratch {
     int size = 0;                  // rows that are held
     std::vector<double> unforced;  // acceleration without contact forces
     double determinant = 1.0;      // of C M^-1 D^T
+    Factors factors;               // of redundant modes
+    Smallest smallest;
 };
 
 // Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one contact, from the row
@@ -84,8 +94,9 @@ struct Scratch {
 void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,
                   int first);
 
-// Acceleration (nv,) under the applied forces; false where the rows depend on each other.
-// M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.
+// Acceleration (nv,) under the applied forces; false where the rows depend on each other; in a redundant mode where it
+// is not clear whether they do, and where slipping contacts are pulled by the smallest forces, but perhaps not by
+// others. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
 

@@ -82,6 +82,8 @@ NB_MODULE(_native, m) {
                  mode.closed.push_back({limit(velocity, sign, coordinate, bound), State::stick, 0.0});
                  mode.count();
              })
+        .def("make_redundant", [](ContactMode& mode, double regular, double rank,
+                                  double clear) { mode.redundant = Ranks{regular, rank, clear}; })
         .def_ro("rows", &ContactMode::rows);
 
     nb::class_<Pieces>(m, "Pieces")
@@ -189,7 +191,8 @@ NB_MODULE(_native, m) {
             return std::make_pair(others, regularity_there(robot, mode, scratch));
         },
         "Acceleration (nv,), contact velocities and forces (rows,) of a mode under its drive; told are the largest of "
-        "all other forces, and what friction leaves of the determinant of the closed contacts; None where its rows depend on each "
+        "all other forces, and what friction leaves of the determinant of the closed contacts; None where its rows "
+        "depend on each "
         "other.");
 
     m.def(

@@ -1,0 +1,69 @@
+"""Arcs whose contacts are redundant, on the compiled engine against Python; skipped where it is not installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.contact_dynamics.rigid_arc import References, accelerations, prepare
+
+pytest.importorskip("contactsim_native._native")
+
+SAME = 1e-9  # of accelerations and forces, relative to the largest: those of a singular system
+STATES = 1e-7  # of runs at rtol 1e-8
+
+
+def box(height: float, friction: float = 0.4) -> cs.Robot:
+    """A box on its four corners, its centre so far above them."""
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+    model.appendBodyToJoint(joint, pin.Inertia(2.0, np.zeros(3), np.diag([0.02, 0.03, 0.04])), pin.SE3.Identity())
+    model.addFrame(pin.Frame("box", joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+    corners = [(0.2 * a, 0.1 * b, -height) for a in (1, -1) for b in (1, -1)]
+    points = [cs.ContactPoint("box", at, friction=friction, name=f"corner{k}") for k, at in enumerate(corners)]
+    return cs.Robot(model, contacts=points)
+
+
+def mode_of(kinds: str) -> SystemMode:
+    """A redundant mode of the box: s for a corner that sticks, d for one that slips."""
+    states = {"s": ContactState(Mode.STICK), "d": ContactState(Mode.SLIP, Phase.FREE)}
+    return SystemMode(tuple(states[kind] for kind in kinds), redundant=True)
+
+
+@pytest.mark.parametrize(("kinds", "least"), [("ssss", 60), ("dddd", 40), ("sdsd", 0)])
+def test_the_motion_of_redundant_contacts_is_that_of_python(kinds: str, least: int) -> None:
+    """Where the smallest forces leave their cones, as mostly of two corners that stick and two that slip, it is."""
+    made, rng, compared = cs.ContactSystem(box(0.1)), np.random.default_rng(2), 0
+    systems = [made.on_engine(kind) for kind in ("native", "python")]
+    for _ in range(60):
+        q = np.r_[rng.normal(size=2), 0.1, 0.0, 0.0, 0.0, 1.0]
+        x = np.r_[q, rng.normal(size=2), 0.0, 0.0, 0.0, rng.normal()]
+        slips = {i: (1.0, 0.0) for i, kind in enumerate(kinds) if kind == "d"}
+        found = []
+        for system in systems:
+            arc = prepare(system.world, mode_of(kinds))
+            found.append(accelerations(arc, 0.0, x, References(slips)))
+        assert prepare(systems[0].world, mode_of(kinds)).compiled is not None
+        one, other = found
+        size = np.abs(other.forces).max()
+        assert np.abs(one.acceleration - other.acceleration).max() < SAME * max(np.abs(other.acceleration).max(), 1.0)
+        assert np.abs(one.forces - other.forces).max() < SAME * size
+        assert abs(one.margin - other.margin) < SAME * size
+        compared += one.others is not None
+    assert compared >= least  # in C++
+
+
+@pytest.mark.parametrize("height", [0.05, 0.1, 0.3])
+def test_a_box_slides_on_its_corners_as_in_python(height: float) -> None:
+    """From 0.3 m on the smallest forces pull at a corner, where others do not."""
+    system = cs.ContactSystem(box(height))
+    start = cs.State([0, 0, height, 0, 0, 0, 1.0], [0.8, 0.6, 0, 0, 0, 0.2])
+    runs = [cs.simulate(system, start, (0.0, 0.5), engine=engine) for engine in ("native", "python")]
+    one, other = runs
+    assert one.status is other.status is cs.Status.FINISHED
+    named = [[[state.mode for state in arc.mode.contacts] for arc in run.arcs] for run in runs]
+    assert named[0] == named[1]
+    assert np.abs(one.final_x - other.final_x).max() < STATES
