@@ -38,6 +38,7 @@ BEGINS, ENDS = 0.5, 0.25  # tilts, in units of FLAT, from which on a rim begins 
 TINY = 1e-300
 SAMPLED = 2.0 * np.pi * np.arange(48) / 48.0
 AROUND = np.column_stack([np.cos(SAMPLED), np.sin(SAMPLED), np.zeros(48)])
+NEARLY_FLAT = 1e-2  # sine of a tilt from which on the angle of a normal counts from the axis of the disc
 ONLY = np.zeros(1, dtype=int)
 MEETING = (1,)  # the region of a contact of a rim
 
@@ -615,29 +616,50 @@ class RimOnLines(RimOnPart):
         angle = self._search.nearest((centre @ place.R_b)[None], (place.R_a[:, 2] @ place.R_b)[None], ONLY)[0]
         return float(angle[0])
 
-    def _turned(self, place: Place | Bodies, angle: Array | float) -> _Turned:
-        """All that g and its derivatives by the angle (..., 1) are made of."""
-        u, v, b = (turned(place.R_b, way) for way in self.part.ruled.frame)
-        C, S = self.part.ruled.cosine * np.cos(angle), self.part.ruled.cosine * np.sin(angle)
-        around, ahead = C * u + S * v, C * v - S * u
+    def _turned(self, place: Place | Bodies, angle: Array | float, flat: bool) -> _Turned:
+        """All that g and its derivatives by the angle (..., 1) are made of.
+
+        Of a disc that lies nearly `flat` the angle counts from its axis, so that n' . a is not a difference of large
+        numbers; else from the frame of the lines.
+        """
         axis, c = place.R_a[..., 2], place.o_a + turned(place.R_a, self.rim.feature.centre)
-        n = self.part.ruled.sine * b + around
-        h, across, T = (part if part.ndim == n.ndim else part[..., None] for part in across_axis(n, axis))
-        foot = place.o_b + turned(place.R_b, self.part.ruled.centre)
-        up, R = dot(ahead, axis), self.rim.radius
+        u, v, b = (turned(place.R_b, way) for way in self.part.ruled.frame)
+        along, a_u, a_v = dot(axis, b), dot(axis, u), dot(axis, v)
+        if flat:
+            plane = axis - along * b
+            a_u, a_v = length_of(plane), np.zeros_like(along)
+            u = plane / a_u
+            v = cross(b, u)
+        C, S = np.cos(angle), np.sin(angle)
+        n, ahead, up = C * u + S * v, C * v - S * u, C * a_v - S * a_u
+        turn = up * b + along * cross(n, b)  # n x a
+        across, T, h = cross(axis, turn), length_of(turn), C * a_u + S * a_v
+        foot, R = place.o_b + turned(place.R_b, self.part.ruled.centre), self.rim.radius
         slope = dot(ahead, c - foot) + R * h * up / T
-        bend = -dot(around, c - foot) + R * ((up * up - h * dot(around, axis)) / T + (h * up) ** 2 / T**3)
-        return _Turned(n, ahead, axis, c, foot, h, across, T, up, slope, bend)
+        bend = -dot(n, c - foot) + R * ((up * up - h * h) / T + (h * up) ** 2 / T**3)
+        rate_at = v / a_u if flat else np.zeros_like(v)
+        return _Turned(n, ahead, axis, c, foot, h, across, T, up, slope, bend, b, rate_at)
+
+    def _flat(self, place: Place, angle: float) -> tuple[float, bool]:
+        """The angle of one place as `_turned` takes it, and whether the disc lies nearly flat."""
+        axis, (u, v, _) = place.R_a[:, 2] @ place.R_b, self.part.ruled.frame
+        if float(across_axis(self.part.ruled.normal(np.array(angle)), axis)[2]) > NEARLY_FLAT:
+            return angle, False
+        return float(np.remainder(angle - np.arctan2(axis @ v, axis @ u) + np.pi, 2.0 * np.pi) - np.pi), True
 
     def _solved(self, place: Place | Bodies) -> _Turned:
         """The same at the angle of places with leading axes and complex steps around one place."""
         lead = place.o_a.shape[:-1]
         here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
-        angle = self._angle(here)
-        if not np.isfinite(angle):
+        found = self._angle(here)
+        if not np.isfinite(found):
             raise SingularError("the rim of a disc lies flat; its nearest point is not unique")
-        first = self._turned(place, angle)
-        return self._turned(place, angle - first.slope / first.bend)
+        start, flat = self._flat(here, found)
+        angle: Array | float = start
+        for _ in range(2 if flat else 1):
+            first = self._turned(place, angle, flat)
+            angle = angle - first.slope / first.bend
+        return self._turned(place, angle, flat)
 
     def _pair(self, found: _Turned) -> Nearest:
         x = found.c - self.rim.radius * found.across / found.T
@@ -649,7 +671,7 @@ class RimOnLines(RimOnPart):
 
     def _nearest(self, place: Place, held: bool = False) -> Nearest | None:
         angle = self._angle(place)
-        return self._pair(self._turned(place, angle)) if np.isfinite(angle) else None
+        return self._pair(self._turned(place, *self._flat(place, angle))) if np.isfinite(angle) else None
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and their rates.
@@ -657,12 +679,12 @@ class RimOnLines(RimOnPart):
         Raises:
             SingularError: the disc lies flat.
         """
-        at_rest = self._solved(bodies)
-        n, ahead, axis, c, foot, h, across, T, up, _, bend = at_rest
+        n, ahead, axis, c, foot, h, across, T, up, _, bend, b, rate_at = self._solved(bodies)
         spin_a, spin_b, R = bodies.V_a[..., 3:], bodies.V_b[..., 3:], self.rim.radius
-        n_carried, axis_rate = cross(spin_b, n), cross(spin_a, axis)
+        carried = spin_b + dot(rate_at, cross(spin_a - spin_b, axis)) * b  # of what the angle counts from
+        n_carried, axis_rate = cross(carried, n), cross(spin_a, axis)
         h_rate = dot(n_carried, axis) + dot(n, axis_rate)
-        ahead_rate, way_rate = cross(spin_b, ahead), at(bodies.V_a, c) - at(bodies.V_b, foot)
+        ahead_rate, way_rate = cross(carried, ahead), at(bodies.V_a, c) - at(bodies.V_b, foot)
         up_rate = dot(ahead_rate, axis) + dot(ahead, axis_rate)
         slope_rate = dot(ahead_rate, c - foot) + dot(ahead, way_rate)
         slope_rate = slope_rate + R * ((h_rate * up + h * up_rate) / T + h * h * up * h_rate / T**3)
@@ -676,7 +698,8 @@ class RimOnLines(RimOnPart):
 class _Turned(NamedTuple):
     """The normal n (..., 3) at an angle f and n' by that, the axis a and centre c of the rim, the foot of the lines.
 
-    Then h = n . a, n - h a and its length T, n' . a, and g' and g'' (..., 1).
+    Then h = n . a, n - h a and its length T, n' . a, and g' and g'' (..., 1); the lines' direction b, and what the axis
+    moves by to turn what the angle counts from about b.
     """
 
     n: Array
@@ -690,6 +713,8 @@ class _Turned(NamedTuple):
     up: Array
     slope: Array
     bend: Array
+    b: Array
+    rate_at: Array
 
 
 def rim_on(rim: Rim, part: Part) -> RimOnPart:

@@ -1,0 +1,45 @@
+"""A disc that comes to lie flat on an edge: its rim runs along that the faster, the less it is tilted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contactsim.multibody.geometry.features import Bodies
+from contactsim.multibody.geometry.polyhedra import polyhedron_of_box
+from contactsim.multibody.geometry.rims import MEETING, Ridge, Rim, RimOnLines
+
+R = 0.1  # m
+SPIN = np.array([0.3, -0.2, 0.5])  # rad/s
+
+
+@pytest.mark.parametrize("tilt", [1e-2, 1e-4, 1e-6])
+def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
+    """The lowest point on a chord is at its end; as the disc turns, by differences in units of its tilt."""
+    solid = polyhedron_of_box((0.4, 0.4, 0.2))
+    number = int(
+        np.argmax(
+            [
+                abs(d[0]) > 0.9 and solid.vertices[e].min(axis=0)[2] > 0 and solid.vertices[e][0][1] > 0
+                for d, e in zip(solid.directions, solid.edges, strict=True)
+            ]
+        )
+    )
+    rim = RimOnLines(Rim(R, 0.05, -1.0), Ridge(solid, number))
+    turn = pin.exp3(np.array([0.3, 0.0, 0.0])) @ pin.exp3(np.array([0.0, tilt, 0.0]))
+    chord = np.sqrt(R**2 - 0.04**2)  # half of it: an end of it touches
+    place = np.array([0.01, 0.2, 0.1]) + turn @ np.array([0.0, 0.04, 0.05 + np.sin(tilt) * chord])
+    still = np.zeros(6)
+
+    def met(s: float) -> np.ndarray:
+        R_a = pin.exp3(s * SPIN) @ turn
+        o_a = pin.exp3(s * SPIN) @ place
+        V_a = np.r_[np.zeros(3), SPIN]
+        return np.hstack(rim.meet(Bodies(R_a, o_a, np.eye(3), np.zeros(3), V_a, still, still, still), MEETING))
+
+    h = 1e-3 * tilt
+    found, ahead, behind = met(0.0), met(h), met(-h)
+    for first, second in ((slice(0, 3), slice(3, 6)), (slice(6, 9), slice(9, 12))):
+        rate = (ahead[first] - behind[first]) / (2.0 * h)
+        assert np.allclose(rate, found[second], rtol=1e-4, atol=1e-5 * np.abs(found[second]).max())
