@@ -69,12 +69,12 @@ class StiffArcs:
         """
         if not (self.automatic and isinstance(solver, Dop853)):
             return False
-        if solver.reach <= NEAR_EDGE and not FEW < ahead / abs(solver.h_previous) < FAR:
+        step = abs(solver.t - solver.t_old)
+        if solver.reach <= NEAR_EDGE and not FEW * step < ahead < FAR * step:
             self._loose += 1
             if self._loose >= LOOSE:
                 self._held = 0
             return False
-        step = abs(solver.h_previous)
         if not self._held:
             self._began = step
         self._held, self._loose = self._held + 1, 0
