@@ -6,7 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contactsim.multibody.geometry.features import Bodies
+from contactsim.multibody.geometry.features import Bodies, Place
+from contactsim.multibody.geometry.gap_tables import RimsOnLines
 from contactsim.multibody.geometry.polyhedra import polyhedron_of_box
 from contactsim.multibody.geometry.rims import MEETING, Ridge, Rim, RimOnLines
 
@@ -14,9 +15,8 @@ R = 0.1  # m
 SPIN = np.array([0.3, -0.2, 0.5])  # rad/s
 
 
-@pytest.mark.parametrize("tilt", [1e-2, 1e-4, 1e-6])
-def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
-    """The lowest point on a chord is at its end; as the disc turns, by differences in units of its tilt."""
+def _rim_above_an_edge() -> RimOnLines:
+    """The lower rim of a cylinder against an upper edge of a box, along x at y = 0.2 and z = 0.1."""
     solid = polyhedron_of_box((0.4, 0.4, 0.2))
     number = int(
         np.argmax(
@@ -26,7 +26,13 @@ def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
             ]
         )
     )
-    rim = RimOnLines(Rim(R, 0.05, -1.0), Ridge(solid, number))
+    return RimOnLines(Rim(R, 0.05, -1.0), Ridge(solid, number))
+
+
+@pytest.mark.parametrize("tilt", [1e-2, 1e-4, 1e-6])
+def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
+    """The lowest point on a chord is at its end; as the disc turns, by differences in units of its tilt."""
+    rim = _rim_above_an_edge()
     turn = pin.exp3(np.array([0.3, 0.0, 0.0])) @ pin.exp3(np.array([0.0, tilt, 0.0]))
     chord = np.sqrt(R**2 - 0.04**2)  # half of it: an end of it touches
     place = np.array([0.01, 0.2, 0.1]) + turn @ np.array([0.0, 0.04, 0.05 + np.sin(tilt) * chord])
@@ -43,3 +49,18 @@ def test_points_run_along_an_edge_as_the_tilt_says(tilt: float) -> None:
     for first, second in ((slice(0, 3), slice(3, 6)), (slice(6, 9), slice(9, 12))):
         rate = (ahead[first] - behind[first]) / (2.0 * h)
         assert np.allclose(rate, found[second], rtol=1e-4, atol=1e-5 * np.abs(found[second]).max())
+
+
+@pytest.mark.parametrize("tilt", [1e-5, 1e-3])
+def test_an_edge_that_ends_under_a_disc_is_met_from_its_own_side(tilt: float) -> None:
+    """Its corner is on the disc; down the tilt it is inside, by more than the endless line would be from behind."""
+    rim, ahead = _rim_above_an_edge(), 0.02
+    turn = pin.exp3(np.array([-0.3, 0.0, 0.0])) @ pin.exp3(np.array([0.0, -tilt, 0.0]))
+    chord = np.sqrt(R**2 - 0.04**2)
+    middle = np.array([0.2 - ahead, 0.2, 0.1]) + turn @ np.array([0.0, 0.04, 0.05 - np.sin(tilt) * ahead])
+    place = Place(turn, middle, np.eye(3), np.zeros(3))
+    depth = tilt * (chord + ahead)
+    assert np.isclose(rim.open_gap(place), -depth, rtol=2e-2)
+    table = RimsOnLines([rim], np.array([[0, 1]]))
+    found = table.gaps(np.array([turn, np.eye(3)]), np.array([middle, np.zeros(3)]))
+    assert np.allclose(found, rim.open_gap(place), rtol=0.0, atol=1e-15)

@@ -295,7 +295,7 @@ class _Search:
         surface = Ruled(line.centre, line.axis, 0.0, line.offset)
         centre = (at_rim.R @ rim.centre + at_rim.o - at_line.o) @ at_line.R
         axis = (at_rim.R @ rim.axis) @ at_line.R
-        rims, only = RimsAbove([surface], np.array([rim.radius])), np.zeros(1, dtype=int)
+        rims, only = RimsAbove([surface], np.array([rim.radius]), np.zeros(1)), np.zeros(1, dtype=int)
         found = rims.nearest(centre[None], axis[None], only)[1][0]
         if not np.isfinite(found).all():
             return None

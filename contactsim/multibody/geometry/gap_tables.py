@@ -248,7 +248,7 @@ class RimsOnLines(Rims):
             np.array([(p.half, p.ruled.radius, p.sharp) for p in parts]).reshape(-1, 3).T
         )
         self._sharp = sharp.astype(bool)
-        self._above = RimsAbove([part.ruled for part in parts], self._radius)
+        self._above = RimsAbove([part.ruled for part in parts], self._radius, self._end)
         most = max((part.ends for part in parts), default=0)
         self._rows, self._begin = np.zeros((len(parts), most, 7)), np.zeros((len(parts), most))
         self._rows[..., 6] = 1.0

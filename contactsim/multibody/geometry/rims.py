@@ -608,7 +608,7 @@ class RimOnLines(RimOnPart):
 
     @cached_property
     def _search(self) -> RimsAbove:
-        return RimsAbove([self.part.ruled], np.array([self.rim.radius]))
+        return RimsAbove([self.part.ruled], np.array([self.rim.radius]), np.array([self.rim.end]))
 
     def _angle(self, place: Place) -> float:
         """That of the normal of one place; nan where the rim has none."""

@@ -38,6 +38,7 @@ HALVINGS = 40
 SAMPLES = 24  # normals around straight lines
 AROUND = 2.0 * np.pi * np.arange(SAMPLES) / SAMPLES
 TURNED = 1e-13  # rad: a step that is rounding
+SIDEWAYS = 1e-9  # cosine to the axis of a rim of normals that are taken to be across it
 TINY = 1e-30
 EXACT = 4.0  # units of rounding of the places, below which the points are aligned with the normal
 
@@ -209,14 +210,16 @@ class RimsAbove:
     Args:
         surfaces: (k,).
         radii: R of the rims (k,) [m].
+        ends: 1 or -1 (k,): the bodies of the rims are on the other side along their axes, so normals, which point into
+            them, lie there; 0: on either side, that of a thin disc.
     """
 
-    def __init__(self, surfaces: Sequence[Ruled], radii: Array) -> None:
+    def __init__(self, surfaces: Sequence[Ruled], radii: Array, ends: Array) -> None:
         self._frames = np.array([surface.frame for surface in surfaces]).reshape(-1, 3, 3)
         self._centres = np.array([surface.centre for surface in surfaces]).reshape(-1, 3)
         numbers = [(surface.sine, surface.cosine, surface.radius) for surface in surfaces]
         self._sine, self._cosine, self._radius = np.array(numbers).reshape(-1, 3).T
-        self._rims = radii
+        self._rims, self._ends = radii, ends
 
     def nearest(self, centre: Array, axis: Array, own: Array) -> tuple[Array, Array]:
         """Angles (n,) of the normals at which some rims touch; nan: they have none, lying flat.
@@ -230,7 +233,7 @@ class RimsAbove:
         """
         way = (self._frames[own] @ (centre - self._centres[own])[..., None])[..., 0]
         lean = (self._frames[own] @ axis[..., None])[..., 0]
-        curve = _Curve(way, lean, self._sine[own], self._cosine[own], self._rims[own])
+        curve = _Curve(way, lean, self._sine[own], self._cosine[own], self._rims[own], self._ends[own])
         angle = curve.highest()
         around = np.column_stack([np.cos(angle), np.sin(angle)]) * self._cosine[own, None]
         local = np.column_stack([around, self._sine[own]])
@@ -238,19 +241,22 @@ class RimsAbove:
 
 
 class _Curve(NamedTuple):
-    """g over the angle: w and a (n, 3) in axes (u, v, b) of the surfaces, sines, cosines and radii (n,) of the rims."""
+    """g over the angle: w and a (n, 3) in axes (u, v, b) of lines, sines and cosines; radii and ends of rims (n,)."""
 
     way: Array
     lean: Array
     sine: Array
     cosine: Array
     radius: Array
+    end: Array
 
     def height(self, angle: Array) -> Array:
-        """g (n, m) + r at angles (n, m)."""
+        """g (n, m) + r at angles (n, m); -inf where normals lie on the wrong side of the rim."""
         C, S = self.cosine[:, None] * np.cos(angle), self.cosine[:, None] * np.sin(angle)
         n = np.stack([C, S, np.broadcast_to(self.sine[:, None], C.shape)], axis=-1)
-        return (n @ self.way[..., None])[..., 0] - self.radius[:, None] * across_axis(n, self.lean[:, None])[2]
+        h, _, T = across_axis(n, self.lean[:, None])
+        height = (n @ self.way[..., None])[..., 0] - self.radius[:, None] * T
+        return np.where(self.end[:, None] * h > SIDEWAYS, -np.inf, height)
 
     def slopes(self, angle: Array) -> tuple[Array, Array]:
         """g' and g'' (n,)."""
