@@ -501,7 +501,7 @@ class RimOnPart(FeaturePair):
         """The open gap, and whether they touch with these features; else it is a bound of their distance, and OFF."""
         found = self._nearest(place)
         if found is None:
-            return OFF, False
+            return self.away(place) + OFF, False
         touch = all(float(margin.value) > margin.begin for margin in self._margins(place, found))
         gap = float(found.gap)
         touch = touch and gap > -self.deepest and not self.on_far_side(place, gap)
