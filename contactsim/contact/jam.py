@@ -43,10 +43,8 @@ MOST_CHANGES = 500  # between slip, stick and compression until none grows any m
 MOST_ASKED = 20000  # rates until the next change; an explicit method that takes more is changed for an implicit one
 LONGEST = 400.0  # time until the next change, over that in which what grows does so by a factor e
 STIFF = 30.0  # fastest rate over that of the growth from which an implicit method takes fewer steps
-EXPLICITLY, IMPLICITLY = (
-    {"rtol": 1e-11, "atol": 1e-13},
-    {"rtol": 1e-9, "atol": 1e-12},
-)  # velocities in units of the slip
+EXPLICITLY = {"rtol": 1e-11, "atol": 1e-13}  # velocities in units of the slip
+IMPLICITLY = {"rtol": 1e-9, "atol": 1e-12}
 STIFFER = 4.0  # by which some contacts are stiffer, to see whether an impact without collision hangs on that
 NO_DERIVATIVE = (
     "it is an impact without collision (Painleve), in which contacts jam under forces that grow beyond bounds"

@@ -163,7 +163,6 @@ class Parts:
         Raises:
             InputError: a Mechanism has none.
         """
-
         if not isinstance(self.robot, RobotModel):
             raise InputError(f"a {type(self.robot).__name__} has no frames; only a Robot has")
         return FrameKinematics(self.robot)

@@ -34,10 +34,8 @@ class ManyPlaneRows:
         belt: Array | None,
     ) -> None:
         self._motion, self._centres, self._basis = motion, centres, basis
-        self._shift, self._belt = (
-            -radius[:, None] * normal,
-            None if belt is None else np.tile(basis @ belt, len(joints)),
-        )
+        self._shift = -radius[:, None] * normal
+        self._belt = None if belt is None else np.tile(basis @ belt, len(joints))
         chosen, self._place = np.unique(joints, return_inverse=True)
         self._joints, self._supports = chosen.tolist(), supports(motion.model)[list(joints)][:, None, :]
 

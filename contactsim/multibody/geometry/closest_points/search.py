@@ -222,7 +222,7 @@ class RimsAbove:
         self._rims, self._ends = radii, ends
 
     def nearest(self, centre: Array, axis: Array, own: Array) -> tuple[Array, Array]:
-        """Angles (n,) of the normals at which some rims touch; nan: they have none, lying flat.
+        """Angles (n,) of the normals at which some rims touch; nan: they lie flat, or have none on their side.
 
         Args:
             centre, axis: of the rims (n, 3), in axes of the bodies of the surfaces.
