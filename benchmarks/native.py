@@ -1,21 +1,37 @@
-"""How much faster are runs whose arcs the compiled engine computes, and their derivatives, in one process?"""
+"""How much faster are runs whose arcs the compiled engine computes, and their derivatives, in one process?
+
+Runs in two threads are put beside the same runs one after the other, and beside two processes, which share no lock: on
+a machine with other things to do neither reaches two. What the lock leaves at best is told by the share of a run's
+processor time that is spent outside of compiled code.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
+from multiprocessing import get_context
+from statistics import median
+from typing import Any
 
 import numpy as np
 import run as solo12_run
 from common import fastest, line
+from contact_problem import PROBLEMS, corners, problem
 from linearize_cost import TILT, derivative
 
 import contactsim as cs
+from contactsim.contact.impact import newton
 from contactsim.contact_dynamics.engines import PYTHON, chosen
 
 ROUNDS = 5
 KNOTS, KNOT = 25, 0.02  # inputs of solo12 on its feet, and how long each is held [s]
+WALK = 3.0  # of the biped [s]
 OF_RUN = 0.7  # wanted of a derivative, of its run
+AT_ONCE = 1.9  # times as many runs in two threads as in one
+SHORT_RUNS, SETTLED = 10_000, 1_000  # runs over which memory is watched, and after which it has settled
 WANTED = {"solo12, PD, 2 s": 0.16, "hexapod, its demonstration": 0.125, "biped, its demonstration": None}
 
 
@@ -65,6 +81,12 @@ def derivatives(engine: str) -> None:
         line(f"variations along arcs / the run, {name}, {engine}", measured, compiled / simulated, OF_RUN)
 
 
+def walk(engine: str) -> None:
+    """Steps of the biped."""
+    (taken,) = fastest([demonstration("biped", WALK, engine)], 20 * ROUNDS, time.process_time)
+    line(f"biped walks for {WALK:g} s: {engine}", "processor time", 1e3 * taken, 3, " ms")
+
+
 def held_inputs(engine: str) -> None:
     """solo12 on its feet under inputs that are held: simulate, and linearize from each to the next."""
     robot = cs.load_robot("solo12")
@@ -95,22 +117,133 @@ def held_inputs(engine: str) -> None:
     )
 
 
+def corners_of_a_box(engine: str) -> None:
+    """Impacts of a box on its four corners, which are redundant, on plain arrays."""
+    if engine != "native":
+        return
+    from contactsim_native.contacts import NativeSolver
+
+    rng, matrix, none = np.random.default_rng([1, 4]), corners(4), np.zeros(4)
+    impacts = [problem(matrix, rng, True, False) for _ in range(PROBLEMS)]
+    compiled = [replace(impact, compiled=NativeSolver()) for impact in impacts]
+    times = fastest([lambda own=own: newton(own, none) for own in (*compiled, *impacts)], 10 * ROUNDS)  # type: ignore[misc]
+    mine, python = float(np.mean(times[:PROBLEMS])), float(np.mean(times[PROBLEMS:]))
+    line(f"an impact of a box on four corners, {engine}", f"in Python {1e3 * python:.2f} ms", 1e3 * mine, 0.05, " ms")
+
+
+RUNS: dict[str, Callable[[str], Callable[[], object]]] = {
+    "solo12, PD, 2 s": solo12,
+    "hexapod, its demonstration": lambda own: demonstration("hexapod", 3.0, own),
+    "biped, its demonstration": lambda own: demonstration("biped", 5.0, own),
+}
+
+
+@cache
+def job(name: str, engine: str, owner: int) -> Callable[[], object]:
+    """A run on a system of its owner's, warm."""
+    made = RUNS[name](engine)
+    made()
+    return made
+
+
+def repeated(name: str, engine: str, owner: int, times: int) -> None:
+    """The runs of one of two owners."""
+    made = job(name, engine, owner)
+    for _ in range(times):
+        made()
+
+
+def both(pool: Executor, name: str, engine: str, times: int) -> float:
+    """Time [s] in which two owners do their runs."""
+    start = time.perf_counter()
+    for done in [pool.submit(repeated, name, engine, owner, times) for owner in (0, 1)]:
+        done.result()
+    return time.perf_counter() - start
+
+
+def with_the_lock(run: Callable[[], object]) -> float:
+    """Median share of a run's processor time that it spends outside of compiled code."""
+    from contactsim_native import _native
+
+    spent = 0.0
+
+    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            nonlocal spent
+            start = time.thread_time()
+            try:
+                return function(*given)
+            finally:
+                spent += time.thread_time() - start
+
+        return call
+
+    own = {n: f for n, f in vars(_native).items() if callable(f) and not isinstance(f, type) and not n.startswith("_")}
+    shares = []
+    try:
+        for name, function in own.items():
+            setattr(_native, name, timed(function))
+        for _ in range(ROUNDS * ROUNDS):
+            spent, start = 0.0, time.thread_time()
+            run()
+            shares.append(1.0 - spent / (time.thread_time() - start))
+    finally:
+        for name, function in own.items():
+            setattr(_native, name, function)
+    return median(shares)
+
+
+def threads(engine: str) -> None:
+    """Runs in two threads against the same ones in one, and against two processes."""
+    context = get_context("spawn")
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two, ProcessPoolExecutor(2, context) as apart:
+        for name, times in (("solo12, PD, 2 s", 20), ("hexapod, its demonstration", 2)):
+            jobs = [lambda pool=pool, n=name, k=times: both(pool, n, engine, k) for pool in (one, two, apart)]
+            in_turn, threaded, processes = fastest(jobs, ROUNDS)
+            share = with_the_lock(job(name, engine, 0))
+            at_best = 2.0 / (1.0 + share**2)  # two customers who queue at one desk for that share of their time
+            measured = (
+                f"{times} runs each, {1e3 * in_turn:.0f} / {1e3 * threaded:.0f} ms; two processes"
+                f" {in_turn / processes:.3g}x; {100 * share:.0f} % with the lock, which leaves {at_best:.3g}x"
+            )
+            question = f"{name}: runs in turn / in two threads, {engine}"
+            line(question, measured, in_turn / threaded, AT_ONCE, at_least=True)
+
+
+def resident() -> float:
+    """Memory of this process [MB]; Linux alone tells it."""
+    with open("/proc/self/statm") as told:
+        return int(told.read().split()[1]) * 4096 / 1e6
+
+
+def memory(engine: str) -> None:
+    """What short runs leave behind."""
+    robot = cs.load_robot("biped")
+    q = robot.nominal + np.array([0.0, 1e-4, 0.0, 0.0])
+    system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.4)).on_engine(engine)
+    for k in range(SETTLED + SHORT_RUNS):
+        if k == SETTLED:
+            settled = resident()
+        cs.simulate(system, cs.State(q, np.zeros(robot.nv)), (0.0, 0.01))
+    left = resident() - settled
+    line(f"memory after {SHORT_RUNS} short runs, {engine}", f"{settled:.0f} MB before them", left, 1.0, " MB")
+
+
 def main() -> None:
-    """Each run with both engines, then derivatives."""
+    """Each run with both engines, then derivatives, threads and memory."""
     engine = chosen(None)
     if engine == PYTHON:
         raise SystemExit("no compiled engine is installed; pip install ./plugins/contactsim_native")
-    runs: dict[str, Callable[[str], Callable[[], object]]] = {
-        "solo12, PD, 2 s": solo12,
-        "hexapod, its demonstration": lambda own: demonstration("hexapod", 3.0, own),
-        "biped, its demonstration": lambda own: demonstration("biped", 5.0, own),
-    }
-    for name, made in runs.items():
+    for name, made in RUNS.items():
         compiled, python = fastest([made(engine), made(PYTHON)], ROUNDS)
         measured = f"{1e3 * compiled:.0f} / {1e3 * python:.0f} ms"
         line(f"{name}: {engine} / Python", measured, compiled / python, WANTED[name])
+    walk(engine)
     derivatives(engine)
     held_inputs(engine)
+    corners_of_a_box(engine)
+    threads(engine)
+    memory(engine)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Balls, boxes or hulls lie a little above each other on a grid inside four walls,
 of its own. Told are the contacts that the system knows, the most pairs of bodies that touched at once (with the ground
 and the walls), evaluations, and processor time and memory, as a whole and by evaluation.
 
-    python benchmarks/shapes.py [balls boxes hulls] [--counts 5,10,20] [--time 0.3]
+    python benchmarks/shapes.py [balls boxes hulls] [--counts 5,10,20] [--time 0.3] [--groups]
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def touching(run: cs.Trajectory) -> int:
     return found
 
 
-def measure(kind: str, count: int, end: float) -> None:
-    """One scene, told in a line."""
+def measure(kind: str, count: int, end: float, groups: bool) -> None:
+    """One scene, told in a line; run as a whole, or in groups of bodies that are near each other."""
     first, base = time.process_time(), memory()
     system, state = scene(kind, count)
     built = time.process_time()
-    run = cs.simulate(system, state, (0.0, end))
+    run = (cs.simulate_groups if groups else cs.simulate)(system, state, (0.0, end))
     done = time.process_time() - built
     calls, names = run.evaluations, system.world.mechanism.names
     print(
@@ -94,14 +94,16 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", default=KINDS, choices=KINDS)
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
     parser.add_argument("--time", type=float, default=0.3)
+    parser.add_argument("--groups", action="store_true", help="by simulate_groups")
     parser.add_argument("--one", action="store_true", help="in this process")
     given = parser.parse_args()
     for kind in given.kinds:
         for count in map(int, given.counts.split(",")):
             if given.one:
-                measure(kind, count, given.time)
+                measure(kind, count, given.time, given.groups)
             else:
                 own = [sys.executable, __file__, kind, "--counts", str(count), "--time", str(given.time), "--one"]
+                own += ["--groups"] if given.groups else []
                 subprocess.run(own, check=True)
 
 

@@ -55,7 +55,7 @@ _HOMES = {
     "EventDerivative": "derivatives.contract",
     "GroundTable": "io.ground_table",
     "load_scene": "io.load_scene",
-    "LawParameters": "contact.laws",
+    "LawParameters": "contact.law_parameters",
     "RigidLaw": "contact.laws",
     "ContactProblem": "contact.problem",
     "ContactSolution": "contact.problem",
@@ -102,6 +102,7 @@ _HOMES = {
     "load_robot": "multibody.catalogue",
     "ContactSystem": "contact_dynamics.contact_system",
     "Sensors": "contact_dynamics.sensors",
+    "simulate_groups": "contact_dynamics.group_runs",
     "State": "contact_dynamics.contact_system",
     "sweep": "studies.sweep",
     "export_html": "viewing.viewers",
@@ -122,11 +123,13 @@ if TYPE_CHECKING:
     from .analysis.spread import Spread, ball
     from .analysis.stabilisation import StabilisedOrbit, stabilise
     from .analysis.tracking import Tracking
-    from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, LawParameters, RigidLaw
+    from .contact.law_parameters import LawParameters
+    from .contact.laws import CompliantLaw, CompliantPoint, ContactLaw, RigidLaw
     from .contact.modes import Mode
     from .contact.problem import ContactProblem, ContactSolution
     from .contact.solve_contacts import solve_contacts
     from .contact_dynamics.contact_system import ContactSystem, State
+    from .contact_dynamics.group_runs import simulate_groups
     from .contact_dynamics.sensors import Sensors
     from .control.costs import Cost, Expansion, QuadraticCost
     from .control.fit import Fit, fit

@@ -77,6 +77,15 @@ def system() -> cs.ContactSystem:
     return cs.ContactSystem(robot())
 
 
+@cache
+def two() -> cs.ContactSystem:
+    return cs.ContactSystem(cs.Robot.merge([ball(), ball()], ["one", "two"]))
+
+
+def state_of_two() -> cs.State:
+    return cs.State([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], np.zeros(12))
+
+
 def state() -> cs.State:
     return cs.State([0.0, 0.0, 1.0], np.zeros(3))
 
@@ -339,6 +348,14 @@ def motion() -> list[Call]:
             span=((0.0, 0.01), "array"),
             progress=(False, "flag"),
             **RUN,
+        ),
+        of(
+            cs.simulate_groups,
+            system=(two(), "object"),
+            state=(state_of_two(), "array"),
+            span=((0.0, 0.01), "array"),
+            progress=(None, "?function"),
+            **{name: given for name, given in RUN.items() if name != "mode"},
         ),
         of(cs.Simulation, system=(system(), "system"), state=(state(), "array"), t0=(0.0, "number"), **RUN),
         of(cs.Simulation.resume, trajectory=(run(), "object")),

@@ -310,6 +310,20 @@ def test_public_classes_come_without_files_and_pictures() -> None:
     assert not loaded & {"xarray", "h5py", "meshcat", "rich", "typer", "matplotlib"}
 
 
+LATE = {"scipy", "pydantic", "importlib.metadata", "email", "numpy.random", "contactsim.multibody.geometry.bodies"}
+
+
+def test_a_system_is_made_without_what_is_imported_late() -> None:
+    """SciPy takes twice as long to import as pinocchio, pydantic as long as a first run on compiled arcs."""
+    makes = """
+import contactsim as cs
+system = cs.ContactSystem(robot := cs.load_robot("biped"), controller=cs.PD(robot, kp=10.0, kd=0.4))
+cs.simulate, cs.State(robot.nominal, 0.0 * robot.nominal)"""
+    code = f"{makes}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not LATE & set(done.stdout.split())
+
+
 def test_help_loads_only_typer() -> None:
     asks = """
 import contextlib, io, sys

@@ -1,8 +1,9 @@
 """What users give, checked once where it comes in: kinds of values, and the decorator `door` that holds them to these.
 
-A kind is a strict pydantic schema with the words that say what it takes: text is no number, and `True` is none either.
-Schemas of whole tables (scenes, parameters of laws and models) are in `schemas`; here are the arguments of functions
-and constructors. A `door` names the kind of each of its arguments:
+A kind is a function that takes a value or raises ValueError, with the words that say what it takes. It is strict: text
+is no number, and `True` is none either. Schemas of whole tables (scenes, parameters of laws and models) are in
+`schemas` and pydantic's, which takes longer to import than a first run; here are the arguments of functions and
+constructors. A `door` names the kind of each of its arguments:
 
     @door(duration=POSITIVE)
     def advance(self, duration: float) -> Any: ...
@@ -17,10 +18,9 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PlainValidator, Strict, TypeAdapter
 
 from ..errors import InputError
 
@@ -35,17 +35,13 @@ class Kind:
 
     Attributes:
         words: what it takes, as in "give WORDS".
-        schema: pydantic's annotation of it.
+        taken: the value as it is used; it raises ValueError for one of another kind.
         optional: whether None stands for having none.
     """
 
     words: str
-    schema: Any
+    taken: Callable[[Any], Any]
     optional: bool = False
-
-    @functools.cached_property
-    def _validate(self) -> Callable[[Any], Any]:
-        return TypeAdapter(self.schema).validator.validate_python
 
     def take(self, given: Any) -> Any:
         """The value as it is used.
@@ -53,7 +49,7 @@ class Kind:
         Raises:
             ValueError: it is of another kind.
         """
-        return None if given is None and self.optional else self._validate(given)
+        return None if given is None and self.optional else self.taken(given)
 
     def refusal(self, what: str, given: Any) -> InputError:
         """The error of a value that is of another kind; `what` says of what it is the value."""
@@ -70,7 +66,7 @@ class Kind:
         """
         try:
             return self.take(given)
-        except ValueError:  # pydantic's ValidationError is one
+        except ValueError:
             raise self.refusal(what, given) from None
 
 
@@ -99,28 +95,75 @@ def _plain(given: Any) -> Any:
     return given
 
 
-_Float = Annotated[float, Strict(), BeforeValidator(_plain)]
-_Whole = Annotated[int, Strict(), BeforeValidator(_plain)]
+def _float(given: Any) -> float:
+    value = _plain(given)
+    if type(value) is float:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError from None
 
 
-def number(words: str, **bounds: Any) -> Kind:
-    """A finite number within `bounds` of pydantic's Field (gt, ge, lt, le), and nearer to zero than FAR."""
-    return Kind(words, Annotated[_Float, Field(allow_inf_nan=False, **({"ge": -FAR, "le": FAR} | bounds))])
+def _whole(given: Any) -> int:
+    value = _plain(given)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError
+    return int(value)
 
 
-def whole(words: str, **bounds: Any) -> Kind:
-    """A whole number within `bounds` of pydantic's Field."""
-    return Kind(words, Annotated[_Whole, Field(**bounds)])
+def _within(take: Callable[[Any], Any], gt: float, ge: float, lt: float, le: float) -> Callable[[Any], Any]:
+    """What `take` takes, greater than `gt`, at least `ge`, less than `lt` and at most `le`."""
+
+    def found(given: Any) -> Any:
+        value = take(given)
+        if not (gt < value < lt and ge <= value <= le):  # which no nan passes
+            raise ValueError
+        return value
+
+    return found
+
+
+def number(words: str, gt: float = -np.inf, ge: float = -FAR, lt: float = np.inf, le: float = FAR) -> Kind:
+    """A finite number within bounds, and nearer to zero than FAR."""
+    return Kind(words, _within(_float, gt, ge, lt, le))
+
+
+def whole(words: str, ge: int, le: float = np.inf) -> Kind:
+    """A whole number from `ge` to `le`."""
+    return Kind(words, _within(_whole, -np.inf, ge, np.inf, le))
+
+
+def _flag(given: Any) -> bool:
+    value = _plain(given)
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _length_of_time(given: Any) -> float:
+    value = _float(given)
+    if not value > 0.0:
+        raise ValueError
+    return value
 
 
 REAL = number("a finite number")
 POSITIVE = number("a positive number", gt=0.0)
 NOT_NEGATIVE = number("a number that is zero or positive", ge=0.0)
 SHARE = number("a number in [0, 1]", ge=0.0, le=1.0)
-LENGTH_OF_TIME = Kind("a positive number, or infinity", Annotated[_Float, Field(gt=0.0)])
+LENGTH_OF_TIME = Kind("a positive number, or infinity", _length_of_time)
 COUNT = whole("a whole number, one or more", ge=1)
 INDEX = whole("a whole number, zero or more", ge=0)
-FLAG = Kind("True or False", Annotated[bool, Strict(), BeforeValidator(_plain)])
+FLAG = Kind("True or False", _flag)
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError
+    return str.__str__(given)  # Python's own, of a subclass, too
 
 
 def _name(given: Any) -> str:
@@ -144,24 +187,30 @@ def _function(given: Any) -> Any:
     return given
 
 
-TEXT = Kind("a string", Annotated[str, Strict()])
-NAME = Kind("a name, a string that is not empty", Annotated[Any, PlainValidator(_name)])
-PATH = Kind("the path of a file", Annotated[Any, PlainValidator(_path)])
+TEXT = Kind("a string", _text)
+NAME = Kind("a name, a string that is not empty", _name)
+PATH = Kind("the path of a file", _path)
 
 
 def function(words: str) -> Kind:
     """A function, described as in "a function (t, q, v) -> tau"."""
-    return Kind(words, Annotated[Any, PlainValidator(_function)])
+    return Kind(words, _function)
 
 
 def custom(words: str, take: Callable[[Any], Any]) -> Kind:
     """A kind by a function that returns the value as it is used, or raises ValueError."""
-    return Kind(words, Annotated[Any, PlainValidator(take)])
+    return Kind(words, take)
 
 
 def one_of(*values: str) -> Kind:
     """One of some words."""
-    return Kind(" or ".join(map(repr, values)), Literal[values])  # type: ignore[valid-type]
+
+    def found(given: Any) -> str:
+        if not isinstance(given, str) or given not in values:
+            raise ValueError
+        return values[values.index(given)]
+
+    return Kind(" or ".join(map(repr, values)), found)
 
 
 def instance(kinds: type | tuple[type, ...], words: str) -> Kind:
@@ -172,14 +221,19 @@ def instance(kinds: type | tuple[type, ...], words: str) -> Kind:
             raise ValueError
         return given
 
-    return Kind(words, Annotated[Any, PlainValidator(found)])
+    return Kind(words, found)
+
+
+def _masked(given: Any) -> bool:
+    """Whether it is an array of `numpy.ma`, which takes long to import."""
+    return isinstance(given, np.ndarray) and hasattr(given, "mask")
 
 
 def several(kind: Kind, words: str) -> Kind:
     """A list, or what else can be gone through but text, of things of one kind; as a tuple."""
 
     def found(given: Any) -> tuple[Any, ...]:
-        if isinstance(given, str | bytes | Mapping | np.ma.MaskedArray):
+        if isinstance(given, str | bytes | Mapping) or _masked(given):
             raise ValueError
         try:
             items = tuple(given)
@@ -187,7 +241,7 @@ def several(kind: Kind, words: str) -> Kind:
             raise ValueError from None
         return tuple(kind.take(item) for item in items)
 
-    return Kind(words, Annotated[Any, PlainValidator(found)])
+    return Kind(words, found)
 
 
 def either(first: Kind, second: Kind) -> Kind:
@@ -199,7 +253,7 @@ def either(first: Kind, second: Kind) -> Kind:
         except ValueError:
             return second.take(given)
 
-    return Kind(f"{first.words}, or {second.words}", Annotated[Any, PlainValidator(found)])
+    return Kind(f"{first.words}, or {second.words}", found)
 
 
 def optional(kind: Kind) -> Kind:
@@ -213,7 +267,7 @@ def real_array(given: Any) -> np.ndarray:
     Raises:
         ValueError: they are complex, truth values, text or masked, or no array at all.
     """
-    if isinstance(given, np.ma.MaskedArray):
+    if _masked(given):
         raise ValueError("a masked array")
     if isinstance(given, list | tuple) and any(isinstance(item, bool | np.bool_) for item in given):
         raise ValueError("truth values")
@@ -235,6 +289,7 @@ def _list(given: Any) -> Any:
 LIST = custom("a list", _list)
 
 
+@functools.lru_cache(maxsize=64)  # making a schema takes longer than many a call
 def numbers(*shape: int | None, words: str = "", finite: bool = True) -> Kind:
     """An array of real numbers; of any shape where none is given, and None stands for any length."""
 
@@ -249,13 +304,13 @@ def numbers(*shape: int | None, words: str = "", finite: bool = True) -> Kind:
         return array
 
     plain = f"{shape[0]} finite numbers" if len(shape) == 1 and shape[0] else "an array of finite numbers"
-    return Kind(words or plain, Annotated[Any, PlainValidator(found)])
+    return Kind(words or plain, found)
 
 
 def tuples(count: int | None, words: str = "") -> Kind:
     """So many finite numbers, as a tuple of Python's own."""
     inner = numbers(count, words=words)
-    return Kind(inner.words, Annotated[Any, PlainValidator(lambda given: tuple(inner.take(given).tolist()))])
+    return Kind(inner.words, lambda given: tuple(inner.take(given).tolist()))
 
 
 NUMBERS = numbers()
@@ -283,9 +338,9 @@ def door(**kinds: Kind) -> Callable[[Door], Door]:
 
 
 def _checking(function: Callable[..., Any], kinds: Mapping[str, Kind], title: str) -> Callable[..., Any]:
-    parameters = inspect.signature(function).parameters.values()
-    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if unknown := set(kinds) - {p.name for p in parameters}:
+    code = inspect.unwrap(function).__code__  # which tells the names at once, as `inspect.signature` does not
+    places = code.co_varnames[: code.co_argcount]
+    if unknown := set(kinds) - set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
         raise TypeError(f"{title} has no arguments {sorted(unknown)}")
 
     @functools.wraps(function)

@@ -1,8 +1,9 @@
-"""Properties that are worked out when they are first asked for."""
+"""Properties that are worked out, and modules that are imported, when they are first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Generic, Self, TypeVar, overload
 
 Value = TypeVar("Value")
@@ -19,6 +20,9 @@ class lazy(Generic[Value]):
         self._function, self._name = function, function.__name__
         self.__doc__ = function.__doc__
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
 
@@ -30,3 +34,32 @@ class lazy(Generic[Value]):
             return self
         value = instance.__dict__[self._name] = self._function(instance)
         return value
+
+
+class Late:
+    """A library that is imported when something in it is first asked for; what was found is kept.
+
+    Args:
+        module: its name.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = getattr(import_module(self._module), name)
+        return found
+
+
+class Elsewhere:
+    """A class attribute that lies in another module, such as a schema, which takes pydantic to be made.
+
+    Args:
+        module, name: where it lies.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        return getattr(import_module(self._module), self._name)

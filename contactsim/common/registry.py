@@ -12,13 +12,14 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from ..errors import PluginError
+from .entry_points import EntryPoint, entry_points
 
 GROUPS = (
     "contact_laws",
@@ -50,11 +51,11 @@ class PluginInfo:
 @cache
 def _entries() -> Mapping[str, tuple[EntryPoint, ...]]:
     """{group: its entry points by name}; the environment is read once, when a plugin is first asked for."""
-    everything = entry_points()
+    everything = list(entry_points())
     found = {}
     for group in (*GROUPS, CONTRACTS):
-        # A project seen through two paths (installed and on sys.path) lists the same entry twice: keep one of each.
-        unique = {(entry.name, entry.value): entry for entry in everything.select(group=f"contactsim.{group}")}
+        # A project seen under two names (installed and on sys.path) lists the same entry twice: keep one of each.
+        unique = {(entry.name, entry.value): entry for entry in everything if entry.group == group}
         found[group] = tuple(sorted(unique.values(), key=lambda entry: entry.name))
     return found
 
@@ -73,7 +74,8 @@ def load(group: str, name: str) -> Any:
     """
     entry = _entry(group, name)
     plugin = _imported(entry)
-    if reason := next(iter(_contract(group)(plugin)), ""):
+    breach = _breach if isinstance(plugin, type | FunctionType) else _first_breach
+    if reason := breach(_contract(group), plugin):
         raise PluginError(f"{_told(entry)} {reason}")
     return plugin
 
@@ -85,7 +87,7 @@ def _entry(group: str, name: str) -> EntryPoint:
         known = ", ".join(names(group)) or "none"
         raise PluginError(f"no plugin '{name}' in contactsim.{group}; registered there: {known}")
     if len(found) > 1:
-        both = " and ".join(f"{entry.value} ({_distribution(entry)})" for entry in found)
+        both = " and ".join(f"{entry.value} ({entry.distribution})" for entry in found)
         raise PluginError(f"the name '{name}' in contactsim.{group} is claimed by {both}; uninstall or rename one")
     return found[0]
 
@@ -109,8 +111,16 @@ def _contract(group: str) -> Callable[[Any], Iterable[str]]:
     return _imported(_entry(CONTRACTS, group))  # type: ignore[no-any-return]
 
 
+def _first_breach(contract: Callable[[Any], Iterable[str]], plugin: Any) -> str:
+    """The first reason for which a plugin breaks its contract; empty: it keeps it."""
+    return next(iter(contract(plugin)), "")
+
+
+_breach = lru_cache(maxsize=256)(_first_breach)  # of classes and functions: what does not change is judged once
+
+
 def _told(entry: EntryPoint) -> str:
-    return f"the plugin '{entry.name}' ({entry.value} of {_distribution(entry)})"
+    return f"the plugin '{entry.name}' ({entry.value} of {entry.distribution})"
 
 
 def load_all(group: str) -> Iterator[tuple[str, Any]]:
@@ -161,12 +171,8 @@ def survey() -> list[PluginInfo]:
                 error = ""
             except PluginError as failure:
                 error = str(failure)
-            result.append(PluginInfo(group, entry.name, entry.value, _distribution(entry), error))
+            result.append(PluginInfo(group, entry.name, entry.value, entry.distribution, error))
     return result
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return (entry.dist.name if entry.dist is not None else "") or "an unknown distribution"
 
 
 def is_kind(found: Any, kind: type) -> bool:

@@ -6,10 +6,10 @@ import os
 import threading
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
+    from threadpoolctl import LibController
 
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read where BLAS is loaded
 
@@ -23,24 +23,28 @@ def start_with_one() -> None:
 class OneThread(AbstractContextManager[None]):
     """A context in which BLAS and LAPACK use one thread: set by the first that enters it, undone by the last to leave.
 
-    So neither a context within another one, nor that of another thread that ends, changes anything.
+    So neither a context within another one, nor that of another thread that ends, changes anything. It holds for all
+    threads of the program, whichever of them enters it: runs are equal to the bit in each.
     """
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
-        self._limit: Any = None
+        self._before: list[tuple[LibController, int]] = []
 
     def __enter__(self) -> None:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                self._before = [(library, library.num_threads) for library in _libraries()]
+                for library in _libraries():
+                    _let_use(library, 1)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if not self._inside:
-                self._limit.restore_original_limits()
+                for library, threads in self._before:
+                    _let_use(library, threads)
 
 
 _ONE = OneThread()
@@ -51,8 +55,18 @@ def one_thread() -> AbstractContextManager[None]:
     return _ONE
 
 
+def _let_use(library: LibController, threads: int) -> None:
+    """Give a library its number of threads.
+
+    Newer versions of threadpoolctl ignore every thread but the first that asked, while that one lives; ours ask one
+    at a time, under the lock of the one context, and undo what they did.
+    """
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(threads)
+
+
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries() -> list[LibController]:
+    """The libraries for linear algebra that are loaded."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas").lib_controllers

@@ -57,9 +57,11 @@ class ImpactStage:
 
     def ends_at_rest(self, i: int) -> bool:
         """True where contact `i` ends without normal velocity, by this stage's equations."""
-        host = self.solution.problem.host(i)
-        closed = self.solution.modes[i] is not Mode.OPEN and host not in self.solution.lifted
-        return closed and self.rebound[host] == 0.0
+        return not self.ends_open(i) and self.rebound[self.solution.problem.host(i)] == 0.0
+
+    def ends_open(self, i: int) -> bool:
+        """True where contact `i` is not held at the velocity that the law says."""
+        return self.solution.modes[i] is Mode.OPEN or self.solution.problem.host(i) in self.solution.lifted
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def newton(problem: ContactProblem, restitution: Array) -> ImpactStage:
     """
     before = problem.free[list(problem.starts)]
     e = np.where(before < 0.0, restitution, 0.0)
-    rebound = tuple((-e * before).tolist()) if np.any(e) else ()
+    rebound = tuple((-e * before).tolist()) if e.any() else ()
     try:
         solution = solve(replace(problem, static_friction=problem.friction, rebound=rebound))
     except NoAdmissibleModeError as error:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from inspect import getattr_static
 from math import exp
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from ..common.arrays import Array
+from ..common.lazy import Elsewhere, lazy
 
 if TYPE_CHECKING:
     from .impact import ImpactSolution
+    from .law_parameters import LawParameters
     from .problem import ContactProblem, ContactSolution
 
 
-class LawParameters(BaseModel):
-    """Parameters of a contact law: a schema with defaults, checked when a law is made."""
+def __getattr__(name: str) -> Any:
+    if name == "LawParameters":  # which lay here
+        from .law_parameters import LawParameters
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+        return LawParameters
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantLaw
@@ -27,14 +31,25 @@ class ContactLaw(ABC):  # noqa: B024 - its two kinds are RigidLaw and CompliantL
 
     Args:
         parameters: values by name; what is not given has its default.
+
+    Attributes:
+        parameters: an instance of `Parameters`, made at once; the defaults of a schema that lies elsewhere are made
+            when they are asked for.
     """
 
-    Parameters: type[LawParameters] = LawParameters
+    Parameters: type[LawParameters] = Elsewhere("contactsim.contact.law_parameters", "LawParameters")  # type: ignore[assignment]
 
     def __init__(self, **parameters: Any) -> None:
+        self._given = parameters
+        if parameters or not isinstance(getattr_static(type(self), "Parameters"), Elsewhere):
+            self.parameters  # noqa: B018 - so that mistakes are told here
+
+    def _validated(self) -> Any:
         from ..common.schemas import validated
 
-        self.parameters: Any = validated(self.Parameters, parameters, f"contact law {type(self).__name__}")
+        return validated(self.Parameters, self._given, f"contact law {type(self).__name__}")
+
+    parameters: Any = lazy(_validated)
 
 
 class RigidLaw(ContactLaw):

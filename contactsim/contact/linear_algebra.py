@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.lapack import dposv
 
 from ..common.arrays import Array
+from ..common.libraries import scipy
 from ..errors import SingularError
 from .zero import RANK
 
@@ -30,7 +30,7 @@ def solve_mass(mass: Array, right: Array, overwrite: bool = False) -> Array:
     """
     if len(mass) >= LARGE:
         return _solve_blocks(mass, right)
-    _, solved, info = dposv(mass, right, overwrite_b=overwrite)
+    _, solved, info = scipy.linalg.lapack.dposv(mass, right, overwrite_b=overwrite)
     if info:
         raise SingularError(INDEFINITE)
     return solved
@@ -61,7 +61,7 @@ def _block_ends(mass: Array) -> list[int]:
 
 
 def _solve(mass: Array, right: Array) -> Array:
-    _, solved, info = dposv(mass, right)
+    _, solved, info = scipy.linalg.lapack.dposv(mass, right)
     if info:
         raise SingularError(INDEFINITE)
     return np.asarray(solved)
@@ -108,13 +108,14 @@ def _apart(matrix: Array) -> list[list[int]]:
     return components(range(len(matrix)), zip(*(k.tolist() for k in np.nonzero(np.triu(matrix, 1))), strict=True))
 
 
-def smallest_change(mass: Array, rows: Array, target: Array) -> tuple[Array, Array]:
+def smallest_change(mass: Array, rows: Array, target: Array, along: Array | None = None) -> tuple[Array, Array]:
     """Smallest change dx (n,), in the metric of M, with C dx = `target` (k,), and its multipliers (k,).
 
     M^-1 C^T (C M^-1 C^T)^+ target, with the rows C (k, n); dependent rows share their multipliers in least squares.
+    Other forces than these rows, `along` D (k, n), change it by M^-1 D^T (C M^-1 D^T)^+ target.
     """
-    if len(mass) < LARGE:
-        solved = solve_mass(mass, rows.T)
+    if along is not None or len(mass) < LARGE:
+        solved = solve_mass(mass, (rows if along is None else along).T)
         multipliers = np.linalg.lstsq(rows @ solved, target, rcond=RANK)[0]
         return solved @ multipliers, multipliers
     matrix, multipliers = delassus(mass, rows), np.empty(len(rows))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import getattr_static
 from typing import Any
 
+from ..common.lazy import Elsewhere
 from ..common.registry import has_schema, is_kind, keeps_methods, makes_itself
-from .laws import CompliantLaw, LawParameters, RigidLaw
+from .laws import CompliantLaw, RigidLaw
 
 LARGEST_MEMORY = 100  # numbers a contact; more is a mistake in the declaration
 
@@ -22,7 +24,10 @@ def contact_law(found: Any) -> Iterator[str]:
         yield f"is {found!r}; let it name a subclass of RigidLaw or CompliantLaw"
         return
     yield from keeps_methods(found, kind, kinds[kind])
-    yield from has_schema(found, "Parameters", LawParameters)
+    if not isinstance(getattr_static(found, "Parameters"), Elsewhere):  # whose schema is asked for where it is needed
+        from .law_parameters import LawParameters
+
+        yield from has_schema(found, "Parameters", LawParameters)
     if kind is CompliantLaw:
         yield from _declarations(found)
     yield from makes_itself(found)

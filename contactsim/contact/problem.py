@@ -272,9 +272,10 @@ def islands(problem: ContactProblem, among: Iterable[int] | None = None) -> list
         problem: the problem.
         among: contacts that are sorted, with the resistances that they press; None: all.
     """
-    contacts, entries = list(range(len(problem.dims)) if among is None else among), problem.delassus != 0.0
-    if len(contacts) < 2 or entries[0].all():
+    contacts = list(range(len(problem.dims)) if among is None else among)
+    if len(contacts) < 2 or (problem.delassus[0] != 0.0).all():
         return [contacts]
+    entries = problem.delassus != 0.0
     owner = np.repeat(np.arange(len(problem.dims)), problem.dims)
     one, other = np.nonzero(np.triu(entries, 1))
     links = set(zip(owner[one].tolist(), owner[other].tolist(), strict=True))

@@ -1,8 +1,14 @@
-"""Forces of redundant contacts: among many that do the same, those farthest inside their cones."""
+"""Forces of redundant contacts: among many that do the same, those farthest inside their cones.
+
+Where contacts slip redundantly, forces that all keep them closed move them along the ground in different ways: a choice
+that has to be named. Along arcs it is the smallest admissible ones, which change without a leap as the state does.
+"""
 
 from __future__ import annotations
 
-from math import hypot
+from math import hypot, sqrt
+from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +17,10 @@ from .modes import Mode
 from .problem import ContactProblem, islands, rows_of
 from .zero import RANK, SMALLEST_FORCE, rounding
 
+MOST_CUTS = 100  # of the way along which margins are looked at; two or three are the rule
+CLOSEST = 4.0 * float(np.finfo(float).eps)  # relative accuracy of a zero; brentq takes no less
+CUTS = 60  # tangent planes of a cone, at most; each is a quarter as far off as the one before
+OUTSIDE = 1e-13  # of its cone by which a force counts as in it, relative to the largest
 CLAMPED = 1e-6  # weight of small forces against their margin, where that has no bound; both relative
 
 
@@ -33,72 +43,247 @@ def cone_margins(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array
     return margins
 
 
-def admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int]) -> Array:
+def admissible(
+    problem: ContactProblem,
+    modes: tuple[Mode, ...],
+    forces: Array,
+    basis: Array,
+    rows: list[int],
+    smallest: bool = False,
+    enough: float = 0.0,
+) -> Array:
     """Among all forces with the same motion, those whose least cone margin is largest.
 
     Where none of them is admissible, all forces that keep the constrained rows still: contacts that slip redundantly
     leave the motion a choice, too (those that stick do not: where a symmetric form vanishes, so does its gradient).
     Contacts that do not push each other's bodies are looked at apart, and left alone where their margins are positive.
+
+    Args:
+        problem: the contact problem.
+        modes: of its contacts.
+        forces: that obey the modes (m,).
+        basis, rows: E and the rows that are held, see `GivenModes`.
+        smallest: take the smallest admissible ones where contacts that slip leave the motion a choice: they go on from
+            `forces`, the smallest of all, and depend on the state without a jump; so does the motion under them.
+        enough: least margin with which contacts are left alone [N].
     """
     for island in islands(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN]):
         own = tuple(mode if i in island else Mode.OPEN for i, mode in enumerate(modes))
-        if least_margin(problem, own, forces) >= 0.0:
+        if least_margin(problem, own, forces) >= enough:
             continue
         moved = np.any(basis[rows_of(problem, island)] != 0.0, axis=0)
-        forces = _admissible_alone(problem, own, forces, basis[:, moved], rows)
+        forces = _admissible_alone(problem, own, forces, basis[:, moved], rows, smallest)
     return forces
 
 
 def _admissible_alone(
-    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int]
+    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int], smallest: bool
 ) -> Array:
     """`admissible` of contacts that push each other."""
-    best = None
-    images = [problem.delassus @ basis]
+    free = [basis @ _kernel(problem.delassus @ basis)]
     if Mode.SLIP in modes:
-        images.append(problem.delassus[rows] @ basis)
-    for image in images:
-        _, values, directions = np.linalg.svd(image)
-        free = directions[np.sum(values > RANK * values[0]) :].T
-        if free.shape[1]:
-            found = largest_margin(problem, modes, forces, basis @ free)
-            best = found if best is None else best
+        free.append(basis @ _kernel(problem.delassus[rows] @ basis))
+    if smallest and free[-1].shape[1] > free[0].shape[1]:
+        least = smallest_admissible(problem, modes, forces, free[-1])
+        if least is not None:
+            return least
+    best = None
+    for null in free:
+        if null.shape[1]:
+            found = largest_margin(problem, modes, forces, null)
             if least_margin(problem, modes, found) >= -rounding(found):
                 return found
+            best = found if best is None else best
     return forces if best is None else best
+
+
+def _kernel(matrix: Array) -> Array:
+    """An orthonormal basis (n, k) of what a matrix (m, n) maps to zero."""
+    _, values, directions = np.linalg.svd(matrix)
+    return directions[np.sum(values > RANK * values[0]) :].T
 
 
 def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array:
     """Forces `forces` + `null` @ y whose least cone margin is largest: a small cone program.
 
     Variables (y, r); maximise r subject to mu_s lam_n - r in the second-order cone of lam_t, and lam_n >= r. Contacts
-    that clamp a body may press as hard as they like: there r ends at the largest of `forces`, with a small y.
+    that clamp a body may press as hard as they like: there r ends at the largest of `forces`, with a small y. Where the
+    forces have one way to change, r is found along it.
     """
+    if null.shape[1] == 1 and (highest := _highest(_along(problem, modes, forces, null[:, 0]))) is not None:
+        return forces + highest * null[:, 0]
     from .cone_program import minimiser
 
-    closed = rows_of(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN])
-    scale = max(float(np.abs(forces[closed]).max()), max(problem.given, default=0.0), SMALLEST_FORCE)
-    width = null.shape[1]
-    blocks, right, cones = [], [], []
-    for i, mode in enumerate(modes):
-        if mode is Mode.OPEN:
-            continue
-        n, t = problem.normal(i), problem.tangent(i)
-        if i < problem.count and i not in problem.lifted:
-            blocks.append(np.append(null[n], -1.0)[None, :])
-            right.append(forces[n : n + 1] - problem.least(i))
-            cones.append((False, 1))
-        if mode is Mode.STICK and problem.widths[i]:
-            mu = problem.static_friction[i]
-            top = np.append(mu * null[n], -1.0)
-            blocks.append(np.vstack([top, np.column_stack([null[t], np.zeros(problem.widths[i])])]))
-            right.append(np.append(mu * forces[n], forces[t]))
-            cones.append((True, 1 + problem.widths[i]))
-    objective = np.append(np.zeros(width), -1.0)
-    matrix, limits = -np.vstack(blocks), np.concatenate(right) / scale
+    scale, width = _scale(problem, modes, forces), null.shape[1]
+    blocks, limits, cones = _cones(problem, modes, forces / scale, null, scale)
+    inwards = np.concatenate([np.eye(size)[0] for _, size in cones])
+    objective, matrix = np.append(np.zeros(width), -1.0), -np.column_stack([blocks, -inwards])
     best = minimiser(None, objective, matrix, limits, cones)
     if best is None:
         held = CLAMPED * np.diag(np.append(np.ones(width), 0.0))
         matrix, limits = np.vstack([matrix, -objective]), np.append(limits, 1.0)
         best = minimiser(held, objective, matrix, limits, [*cones, (False, 1)])
     return forces if best is None else forces + scale * (null @ best[:width])
+
+
+def smallest_admissible(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array | None:
+    """The smallest admissible forces `forces` + `null` @ y, where `forces` are the smallest of all; None if none is.
+
+    "Smallest" is said of the unknowns: normal forces, and tangential ones of contacts that stick. So |y| is to be least
+    with cone margins that are not negative. A cone is the meet of its tangent planes, of which those are taken, one
+    after the other, at which the forces so far are outside.
+    """
+    scale = _scale(problem, modes, forces)
+    blocks, values, cones = _cones(problem, modes, forces / scale, null, scale)
+    ends = np.cumsum([size for _, size in cones])
+    parts = [(second, slice(end - size, end)) for (second, size), end in zip(cones, ends, strict=True)]
+    planes = [(blocks[part][0], float(values[part][0])) for second, part in parts if not second]
+    y: Array | None = np.zeros(null.shape[1])
+    for _ in range(CUTS):
+        inside = values + blocks @ y
+        cut = []
+        for second, part in parts:
+            top, *aside = inside[part]
+            if second and top - np.linalg.norm(aside) < -OUTSIDE:
+                normal = np.append(1.0, -np.array(aside) / np.linalg.norm(aside))
+                cut.append((normal @ blocks[part], float(normal @ values[part])))
+        planes += cut
+        if not cut and min((value + row @ y for row, value in planes), default=0.0) >= -OUTSIDE:
+            break
+        y = _least_distance(np.array([row for row, _ in planes]), -np.array([value for _, value in planes]))
+        if y is None:
+            return None
+    found = np.asarray(forces + scale * (null @ y))
+    return found if least_margin(problem, modes, found) >= -rounding(found) else None
+
+
+def _least_distance(matrix: Array, right: Array) -> Array | None:
+    """The smallest y (k,) with A y >= b; None where there is none.
+
+    By non-negative least squares, to rounding: of the u >= 0 that minimises |(A^T u, b^T u - 1)|, the residual (r, s)
+    has y = -r / s (Lawson and Hanson, "Solving Least Squares Problems", 1974, chapter 23).
+    """
+    from scipy.optimize import nnls
+
+    system, target = np.vstack([matrix.T, right]), np.append(np.zeros(matrix.shape[1]), 1.0)
+    residual = system @ nnls(system, target)[0] - target
+    return None if -residual[-1] <= RANK else -residual[:-1] / residual[-1]
+
+
+def _scale(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array) -> float:
+    """What forces are divided by, so that a program is one of numbers of about one."""
+    closed = rows_of(problem, [i for i, mode in enumerate(modes) if mode is not Mode.OPEN])
+    return max(float(np.abs(forces[closed]).max()), max(problem.given, default=0.0), SMALLEST_FORCE)
+
+
+def _cones(
+    problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array, scale: float
+) -> tuple[Array, Array, list[tuple[bool, int]]]:
+    """Rows (r, k) and values (r,) of what lies in the cones of the closed contacts, and (second-order or not, rows)."""
+    blocks, values, cones = [], [], []
+    for i, mode in enumerate(modes):
+        if mode is Mode.OPEN:
+            continue
+        n, t = problem.normal(i), problem.tangent(i)
+        if i < problem.count and i not in problem.lifted:
+            blocks.append(null[n : n + 1])
+            values.append(forces[n : n + 1] - problem.least(i) / scale)
+            cones.append((False, 1))
+        if mode is Mode.STICK and problem.widths[i]:
+            mu = problem.static_friction[i]
+            blocks.append(np.vstack([mu * null[n], null[t]]))
+            values.append(np.append(mu * forces[n], forces[t]))
+            cones.append((True, 1 + problem.widths[i]))
+    return np.vstack(blocks), np.concatenate(values), cones
+
+
+class _Margin(NamedTuple):
+    """A cone margin a + b y - |c + d y| of forces that change along a line, or a + b y."""
+
+    a: float
+    b: float
+    c: tuple[float, ...] = ()
+    d: tuple[float, ...] = ()
+
+    def at(self, y: float) -> float:
+        normal = self.a + self.b * y
+        return normal - hypot(*self._tangential(y)) if self.d else normal
+
+    def slope(self, y: float) -> float:
+        """Its derivative; at the tip of its cone that of the normal force."""
+        if not self.d:
+            return self.b
+        tangential = self._tangential(y)
+        size = hypot(*tangential)
+        return self.b - (sum(map(mul, tangential, self.d)) / size if size > 0.0 else 0.0)
+
+    def farthest_slope(self, sense: float) -> float:
+        """Its derivative where y goes to plus or minus infinity."""
+        return self.b - sense * hypot(*self.d)
+
+    def top(self) -> float:
+        """Where it is largest, of one that rises and falls."""
+        size = hypot(*self.d)
+        lowest = -sum(map(mul, self.c, self.d)) / size**2
+        left = hypot(*self._tangential(lowest))
+        return lowest + self.b * left / (size * sqrt((size - self.b) * (size + self.b)))
+
+    def _tangential(self, y: float) -> list[float]:
+        return [c + d * y for c, d in zip(self.c, self.d, strict=True)]
+
+
+def _along(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, way: Array) -> list[_Margin]:
+    """Margins of the forces `forces` + y `way`, as functions of y: see `cone_margins`."""
+    blocks, values, cones = _cones(problem, modes, forces, way[:, None], 1.0)
+    now, change, found, start = values.tolist(), blocks[:, 0].tolist(), [], 0
+    for _, size in cones:
+        aside = slice(start + 1, start + size)
+        found.append(_Margin(now[start], change[start], tuple(now[aside]), tuple(change[aside])))
+        start += size
+    return found
+
+
+def _highest(margins: list[_Margin]) -> float | None:
+    """The y at which the least of the margins is largest; None where it has no bound.
+
+    The least one is concave. Between a y where it rises and one where it falls it is looked at where the two that are
+    the least ones there meet, or at the top of the one that is so at both.
+    """
+    if not min(m.farthest_slope(1.0) for m in margins) < 0.0 < max(m.farthest_slope(-1.0) for m in margins):
+        return None
+    (low, left), (high, right) = _beyond(margins, -1.0), _beyond(margins, 1.0)
+    for _ in range(MOST_CUTS):
+        y = min(max(left.top() if left is right else _meeting(left, right, low, high), low), high)
+        here = _least(margins, y)
+        if here.at(y) >= min(left.at(y), right.at(y)):
+            falls, rises = left.slope(y) < 0.0, right.slope(y) > 0.0
+            if left is right or not (falls or rises):
+                return y
+            here = left if falls else right
+        if here.slope(y) > 0.0:
+            low, left = y, here
+        else:
+            high, right = y, here
+    return None
+
+
+def _least(margins: list[_Margin], y: float) -> _Margin:
+    return min(margins, key=lambda margin: margin.at(y))
+
+
+def _beyond(margins: list[_Margin], sense: float) -> tuple[float, _Margin]:
+    """A y behind the place where the least margin is largest, and the margin that is the least one there."""
+    size = max(abs(m.a) + hypot(*m.c) for m in margins)
+    y = sense * (size or 1.0) / max(abs(m.b) + hypot(*m.d) for m in margins)
+    while (least := _least(margins, y)).slope(y) * sense >= 0.0:
+        y *= 2.0
+    return y, least
+
+
+def _meeting(left: _Margin, right: _Margin, low: float, high: float) -> float:
+    """Where two margins are the same, of which the one is the lower one at `low`, the other one at `high`."""
+    if not left.d and not right.d:
+        return (right.a - left.a) / (left.b - right.b)
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda y: left.at(y) - right.at(y), low, high, xtol=SMALLEST_FORCE, rtol=CLOSEST))

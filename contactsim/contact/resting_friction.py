@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..common.arrays import Array
+from ..common.libraries import scipy
 from .problem import Direction
 from .zero import EDGE, NOTHING, STILL
 
@@ -65,7 +65,11 @@ def within(block: Array, motion: Array, most: float) -> Array:
         return np.zeros(len(motion))
     highest = 2.0 * float(np.linalg.norm(along)) / most  # the force is at most half of what it may be
     low = EDGE * float(values[-1])
-    shift = brentq(lambda s: size(s) - most, low, highest, xtol=1e-300, rtol=1e-14) if size(low) > most else low
+    shift = (
+        scipy.optimize.brentq(lambda s: size(s) - most, low, highest, xtol=1e-300, rtol=1e-14)
+        if size(low) > most
+        else low
+    )
     return -vectors @ (along / (values + shift))
 
 

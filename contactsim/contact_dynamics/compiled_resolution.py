@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -78,6 +79,10 @@ class CompiledResolution:
         found = self.events.resolve(PlainEvent(event.t, x, touching, states, named))
         return None if found is None or self._gains(touching, found) else self._post_event(x, event, found)
 
+    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+        """Contacts whose gaps are at most `lowest` [m], with gap and rate; None where the engine does not know all."""
+        return self.events.low(x, lowest) if len(self.known) == self.world.count else None
+
     def _gains(self, touching: tuple[int, ...], found: Resolved) -> bool:
         """Whether impacts of Poisson's law gain energy, or hops may, which another law does not let them."""
         if self.known_as != "energetic" or len(set(self.world.restitution[list(touching)].tolist())) <= 1:
@@ -111,16 +116,18 @@ class CompiledResolution:
         return after if found.rest is None else bouncing_until(event.t + found.rest, after, set(found.bouncing))
 
     def _impact(self, event: ContactEvent, struck: ResolvedImpact) -> Impact:
-        """The impact, as derivatives ask for it."""
+        """The impact; its stages are made where derivatives ask for them."""
         world, touching = self.world, event.touching
         where = laid_out([(i, world.mechanism.dims[i]) for i in touching])
-        problem = problem_of(world, touching, struck.delassus, struck.stages[0].before, (None,) * len(touching))
-        problem = replace(problem, static_friction=problem.friction)
-        stages = _stages(problem, struck, world.restitution[list(touching)], self.known_as == "newton")
-        solution = ImpactSolution(stages)
         along = np.zeros(max(part.stop for part in where.values()))
-        along[world.kept_rows(touching)] = solution.impulses
-        return Impact(touching, solution, where, along)
+        along[world.kept_rows(touching)] = sum(stage.impulses for stage in struck.stages)
+        return Impact(touching, partial(_solution, world, touching, struck, self.known_as == "newton"), where, along)
+
+
+def _solution(world: World, touching: tuple[int, ...], struck: ResolvedImpact, newton: bool) -> ImpactSolution:
+    """The stages of an impact under Newton's law, or Poisson's."""
+    problem = problem_of(world, touching, struck.delassus, struck.stages[0].before, (None,) * len(touching))
+    return ImpactSolution(_stages(problem, struck, world.restitution[list(touching)], newton))
 
 
 def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newton: bool) -> tuple[ImpactStage, ...]:
@@ -130,10 +137,11 @@ def _stages(problem: ContactProblem, struck: ResolvedImpact, share: Array, newto
     approach = problem.free[starts]
     e = np.where(approach < 0.0, share, 0.0) if newton else none
     rebound = tuple((-e * approach).tolist()) if np.any(e) else ()
-    found = [_stage(replace(problem, rebound=rebound), first, e, none)]
+    kinetic = problem.friction  # of impacts, at which what sticks does so within that
+    found = [_stage(replace(problem, static_friction=kinetic, rebound=rebound), first, e, none)]
     for second in others:
         given = tuple((share * np.maximum(first.impulses[starts], 0.0)).tolist())
-        expanding = replace(problem, free=second.before, given=given, lifted=second.lifted)
+        expanding = replace(problem, static_friction=kinetic, free=second.before, given=given, lifted=second.lifted)
         found.append(_stage(expanding, second, none, share))
     return tuple(found)
 

@@ -68,6 +68,7 @@ class CompliantFlow(ContactFlow):
         self._guards = tuple((kind, i) for i, state in enumerate(mode.contacts) for kind in self._kinds(i, state))
         self.guard_names = self._guards
         self._forces_guard = any(kind in FORCE_GUARDS for kind, _ in self._guards)
+        self.guards_given = np.array([k for k, (kind, _) in enumerate(self._guards) if kind == "enable"], dtype=int)
         gaps = [(k, i) for k, (kind, i) in enumerate(self._guards) if kind in GAPS]
         super().__init__(world, self._mechanism, *np.array(gaps, dtype=int).reshape(-1, 2).T)
 

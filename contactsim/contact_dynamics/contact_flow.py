@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Self
 
@@ -28,6 +29,7 @@ class ContactFlow(Flow):
         self._asked: list[Callable[[JointPath], GapBounds] | None] = []  # bounds, for all that are rebased from it
         self._bounds_of = mechanism.gap_bounds, contacts
         self.bounded_steps = world.mechanism.bounded_steps
+        self.forcing = world.given_force if world.is_forced else None
         self._world = world
 
     @property
@@ -57,7 +59,14 @@ class ContactFlow(Flow):
         step = world.mechanism.approach(along)
         if way + step < self.clearance:
             return self, way + step
-        return self._watching(path.t, path.start, ROOM * step), step
+        if ROOM * step <= world.mechanism.vicinity:
+            return self._watching(path.t, path.start, ROOM * step), step
+        # Bodies that move far may all move alike: those that meet are looked for, at this step and at the next one.
+        return self._meeting(path, *world.mechanism.meeting(along, lambda t: world.q(path.at(t)))), math.inf
+
+    def _meeting(self, path: Path, contacts: Array, ways: Array) -> Self:
+        """With the gaps of those of some contacts that may close along a path, on which they fall by no more [m]."""
+        return self
 
     def _watching(self, t: float, x: Array, clearance: float) -> Self:
         """With the gaps of all contacts that are within that distance at a state [m]."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.lazy import lazy
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import delassus, solve_mass
-from ..contact.modes import Mode, Phase, SystemMode
+from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..contact.problem import ContactProblem
 from ..multibody.mechanism import Terms
 from .world import World
@@ -25,15 +26,20 @@ class Impact:
 
     Attributes:
         contacts: the touching contacts.
-        solution: the stages of it.
+        found: the stages of it, or what makes them: derivatives alone ask for those that a compiled engine has found.
         where: rows of each contact.
         along: impulses (m,) along all these rows.
     """
 
     contacts: tuple[int, ...]
-    solution: ImpactSolution
+    found: ImpactSolution | Callable[[], ImpactSolution]
     where: Mapping[int, slice]
     along: Array
+
+    @lazy
+    def solution(self) -> ImpactSolution:
+        """The stages of it."""
+        return self.found() if callable(self.found) else self.found
 
 
 class ContactEvent(NamedTuple):
@@ -41,7 +47,8 @@ class ContactEvent(NamedTuple):
 
     A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
     `struck` says that it is an impact though no contact approaches: a latch closed. `following` are contacts that take
-    over at one point from others that end, {contact: the one before it}: what they approach is rounding.
+    over at one point from others that end, {contact: the one before it}: what they approach is rounding. `known` is the
+    impact of the same contacts at an event much like it: its modes and slip directions are tried first.
     """
 
     t: float
@@ -51,6 +58,7 @@ class ContactEvent(NamedTuple):
     slowest: float | None = None
     struck: bool = False
     following: Mapping[int, int] = {}
+    known: Impact | None = None
 
 
 class PostEvent(NamedTuple):
@@ -74,6 +82,17 @@ class PostEvent(NamedTuple):
     jammed: tuple[int, ...] = ()
 
 
+class Happened(NamedTuple):
+    """An event: when and where, its impact, and the modes before and behind it."""
+
+    t: float
+    x: Array
+    impact: Impact | None
+    x_post: Array
+    mode: SystemMode
+    after: SystemMode
+
+
 class ContactTerms(NamedTuple):
     """Equations of motion with the rows of some contacts, and where the rows of each lie."""
 
@@ -82,7 +101,7 @@ class ContactTerms(NamedTuple):
 
     def of(self, contacts: tuple[int, ...]) -> ContactTerms:
         """The same with the rows of some of them."""
-        if len(contacts) == len(self.where):
+        if contacts == tuple(self.where):
             return self
         terms, rows = self.terms, [row for i in contacts for row in range(self.where[i].start, self.where[i].stop)]
         chosen = terms._replace(rows=terms.rows[rows], rates=terms.rates[rows], bias=terms.bias[rows])
@@ -155,6 +174,24 @@ def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> 
         held = world.heads[i] + (world.tangent_rows[i] if resting else 0)
         rows += range(where[i].start, where[i].start + held)
     return rows
+
+
+def with_rubbing(world: World, mode: SystemMode, terms: Terms, where: Mapping[int, slice], rows: list[int]) -> Array:
+    """Forces (k, m) along all rows that hold `rows` (k,) of a mode: those of contacts that slip, with their friction.
+
+    Where forces are not unique, without it.
+    """
+    forces = np.eye(len(terms.rates))[rows]
+    if mode.redundant:
+        return forces
+    places = {row: k for k, row in enumerate(rows)}
+    for i in mode.closed:
+        state, part = mode.contacts[i], world.tangents(i, where[i])
+        if state.phase in (Phase.FREE, Phase.DIRECTED):
+            slip = np.array(state.direction or unit(terms.rates[part]))
+            mu = world.friction_at(i, terms.rates[part])
+            forces[places[where[world.host(i)].start], part] -= mu * slip
+    return forces
 
 
 def impact_notes(law: RigidLaw, work: float, turnover: float, energy: float, unique: bool) -> tuple[str, ...]:

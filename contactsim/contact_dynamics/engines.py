@@ -85,7 +85,7 @@ class PlainGuards:
         contacts: contact of each, among those of the robot; -1 of a jam.
         closed: number of it among the closed contacts of the arc; -1 of a gap, of a jam and of "enable".
         friction: static coefficient of each; zero where `closed` is -1.
-        margins: (t, x) -> value of those that are "enable"; None of others.
+        margins: (t, x) -> value of those that are "enable", data where they are a `PlainMargin`; None of others.
         directions: (along, aside) that a "stop" of a contact looks along which begins to slip; zero of others: that
             of a held slip looks along its direction.
         limits_alone: whether all gaps are those of joints to their limits.
@@ -215,9 +215,19 @@ class CompiledEvents(ABC):
     def resolve(self, event: PlainEvent) -> Resolved | None:
         """Impact, modes and low hops, as `resolution.Resolution.resolve`; None: Python tells what follows."""
 
+    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+        """Contacts whose gaps are at most `lowest` [m], rising, with gap and rate; None: the engine does not tell."""
+        return None
+
 
 class CompiledWatch(ABC):
-    """A contact mode with its guards, compiled: functions of their arguments, which threads may call at once."""
+    """A contact mode with its guards, compiled: functions of their arguments, which threads may call at once.
+
+    Attributes:
+        stiff: whether it takes the steps of the stiff method, too.
+    """
+
+    stiff: bool = False
 
     @abstractmethod
     def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:
@@ -248,6 +258,7 @@ class PlainMotion(NamedTuple):
         rates, forces: contact velocities and forces (m,).
         others: the largest of all other forces, weights and inertial ones among them [N, N m].
         regularity: det(C M^-1 D^T) / det(C M^-1 C^T): what friction leaves of the determinant of the closed contacts.
+        change: accelerations (m,) along the rows; None: the engine does not tell.
     """
 
     acceleration: Array
@@ -255,6 +266,7 @@ class PlainMotion(NamedTuple):
     forces: Array
     others: float
     regularity: float
+    change: Array | None = None
 
 
 class CompiledArc(ABC):
@@ -276,6 +288,12 @@ class CompiledArc(ABC):
         The first 2 nv columns are by tangent vectors (dq, dv). None where rows depend on each other, and of an engine
         that does not have them.
         """
+        return None
+
+    def driven_derivatives(
+        self, t: float, x: Array, directions: Array, straight: float
+    ) -> tuple[Array, Array, Array] | None:
+        """The same by (dq, dv) under what drives the arc; None where that is called back, or has memory, too."""
         return None
 
     def propagated(
@@ -315,9 +333,11 @@ class Engine(ABC):
 
     Attributes:
         interface: `INTERFACE` of the contactsim that it was made for.
+        moves_ground: whether it knows planes that move as a whole.
     """
 
     interface: int = 0
+    moves_ground: bool = False
 
     def contacts(self) -> CompiledSolver | None:
         """Contact problems compiled; None of an engine that leaves them to Python."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 
 from ..common.arrays import Array
+from ..common.libraries import scipy
 from ..contact.linear_algebra import solve_mass
 from ..errors import SingularError
 from .rigid_arc import (
@@ -90,7 +90,7 @@ class Expansion:
         pushed = combine_with(arc, directions, arc.friction) @ solved[1:]
         held = rows[arc.constrained]
         matrix = held @ pushed.T
-        _, _, negative, info = dgesv(matrix, held @ solved[0] + bias[arc.constrained])
+        _, _, negative, info = scipy.linalg.lapack.dgesv(matrix, held @ solved[0] + bias[arc.constrained])
         if info:
             raise SingularError(f"the contact constraints of mode {arc.mode} became dependent during an arc")
 

@@ -71,14 +71,14 @@ class ImpactSensitivity:
         nv = len(v)
         width = 2 * nv + len(self.variables)
         here = _Moved(v, np.eye(nv, width, nv), np.zeros((len(self.terms.rates), width)), np.zeros(width))
-        start = v
+        start, balanced = v, any(stage.balanced for stage in solution.stages)
         for k, stage in enumerate(solution.stages):
             following = solution.stages[k + 1 :]
-            here = self._passed(stage, here, start, bool(following) and bool(np.any(following[0].share)))
+            here = self._passed(stage, here, start, bool(following) and bool(np.any(following[0].share)), balanced)
         return here.v_x
 
-    def _passed(self, stage: ImpactStage, here: _Moved, start: Array, recalled: bool) -> _Moved:
-        """One stage on; `recalled`: whether the next one depends on its impulses."""
+    def _passed(self, stage: ImpactStage, here: _Moved, start: Array, recalled: bool, balanced: bool) -> _Moved:
+        """One stage on; `recalled`: whether the next one depends on its impulses; `balanced`: one on its work."""
         nv, rows = len(start), self.terms.rows
         impulses = self._all_rows(stage.impulses)
         change = solve_mass(self.terms.mass, rows.T @ impulses)
@@ -90,12 +90,13 @@ class ImpactSensitivity:
         force[:, :nv] -= self._mechanism.impulse_derivatives(self.t, self.q, change, self.contacts, impulses)
         for column, by in enumerate(self._changes, 2 * nv):
             force[:, column] += by.rows.T @ impulses - by.mass @ change
-        rates_x, held_x = self._rates_x(here, here.v, width), self._rates_x(here, here.v + change, width)
+        held_x = self._rates_x(here, here.v + change, width)
+        rates_x = self._rates_x(here, here.v, width) if balanced or np.any(stage.rebound) else None
         motion = held_x.copy()
         for k, i in enumerate(self.world.pressing(self.contacts)):
-            n = self.where[i].start
-            motion[n] += stage.rebound[k] * rates_x[n]
-            if stage.rebound[k]:
+            if stage.rebound[k] and rates_x is not None:
+                n = self.where[i].start
+                motion[n] += stage.rebound[k] * rates_x[n]
                 motion[n, self._columns] += stage.rebound[k] * self._relative(i) * rates[n]
         equations = self._equations(stage, impulses, rates_after)
         loose = None
@@ -104,6 +105,8 @@ class ImpactSensitivity:
             loose = partial(self._loose, equations, impulses, width)
         change_x, impulses_x = equations.solve(force, motion, loose)
         impulses_x += given_x
+        if rates_x is None or not balanced:
+            return _Moved(here.v + change, here.v_x + change_x, impulses_x, here.work_x)
         both_x = rates_x + held_x + rows @ change_x
         work_x = 0.5 * (impulses @ both_x + (rates + rates_after) @ impulses_x)
         if stage.balanced:

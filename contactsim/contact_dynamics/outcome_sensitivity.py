@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import projector, pseudo_inverse, solve_mass
-from ..contact.modes import Mode, Phase, SystemMode, unit
+from ..contact.modes import Mode, Phase, SystemMode
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import Terms
-from .contact_rows import Impact, closed_terms, laid_out, resting_rows
+from .contact_rows import ContactTerms, Happened, Impact, closed_terms, laid_out, resting_rows, with_rubbing
 from .impact_sensitivity import ImpactSensitivity
 from .impacts import with_friction
 from .variables import Beside, Neighbourhood, Parameter, TermChanges, Time, Variable
@@ -24,35 +24,37 @@ from .zero import OF_FRICTION
 
 @dataclass(frozen=True)
 class OutcomeSensitivity:
-    """The derivatives of the events of one world, with the worlds beside it by its parameters."""
+    """The derivatives of the events of one world, with the worlds beside it by its parameters.
+
+    Whoever asks by parameters asks by the state, too: those columns of the last event are kept.
+    """
 
     _world: World
     _neighbourhood: Neighbourhood
+    _last: list[tuple[Happened, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def by_time(
-        self, t: float, x: Array, impact: Impact | None, x_post: Array, mode: SystemMode, after: SystemMode
-    ) -> Array:
+    def by_state(self, happened: Happened) -> Array:
+        """D_x R (dim, dim) of `derivative`."""
+        for known, columns in tuple(self._last):
+            if known is happened:
+                return columns.copy()
+        return self.derivative(*happened)
+
+    def by_time(self, happened: Happened) -> Array:
         """D_t R (dim,) of `derivative`."""
-        return self.derivative(t, x, impact, x_post, mode, after, (Time(self._world, t),))[:, -1]
+        return self.derivative(*happened, (Time(self._world, happened.t),))[:, -1]
 
-    def by_parameters(
-        self,
-        t: float,
-        x: Array,
-        impact: Impact | None,
-        x_post: Array,
-        mode: SystemMode,
-        after: SystemMode,
-        names: Sequence[str],
-    ) -> dict[str, Array]:
+    def by_parameters(self, happened: Happened, names: Sequence[str]) -> dict[str, Array]:
         """{name: D_p R (dim,)} of `derivative` for those of some parameters of which it is known."""
+        impact, size = happened.impact, self._world.tangent_size
         found = {name: worlds for name in names if (worlds := self._beside(name, impact)) is not None}
         acting = [name for name, worlds in found.items() if worlds.moves or impact is not None]
-        variables = tuple(Parameter(found[name], t) for name in acting)
-        known = {name: np.zeros(self._world.tangent_size) for name in found}
+        variables = tuple(Parameter(found[name], happened.t) for name in acting)
+        known = {name: np.zeros(size) for name in found}
         if acting:
-            columns = self.derivative(t, x, impact, x_post, mode, after, variables)[:, self._world.tangent_size :]
-            known |= dict(zip(acting, columns.T, strict=True))
+            columns = self.derivative(*happened, variables)
+            self._last[:] = [(happened, columns[:, :size])]
+            known |= dict(zip(acting, columns[:, size:].T, strict=True))
         return known
 
     def _beside(self, name: str, impact: Impact | None) -> Beside | None:
@@ -80,8 +82,9 @@ class OutcomeSensitivity:
         """
         world, nv, size = self._world, self._world.nv, self._world.tangent_size
         jacobian = np.eye(size, size + len(variables))
-        if impact is not None:
-            by_impact = self.by_impact(t, x, impact, variables)
+        struck = None if impact is None else closed_terms(world, t, x, impact.contacts)
+        if impact is not None and struck is not None:
+            by_impact = self._by_impact(t, x, impact, struck, variables)
             jacobian[nv : 2 * nv, : 2 * nv] = by_impact[:, : 2 * nv]
             jacobian[nv : 2 * nv, size:] = by_impact[:, 2 * nv :]
         where = laid_out([(i, world.mechanism.dims[i]) for i in after.closed])
@@ -91,11 +94,11 @@ class OutcomeSensitivity:
         closing = np.array([not mode.contacts[i].closed for i in pressing], dtype=bool)
         if not closing.any() and not stopping.any():
             return jacobian
-        terms = closed_terms(world, t, x_post, after.closed).terms
+        terms = self._terms_behind(t, x, x_post, struck, after.closed)
         slipping = self._slipping(after, terms, where)
         rows = [row for row in rows if row not in slipping]
         stopping = np.array([row not in held for row in rows], dtype=bool)
-        if closing.any() and not self._lands_alone(t, x, impact, [i for i in pressing if not mode.contacts[i].closed]):
+        if closing.any() and not self._lands_alone(t, x, struck, [i for i in pressing if not mode.contacts[i].closed]):
             heads = [where[i].start for i in pressing]
             normals = terms.rows[heads]
             gaps_x = normals @ jacobian[:nv]
@@ -107,7 +110,7 @@ class OutcomeSensitivity:
             constraint = np.zeros((len(rows), world.tangent_size))
             constraint[:, :nv] = world.mechanism.rate_derivatives(t, world.q(x_post), v_post, after.closed)[rows]
             constraint[:, nv : 2 * nv] = terms.rows[rows]
-            forces = terms.rows[rows] if impact is not None else self._friction_directions(terms, where, after, rows)
+            forces = with_rubbing(world, after, terms, where, rows) @ terms.rows
             solved = solve_mass(terms.mass, forces.T)
             settle = (solved @ pseudo_inverse(terms.rows[rows] @ solved))[:, stopping]
             rates_x = constraint @ jacobian
@@ -126,28 +129,23 @@ class OutcomeSensitivity:
         moving = [part for part in parts if np.linalg.norm(terms.rates[part]) > self._world.tolerances.speed]
         return {row for part in moving for row in range(part.start, part.stop)}
 
-    def _lands_alone(self, t: float, x: Array, impact: Impact | None, closing: list[int]) -> bool:
-        """Whether one contact closes, by an impact of its own."""
-        if impact is None or len(closing) != 1:
-            return False
-        terms, _ = closed_terms(self._world, t, x, (closing[0],))
-        return bool(terms.rates[0] < -self._world.tolerances.speed)
+    def _terms_behind(
+        self, t: float, x: Array, x_post: Array, struck: ContactTerms | None, contacts: tuple[int, ...]
+    ) -> Terms:
+        """Mass, rows and rates behind the event: an impact leaves the first two as they are, and its rates follow."""
+        world = self._world
+        stays = struck is not None and np.array_equal(world.q(x_post), world.q(x))
+        if struck is None or not stays or not struck.where.keys() >= set(contacts):
+            return closed_terms(world, t, x_post, contacts).terms
+        terms = struck.of(contacts).terms
+        return terms._replace(rates=terms.rates + terms.rows @ (world.v(x_post) - world.v(x)))
 
-    def _friction_directions(
-        self, terms: Terms, where: Mapping[int, slice], mode: SystemMode, rows: list[int]
-    ) -> Array:
-        """Directions (k, nv) of the forces that hold `rows`; of a contact that slips, with its friction."""
-        directions = terms.rows[rows].copy()
-        if mode.redundant:
-            return directions
-        world, places = self._world, {row: k for k, row in enumerate(rows)}
-        for i in mode.closed:
-            state, part = mode.contacts[i], world.tangents(i, where[i])
-            if state.phase in (Phase.FREE, Phase.DIRECTED):
-                slip = np.array(state.direction or unit(terms.rates[part]))
-                mu = world.friction_at(i, terms.rates[part])
-                directions[places[where[world.host(i)].start]] -= mu * slip @ terms.rows[part]
-        return directions
+    def _lands_alone(self, t: float, x: Array, struck: ContactTerms | None, closing: list[int]) -> bool:
+        """Whether one contact closes, by an impact of its own, which struck some."""
+        if struck is None or len(closing) != 1:
+            return False
+        terms, where = struck if closing[0] in struck.where else closed_terms(self._world, t, x, (closing[0],))
+        return bool(terms.rates[where[closing[0]].start] < -self._world.tolerances.speed)
 
     def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
         """Rows whose velocity has no variation: the mode before held it, or the impact makes it zero."""
@@ -167,9 +165,14 @@ class OutcomeSensitivity:
 
     def by_impact(self, t: float, x: Array, impact: Impact, variables: tuple[Variable, ...] = ()) -> Array:
         """D v_post (nv, 2 nv + k) of the stages of an impact by q, v and variables, with their modes held."""
-        terms, where = closed_terms(self._world, t, x, impact.contacts)
+        return self._by_impact(t, x, impact, closed_terms(self._world, t, x, impact.contacts), variables)
+
+    def _by_impact(
+        self, t: float, x: Array, impact: Impact, struck: ContactTerms, variables: tuple[Variable, ...]
+    ) -> Array:
+        """The same with the terms of the contacts that were struck."""
         world = self._world
-        sensitivity = ImpactSensitivity(world, t, world.q(x), impact.contacts, terms, where, variables)
+        sensitivity = ImpactSensitivity(world, t, world.q(x), impact.contacts, *struck, variables)
         held = sensitivity.derivative(world.v(x), impact.solution)
         if not any(i in world.curves for i in impact.contacts):
             return held

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..common.arrays import Array
+from ..common.libraries import scipy
 from ..errors import InputError
 from ..multibody.model_checks import inside, unbounded
 from ..multibody.robot import Robot
@@ -63,7 +63,7 @@ def _let_down(system: ContactSystem, q: Array, index: int, height: float) -> Arr
         if high - low < PLACED:
             break
     raised = q.copy()
-    raised[index] = high if at(low) > 0.0 else brentq(at, low, high, xtol=PLACED)
+    raised[index] = high if at(low) > 0.0 else scipy.optimize.brentq(at, low, high, xtol=PLACED)
     return raised
 
 

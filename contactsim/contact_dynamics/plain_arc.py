@@ -19,10 +19,8 @@ State = Literal["smooth", "stick", "slip", "directed", "begins"]
 
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     """A mode; None where plain data does not say it all, as where slips begin redundantly."""
-    from ..multibody.kinematics.bound_world import plain_robot
-
-    robot = plain_robot(world.mechanism)
-    if robot is None:
+    robot, engine = world.mechanism.plain_robot, world.compiled_engine
+    if robot is None or (robot.motion is not None and not (engine and engine.moves_ground)):
         return None
     closed = []
     for i in mode.closed:

@@ -26,6 +26,7 @@ from .contact_rows import (
     impact_notes,
     problem_of,
     resting_rows,
+    with_rubbing,
 )
 from .mode_choice import Choice, ModeChoice
 from .rigid_arc import motion_in
@@ -66,6 +67,10 @@ class Resolution:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+        """Contacts whose gaps are at most `lowest` [m], with gap and rate, by the engine; None: it does not tell."""
+        return None if self._compiled is None else self._compiled.low(x, lowest)
 
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.
@@ -174,6 +179,9 @@ class Resolution:
         matrix = delassus(terms.mass, rows)
         problem = problem_of(world, touching, matrix, terms.rates[kept], (None,) * len(touching))
         problem = replace(problem, static_friction=problem.friction)
+        if event.known is not None and self._law.plain() is not None:  # other laws may solve for parts of the contacts
+            first = event.known.solution.stages[0].solution
+            problem = replace(problem, guess=first.modes, directions=first.directions)
         try:
             if world.curves.keys().isdisjoint(touching):
                 solution = self._law.impact(problem, world.restitution[list(world.pressing(touching))])
@@ -184,7 +192,23 @@ class Resolution:
         except Exception:
             with UserCall("the contact law", type(self._law).__name__, event.t):
                 raise
-        return self._impact_of(touching, solution, touch), solve_mass(terms.mass, rows.T @ solution.impulses)
+        change = solve_mass(terms.mass, rows.T @ solution.impulses)
+        return self._impact_of(touching, solution, touch), change + self._missing(solution, terms.mass, rows, change)
+
+    @staticmethod
+    def _missing(solution: ImpactSolution, mass: Array, rows: Array, change: Array) -> Array:
+        """What a change of velocity lacks for the contacts to leave each other as Newton's law says.
+
+        Impulses are rounded relative to their size, and a light body turns by the small difference of two large ones:
+        corners that are to hop together would part.
+        """
+        stage, starts = solution.stages[0], solution.stages[0].solution.problem.starts
+        thrown = [k for k in np.flatnonzero(stage.rebound > 0.0).tolist() if not stage.ends_open(k)]
+        if len(solution.stages) > 1 or len(thrown) < 2:
+            return np.zeros(len(change))
+        normals = [starts[k] for k in thrown]
+        missed = -(1.0 + stage.rebound[thrown]) * stage.before[normals] - rows[normals] @ change
+        return smallest_change(mass, rows[normals], missed)[0]
 
     def _impact_of(self, touching: tuple[int, ...], solution: ImpactSolution, touch: ContactTerms) -> Impact:
         """An impact with its impulses along all rows."""
@@ -279,7 +303,7 @@ class Resolution:
                 break
             residuals |= choice.residuals
             slipping = set() if jumped else self._slipping(event, touch) - at_rest
-            settled, left, stopped = self._settle(still, choice.mode, terms, slipping)
+            settled, left, stopped = self._settle(still, choice.mode, terms, slipping, bool(bouncing))
             left |= {i: left[i] + impulse if i in left else impulse for i, impulse in first.items()}
             stopped -= at_rest
             hopping = self._hopping(event, settled, choice.mode, leaving) if leaving else set()
@@ -352,10 +376,11 @@ class Resolution:
         return {i for i, z in slips.items() if np.linalg.norm(z) > world.tolerances.speed}
 
     def _settle(
-        self, x: Array, mode: SystemMode, touch: ContactTerms, slipping: set[int]
+        self, x: Array, mode: SystemMode, touch: ContactTerms, slipping: set[int], hops: bool
     ) -> tuple[Array, dict[int, Array], set[int]]:
         """Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero.
 
+        Where hops are stopped, contacts that slip rub meanwhile: in all, as much as by what stops the hops at once.
         What was `slipping` keeps its velocity where it goes on so. Returns the state, {contact: impulse along its rows}
         that this took, and the contacts that are said to slide, but have no slip velocity left since others stick.
         """
@@ -365,9 +390,11 @@ class Resolution:
         rates, impulses, along = terms.rates, dict[int, Array](), np.zeros(len(terms.rates))
         for rows in self._to_settle(mode, where, slipping):
             if np.any(rates[rows]):
-                change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows])
+                forces = with_rubbing(self._world, mode, terms, where, rows) if hops else np.eye(len(rates))[rows]
+                pushed = forces @ terms.rows if hops else None
+                change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows], pushed)
                 x, rates = self.accelerated(x, change), rates + terms.rows @ change
-                along[rows] += multipliers
+                along += multipliers @ forces
                 impulses = {i: along[where[i]] for i in mode.closed}
         sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
         world = self._world
@@ -446,8 +473,9 @@ class Resolution:
         self._world.v(x)[:] += change
         return x
 
-    def land(self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float) -> tuple[Array, SystemMode]:
-        """State and mode behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays."""
+    def land(
+        self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float, known: Impact | None = None
+    ) -> PostEvent:
+        """What the impact of the contacts `landing` leads to; what leaves at up to `slowest` [m/s] stays."""
         touching = self._world.with_resistances({*mode.closed, *landing})
-        then = self.resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest))
-        return then.x, then.mode
+        return self.resolve(x, ContactEvent(t, mode, touching, dict.fromkeys(landing, "gap"), slowest, known=known))

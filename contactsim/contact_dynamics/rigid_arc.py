@@ -18,10 +18,10 @@ from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 
 from ..common.arrays import Array
 from ..common.lazy import lazy
+from ..common.libraries import scipy
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..contact.redundant_forces import least_margin
@@ -38,7 +38,7 @@ from .zero import STRAIGHT
 if TYPE_CHECKING:
     from .islands import Island
 
-ARCS = 128  # patterns of a world that are kept
+ARCS = 256  # patterns of a world that are kept; a hexapod may land through 200
 
 
 @dataclass(frozen=True)
@@ -118,14 +118,13 @@ class RigidArc:
 
     def directions(self, references: References) -> Array:
         """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""
-        found = np.zeros((len(self.closed), 2))
-        for k, i in enumerate(self.closed):
-            if i in self.incipient:
-                found[k] = references.incipient[i]
-                continue
-            direction = self.held.get(i) or references.slip.get(i) or ()
-            found[k, : len(direction)] = direction
-        return found
+        if not (self.slips or self.incipient):
+            return np.zeros((len(self.closed), 2))
+        rows = []
+        for i in self.closed:
+            own = references.incipient[i] if i in self.incipient else self.held.get(i) or references.slip.get(i) or ()
+            rows.append((*own, 0.0, 0.0)[:2])
+        return np.array(rows, dtype=float)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "compiled"}
@@ -145,9 +144,12 @@ class Guards:
         others: (place, kind, contact) of the rest.
         look_at_forces: whether one of them does.
         places: {kind: places of its guards}.
+        of_forces, of_places: places of the guards that are known as well as forces, and as well as places.
+        rounding, band: how well the others are known, and how far below zero they may begin (ng,).
         paces: units a second by which each may change (ng,).
         smooth: whether each is smooth along a step (ng,).
         still: whether each does not depend on the time (ng,).
+        given: those that functions of a user's give (k,).
     """
 
     names: tuple[tuple[str, int], ...]
@@ -162,9 +164,14 @@ class Guards:
     others: tuple[tuple[int, str, int], ...]
     look_at_forces: bool
     places: Mapping[str, Array]
+    of_forces: Array
+    of_places: Array
+    rounding: Array
+    band: Array
     paces: Array
     smooth: Array
     still: Array
+    given: Array
 
 
 class Pattern:
@@ -224,9 +231,13 @@ def _directed(arc: RigidArc, mode: SystemMode) -> RigidArc:
     """An arc in a mode of its pattern, with the slip directions that it holds."""
     if mode is arc.mode:
         return arc
+    made = object.__new__(RigidArc)
+    made.__dict__.update(arc.__dict__)  # `replace` would take each attribute by itself, at every event
+    made.__dict__.pop("islands", None)  # which have the directions of their mode
     held = {i: mode.contacts[i].direction for i in arc.held}
     incipient = {i: np.array(mode.contacts[i].direction) for i in arc.incipient}
-    return replace(arc, mode=mode, held=held, incipient=incipient)
+    made.__dict__.update(mode=mode, held=held, incipient=incipient)
+    return made
 
 
 def _prepared(world: World, mode: SystemMode, contacts: tuple[int, ...] | None = None) -> RigidArc:
@@ -302,6 +313,7 @@ class Accelerations:
     regularity: Callable[[], float] | None = None
     terms: Terms | None = None  # equations of motion there, where they were put together
     others: float | None = None  # the largest of all other forces, where a compiled engine says it
+    change: Array | None = None  # accelerations (m,) along the rows, where it says them
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
 
     @lazy
@@ -315,22 +327,25 @@ class Accelerations:
         return math.nan if self.least is None else self.least()
 
 
-def accelerations(arc: RigidArc, t: float, x: Array, references: References) -> Accelerations:
-    """Accelerations and forces at a state.
+def accelerations(
+    arc: RigidArc, t: float, x: Array, references: References, directions: Array | None = None
+) -> Accelerations:
+    """Accelerations and forces at a state; `directions` are those of the arc by the references, where they are known.
 
     Raises:
         SingularError: the constraints depend on each other there, or the mass matrix is singular.
     """
     if arc.compiled is not None:
-        found = arc.compiled.motion(t, x, arc.directions(references), references.straight)
+        slips = arc.directions(references) if directions is None else directions
+        found = arc.compiled.motion(t, x, slips, references.straight)
         begun = _begun(arc, found.forces, references) if found is not None and arc.incipient else {}
         if found is not None and arc.mode.redundant:
             if (motion := _redundantly(arc, found)) is not None:
                 return motion
         elif found is not None and not _leaps(references, begun):
-            acceleration, rates, forces, others, regularity = found
+            acceleration, rates, forces, others, regularity, change = found
             left = (lambda: regularity) if arc.slips else None
-            return Accelerations(acceleration, rates, lambda: forces, found=begun, regularity=left, others=others)
+            return Accelerations(acceleration, rates, lambda: forces, None, begun, left, others=others, change=change)
     world = arc.world
     applied, (q, v, _) = world.applied_at(t, x), world.split(x)
     if arc.shortcut is not None:
@@ -349,7 +364,8 @@ def _redundantly(arc: RigidArc, found: PlainMotion) -> Accelerations | None:
     margin = float(least_margin(arc.given.problem, arc.given.modes, found.forces[arc.kept]))
     if margin < 0.0:
         return None
-    return Accelerations(found.acceleration, found.rates, lambda: found.forces, lambda: margin, others=found.others)
+    acceleration, rates, forces, others, _, change = found
+    return Accelerations(acceleration, rates, lambda: forces, lambda: margin, others=others, change=change)
 
 
 def _alone(arc: RigidArc, terms: Terms, force: Array, references: References) -> Accelerations:
@@ -427,7 +443,7 @@ def _regular(arc: RigidArc, terms: Terms, force: Array, references: References) 
         np.dot(combine, terms.rows, out=right[1:])
     solved = solve_mass(terms.mass, right.T, overwrite=True)
     matrix = held @ solved
-    _, _, negative, info = dgesv(matrix[:, 1:], matrix[:, 0] + bias)
+    _, _, negative, info = scipy.linalg.lapack.dgesv(matrix[:, 1:], matrix[:, 0] + bias)
     if info:
         raise SingularError(_why_singular(arc, terms, held))
     acceleration = solved[:, 0] - solved[:, 1:] @ negative
@@ -503,7 +519,7 @@ def _general(arc: RigidArc, modes: GivenModes, terms: Terms, force: Array, refer
     acceleration = solved[:, 0] + solved[:, 1:] @ chosen
 
     def least() -> float:
-        return float(least_margin(given.problem, given.modes, chosen))
+        return float(given.widest(chosen, directions))
 
     def regularity() -> float:
         known = dict(zip(arc.closed, directions, strict=True))

@@ -11,25 +11,23 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
 from ..common.user_calls import UserCall
 from ..contact.linear_algebra import smallest_change, solve_mass
 from ..contact.modes import Mode, Phase, unit
 from ..errors import NoAdmissibleModeError, SimulationError, SingularError
 from ..hybrid.chart_path import ChartPath
 from ..hybrid.course import Course, Passed
-from ..hybrid.flow import Cruise, Finding, Look, Looks, Stages
+from ..hybrid.flow import Cruise, Finding, Look, Looks, Path, Stages
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.zero import TINY
 from ..multibody.mechanism import Terms
 from .contact_flow import ContactFlow
 from .contact_rows import contact_problem, laid_out
 from .rigid_arc import Accelerations, Guards, References, RigidArc, accelerations, sliding
-from .rigid_guards import OF_FORCES, OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
+from .rigid_guards import OF_SLIPS, SIDE, WITH_ACCELERATIONS, Margin, guards_of, plain_guards
 from .zero import (
     APPROACH,
     AT_JAM,
-    AT_STOP,
     BEGUN,
     CLOSE_TO_STOP,
     CLOSER,
@@ -41,8 +39,6 @@ from .zero import (
     NEAR_JAM,
     NO_FORCE,
     NO_SPEED,
-    OF_SLIP_SPEED,
-    OF_TURNING,
     STRAIGHT,
     TURNING,
 )
@@ -76,10 +72,15 @@ def _slowing(flow: RigidFlow, t: float, x: Array) -> float:
     """A slip turns at the rate mu lam_n G_tt / |z_t|: d|z_t|/dt / |z_t| of the slowest one."""
     if not flow._free:
         return 0.0
-    terms, change = flow._contact_motion(t, x)
-    slowest = min((flow.arc.tangent[i] for i in flow._free), key=lambda part: _size(terms.rates[part]))
-    z = terms.rates[slowest]
+    rates, change = flow._contact_motion(t, x)
+    slowest = min((flow.arc.tangent[i] for i in flow._free), key=lambda part: _size(rates[part]))
+    z = rates[slowest]
     return float(z @ change[slowest]) / max(float(z @ z), NO_SPEED**2)
+
+
+def _cruises_stiffly(flow: RigidFlow) -> bool:
+    """Whether its compiled arc takes the steps of the stiff method, too."""
+    return flow._watch is not None and flow._watch.stiff
 
 
 class RigidFlow(ContactFlow):
@@ -91,13 +92,14 @@ class RigidFlow(ContactFlow):
 
     def __init__(self, arc: RigidArc) -> None:
         self.arc, self.references = arc, References(incipient=arc.incipient)
-        skippable = arc.mechanism.skippable
-        self._skipped = skippable[~np.isin(skippable, arc.closed)] if len(skippable) else skippable
-        self._lay_out(guards_of(arc, np.zeros(0, dtype=int) if len(skippable) else None))
-        self.clearance = 0.0 if len(self._skipped) else math.inf
+        skips = bool(len(arc.mechanism.skippable))
+        self._watched = np.zeros(0, dtype=int)  # of the contacts that are skippable those that are looked at
+        self._lay_out(guards_of(arc, self._watched if skips else None))
+        self.clearance = 0.0 if skips else math.inf
         self._free = tuple(i for i, _ in arc.slips if arc.mode.contacts[i].phase is Phase.FREE)
         self._known: tuple[float, bytes, Accelerations] | None = None  # at the state that was asked last
         self._seen: tuple[float, bytes, Terms] | None = None  # equations of motion there, whatever the references
+        self._based: tuple[float, bytes] | None = None  # where it was rebased last
         self._expansion: Expansion | None = None
         self._sense = 1.0  # of the determinant of the contacts that slide, where the arc begins; 0: at a jam
         self._compiled_watch: tuple[CompiledWatch | None] | None = None
@@ -109,12 +111,14 @@ class RigidFlow(ContactFlow):
         arc, self.table = self.arc, table
         self.guard_names = self.table.names
         self.guard_paces, self.guard_smooth, self.guard_still = table.paces, table.smooth, table.still
-        self.guards_follow = np.array(table.places.get("slow", ()), dtype=int)
+        self.guards_given = table.given
+        self.guards_follow = self.guards_singular = np.array(table.places.get("slow", ()), dtype=int)
         super().__init__(arc.world, arc.mechanism, self.table.gaps, self.table.gap_contacts)
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
     nearing, slowing = _nearing, _slowing
+    cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
     def field(self, t: float, x: Array) -> Array:
         """Rate (v, a, z') of the state; NaN where a trial step went so far that it has none, to be shortened."""
@@ -177,6 +181,11 @@ class RigidFlow(ContactFlow):
             self._compiled_watch = (self._kept_watch(),)
         return self._compiled_watch[0] if self._compiled_watch else None
 
+    @property
+    def _still_watch(self) -> CompiledWatch | None:
+        """The same where the ground stands still: it tells gaps and slips without a time."""
+        return self._watch if self.arc.mechanism.autonomous else None
+
     def _kept_watch(self) -> CompiledWatch | None:
         if self.arc.compiled is None or self.clearance < math.inf:
             return None
@@ -197,7 +206,7 @@ class RigidFlow(ContactFlow):
         if self._expansion is not None and self._expansion.holds(t):
             found = self._expansion.at(t, self.arc.world.v(x), self.references)
         else:
-            found = accelerations(self.arc, t, x, self.references)
+            found = accelerations(self.arc, t, x, self.references, self._directions)
         self._known = t, key, found
         if found.terms is not None:
             self._seen = t, key, found.terms
@@ -232,7 +241,7 @@ class RigidFlow(ContactFlow):
         """Some of the guards (k,): only those of forces need these."""
         chosen = [self.table.names[guard] for guard in guards.tolist()]
         kinds, watch = {kind for kind, _ in chosen}, self._watch
-        if watch is not None and kinds == {"gap"}:
+        if watch is not None and kinds == {"gap"} and self._still_watch is not None:
             return np.array([watch.gap(x, guard)[0] for guard in guards.tolist()])
         if watch is not None or not kinds.isdisjoint(WITH_ACCELERATIONS):
             return self.guards(t, x)[guards]
@@ -300,7 +309,7 @@ class RigidFlow(ContactFlow):
 
     def guard_motions(self, t: float, x: Array, guards: Array) -> Looks:
         """Gaps and their rates."""
-        if (watch := self._watch) is not None:
+        if (watch := self._still_watch) is not None:
             return Looks.of(Look(*watch.gap(x, guard), ()) for guard in guards.tolist())
         world = self.arc.world
         contacts = np.array([self.table.names[guard][1] for guard in guards.tolist()], dtype=int)
@@ -312,9 +321,11 @@ class RigidFlow(ContactFlow):
         if not arc.mode.redundant:
             return ()
         names = ", ".join(arc.mechanism.all_names[i] for i in arc.closed)
-        motion = ", and where contacts slip the motion need not be either" if arc.slips else ""
-        chosen = "the smallest ones act, or those with the largest margin"
-        return (Finding(f"the forces of {names} are not unique{motion}; {chosen}"),)
+        if arc.slips:
+            said = ", and where contacts slip the motion need not be either; the smallest admissible ones act"
+        else:
+            said = "; the smallest ones act, or those with the largest margin"
+        return (Finding(f"the forces of {names} are not unique{said}"),)
 
     def next_time(self, t: float) -> float:
         """Next sampling instant of the controller, or the next end of bounces."""
@@ -325,7 +336,8 @@ class RigidFlow(ContactFlow):
 
         Where it starts it also says how well its guards are known.
         """
-        if self.guard_rounding is not None and not self._free and not self.arc.incipient:
+        place = t, x.tobytes()
+        if self.guard_rounding is not None and not self.arc.incipient and (not self._free or self._based == place):
             return self
         slip, incipient, goes_on = dict(self.references.slip), self.references.incipient, bool(self._free)
         if self._free:
@@ -336,7 +348,8 @@ class RigidFlow(ContactFlow):
                 slip[i] = unit(z) or before or (1.0, 0.0)
         # What slips on along its reference moves as it did under the one before.
         known = self._known if goes_on and not incipient else None
-        flow = self.changed(references=replace(self.references, slip=slip), _known=known)
+        references = replace(self.references, slip=slip) if self._free else self.references
+        flow = self.changed(references=references, _known=known, _based=place)
         if flow._expansion is not None and flow._expansion_is_off(t, x):
             flow = flow.changed(_expansion=None, is_expanded=False, _known=None)
         if incipient:
@@ -355,14 +368,29 @@ class RigidFlow(ContactFlow):
 
     def _watching(self, t: float, x: Array, clearance: float) -> RigidFlow:
         """With the gaps of all contacts that are within that, or the usual, distance [m]."""
-        clearance, mechanism = max(clearance, self.arc.mechanism.vicinity), self.arc.mechanism
-        q, near = self.arc.world.q(x), np.zeros(len(self.arc.mode.contacts), dtype=bool)
-        near[mechanism.near(t, q, clearance)] = True
-        near = near[self._skipped]
-        near[near] = mechanism.gaps_of(t, q, self._skipped[near]) <= clearance
-        watched = np.setdiff1d(mechanism.skippable, self._skipped[~near], assume_unique=True)
-        flow = self.changed(_skipped=self._skipped[~near], clearance=clearance)
-        flow._lay_out(guards_of(self.arc, watched))
+        mechanism, q = self.arc.mechanism, self.arc.world.q(x)
+        clearance = max(clearance, mechanism.vicinity)
+        near = self._left_out(mechanism.near(t, q, clearance))
+        return self._joined_by(t, x, near[mechanism.gaps_of(t, q, near) <= clearance]).changed(clearance=clearance)
+
+    def _meeting(self, path: Path, contacts: Array, ways: Array) -> RigidFlow:
+        """With the gaps of those that are no farther from closing than they fall at most."""
+        near = self._left_out(contacts)
+        ways = ways[np.searchsorted(contacts, near)]
+        near = near[self.arc.mechanism.gaps_of(path.t, self.arc.world.q(path.start), near) <= ways]
+        return self._joined_by(path.t, path.start, near) if len(near) else self
+
+    def _left_out(self, contacts: Array) -> Array:
+        """Those of some contacts, rising, that are open and not looked at."""
+        skippable = self.arc.mechanism.skippable
+        places = np.minimum(np.searchsorted(skippable, contacts), len(skippable) - 1)
+        left = contacts[skippable[places] == contacts]
+        return left[~np.isin(left, np.concatenate([self._watched, np.array(self.arc.closed, dtype=int)]))]
+
+    def _joined_by(self, t: float, x: Array, contacts: Array) -> RigidFlow:
+        """With the gaps of some contacts (k,) that were left out."""
+        flow = self.changed(_watched=np.union1d(self._watched, contacts))
+        flow._lay_out(guards_of(self.arc, flow._watched))
         if self.guard_rounding is not None:
             flow.guard_rounding, flow.guard_bands = flow._known_to(t, x)
         return flow
@@ -373,9 +401,9 @@ class RigidFlow(ContactFlow):
             return math.inf
         longest = math.inf
         slow = self.arc.world.tolerances.slip_speed
-        terms, change = self._contact_motion(t, x)
+        rates, change = self._contact_motion(t, x)
         for i in self._free:
-            z, along = terms.rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
+            z, along = rates[self.arc.tangent[i]], change[self.arc.tangent[i]]
             speed = float(np.linalg.norm(z))
             slowing = -float(z @ along) / speed if speed else 0.0
             if slowing > 0.0 and speed > slow:
@@ -401,7 +429,8 @@ class RigidFlow(ContactFlow):
         q, v = world.q(x), world.v(x)
         asked = self.table.gap_contacts if self.table.limits is None else np.zeros(0, dtype=int)
         gaps = mechanism.gaps_of(t, q, asked)
-        close = (gaps <= horizon * FASTEST) & ~self._passing[asked]
+        close, passing = np.flatnonzero(gaps <= horizon * FASTEST), mechanism.passing
+        close = close[[i not in passing for i in asked[close].tolist()]] if len(close) else close
         asked, gaps = asked[close], gaps[close]
         times = np.zeros(len(asked))
         if len(asked) > TOGETHER:
@@ -443,12 +472,6 @@ class RigidFlow(ContactFlow):
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
 
-    @lazy
-    def _passing(self) -> Array:
-        found = np.zeros(len(self.arc.mode.contacts), dtype=bool)
-        found[list(self.arc.mechanism.passing)] = True
-        return found
-
     def stiff_for(self, t: float, x: Array) -> float:
         """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'.
 
@@ -461,8 +484,7 @@ class RigidFlow(ContactFlow):
         slow = {i: z for i in self._free if 0.0 < np.linalg.norm(z := rates[self.arc.tangent[i]]) < begun}
         if not slow:
             return 0.0
-        terms = self._terms(t, x)
-        change = terms.rows @ self.motion(t, x).acceleration + terms.bias
+        change = self._contact_motion(t, x)[1]
         along = {i: change[self.arc.tangent[i]] for i in slow}
         turning = [i for i, z in slow.items() if _aside(z, along[i]) > STRAIGHT]
         return min((float(slow[i] @ slow[i]) / max(abs(float(slow[i] @ along[i])), TINY) for i in turning), default=0.0)
@@ -483,7 +505,7 @@ class RigidFlow(ContactFlow):
         x = world.on_loops(x)
         if not arc.closed:
             return x
-        if (watch := self._watch) is not None:
+        if (watch := self._still_watch) is not None:
             found = watch.projected(x, self._directions, self.references.straight)
             if found is not None:
                 return found
@@ -572,20 +594,22 @@ class RigidFlow(ContactFlow):
         """Rate of the fastest turn of a slip that is free to turn [rad/s]; zero where there is none."""
         if not self._free:
             return 0.0
-        terms, change = self._contact_motion(t, x)
+        rates, change = self._contact_motion(t, x)
         parts = [self.arc.tangent[i] for i in self._free]
-        return max(_size(change[part]) / max(_size(terms.rates[part]), NO_SPEED) for part in parts)
+        return max(_size(change[part]) / max(_size(rates[part]), NO_SPEED) for part in parts)
 
     def _regularity(self, t: float, x: Array) -> float:
         """What friction leaves of the determinant of the closed contacts; one where it cannot be known."""
         regularity = self.motion(t, x).regularity
         return 1.0 if regularity is None else regularity()
 
-    def _contact_motion(self, t: float, x: Array) -> tuple[Terms, Array]:
-        """Equations of motion with the rows of the closed contacts, and the accelerations (m,) along these."""
-        acceleration = self.motion(t, x).acceleration
+    def _contact_motion(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Velocities and accelerations (m,) along the rows of the closed contacts."""
+        motion = self.motion(t, x)
+        if motion.change is not None:
+            return motion.rates, motion.change
         terms = self._terms(t, x)
-        return terms, terms.rows @ acceleration + terms.bias
+        return terms.rates, terms.rows @ motion.acceleration + terms.bias
 
     def _terms(self, t: float, x: Array) -> Terms:
         key, seen = x.tobytes(), self._seen
@@ -597,35 +621,25 @@ class RigidFlow(ContactFlow):
 
     def _slips(self, t: float, x: Array) -> Array:
         """Contact velocities (m,) of the closed contacts."""
-        if self._watch is not None:
-            return self._watch.slips(x)
-        return self._terms(t, x).rates if self.arc.compiled is None else self.motion(t, x).rates
+        if self._still_watch is not None:
+            return self._still_watch.slips(x)
+        in_python = self.arc.compiled is None or self.arc.given is not None  # whose motion may ask for directions
+        return self._terms(t, x).rates if in_python else self.motion(t, x).rates
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard: forces are known relative to the largest of them only."""
-        tolerances, table = self.arc.world.tolerances, self.table
-        force = tolerances.rearm
+        world, table = self.arc.world, self.table
+        rounding, band = table.rounding.copy(), table.band.copy()
+        rounding[table.of_places] = world.place_rounding(x)
         if table.look_at_forces:
             motion = self.motion(t, x)
             others = self._other_forces(t, x) if motion.others is None else motion.others
-            force = self.arc.world.force_rounding(motion.forces, others)
-        place = self.arc.world.place_rounding(x)
-        rounding, band = np.full(len(table.names), tolerances.rearm), np.full(len(table.names), tolerances.jump)
-        for kind, places in table.places.items():
-            if kind in OF_FORCES:
-                rounding[places] = band[places] = force
-            elif kind == "gap" or kind.startswith(SIDE):
-                rounding[places], band[places] = place, tolerances.start_depth
-            elif kind in ("slow", "fast"):
-                rounding[places] = band[places] = OF_SLIP_SPEED * tolerances.slip_speed
-            elif kind == "stop":
-                rounding[places], band[places] = AT_STOP * tolerances.speed, tolerances.speed
-            elif kind == "turn":
-                rounding[places], band[places] = OF_TURNING * TURNING, np.inf
-        # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity: what
-        # is left of it has not jumped, and the slip accelerates away from it.
-        starting = [k for k in table.places.get("stop", ()) if table.names[k][1] in self.arc.incipient]
-        band[starting] = tolerances.slip_speed
+            rounding[table.of_forces] = band[table.of_forces] = world.force_rounding(motion.forces, others)
+        if self.arc.incipient:
+            # What begins to slip was set to rest. In a singular configuration no impulse removes all of a velocity:
+            # what is left of it has not jumped, and the slip accelerates away from it.
+            starting = [k for k in table.places.get("stop", ()) if table.names[k][1] in self.arc.incipient]
+            band[starting] = world.tolerances.slip_speed
         return rounding, band
 
     def _other_forces(self, t: float, x: Array) -> float:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.user_calls import Margin as UsersMargin
 from ..contact.modes import Mode, Phase
+from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import UNITS_A_SECOND
+from ..multibody.plain_robot import PlainMargin, plain_margin
 from .rigid_arc import Guards, RigidArc
+from .zero import AT_STOP, OF_SLIP_SPEED, OF_TURNING, TURNING
 
 if TYPE_CHECKING:
     from .engines import PlainGuards
@@ -18,6 +23,7 @@ SIDE = "side"  # begins the name of a guard at which a contact leaves its region
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
 WITH_ACCELERATIONS = (*OF_FORCES, "jam", "turn", "open")  # kinds that look at forces or accelerations
 OF_MOTION = ("gap", "slow", "fast", "stop")  # kinds that look at places and velocities alone
+GIVEN = ("close", "open", "arm")  # kinds by functions of a user's; so is "enable" where it is not told as data
 OF_SLIPS = ("slow", "stop", "fast")  # kinds that look at contact velocities
 
 
@@ -57,6 +63,9 @@ def _laid_out(arc: RigidArc, watched: Array | None) -> Guards:
     smooth[by_kind.get("forces", [])] = False
     if arc.mechanism.kinked:
         smooth[[k for k, i in zip(together[0], open_, strict=True) if i in arc.mechanism.kinked]] = False
+    given = [k for kind in GIVEN for k in by_kind.get(kind, [])]
+    given += [k for k in by_kind.get("enable", []) if isinstance(Margin(arc, names[k][1]).plain, Margin)]
+    by_places = [k for kind, found in by_kind.items() if kind == "gap" or kind.startswith(SIDE) for k in found]
     return Guards(
         names,
         gaps,
@@ -70,10 +79,31 @@ def _laid_out(arc: RigidArc, watched: Array | None) -> Guards:
         tuple(others),
         bool(len(forces) or len(cones)) or any(kind in OF_FORCES for _, kind, _ in others),
         {kind: np.array(found) for kind, found in by_kind.items()},
+        np.array([k for kind in OF_FORCES for k in by_kind.get(kind, [])], dtype=int),
+        np.array(by_places, dtype=int),
+        *_known_beforehand(arc.world.tolerances, names),
         paces,
         smooth,
         still,
+        np.array(given, dtype=int),
     )
+
+
+def _known_beforehand(tolerances: Tolerances, names: Sequence[tuple[str, int]]) -> tuple[Array, Array]:
+    """How well guards are known whatever the state, and how far below zero they may begin."""
+    slow = OF_SLIP_SPEED * tolerances.slip_speed
+    known = {
+        "slow": (slow, slow),
+        "fast": (slow, slow),
+        "stop": (AT_STOP * tolerances.speed, tolerances.speed),
+        "turn": (OF_TURNING * TURNING, np.inf),
+        "gap": (tolerances.rearm, tolerances.start_depth),
+        SIDE: (tolerances.rearm, tolerances.start_depth),
+    }
+    others = tolerances.rearm, tolerances.jump
+    found = [known.get(SIDE if kind.startswith(SIDE) else kind, others) for kind, _ in names]
+    rounding, band = np.array(found, dtype=float).reshape(-1, 2).T
+    return rounding, band
 
 
 KNOWN = {"gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable"}  # to compiled engines
@@ -81,23 +111,22 @@ KNOWN = {"gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable"
 
 def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
     """The guards of an arc that is plain, with what it knows of jams; None where plain data does not say it all."""
-    from ..multibody.kinematics.bound_world import plain_robot
     from .engines import PlainGuards
 
     world = arc.world
-    robot, tolerances = plain_robot(world.mechanism), world.tolerances
+    robot, tolerances = world.mechanism.plain_robot, world.tolerances
     if robot is None or not world.mechanism.bounded_steps or not table.places.keys() <= KNOWN:
         return None
     if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()):
         return None
     count = len(table.names)
     closed, friction, directions = [-1] * count, [0.0] * count, [(0.0, 0.0)] * count
-    margins: list[Margin | None] = [None] * count
+    margins: list[Margin | PlainMargin | None] = [None] * count
     for kind, places in table.places.items():
         for k in places.tolist() if kind not in ("gap", "jam") else ():
             i = table.names[k][1]
             if kind == "enable":
-                margins[k] = Margin(arc, i)
+                margins[k] = Margin(arc, i).plain
                 continue
             closed[k], friction[k] = arc.closed.index(i), float(world.static_friction[i])
             if kind == "stop" and i in arc.incipient:
@@ -131,6 +160,15 @@ class Margin:
         """Its value at a state."""
         assert self._margin is not None
         return self._sign * float(self._margin(t, self._world.q(x), self._world.v(x)))
+
+    @property
+    def plain(self) -> Margin | PlainMargin:
+        """The same as data, where the function says that it is of that form."""
+        margin = self._margin
+        told = (
+            plain_margin(margin.contact, margin.function, self._world.nq) if isinstance(margin, UsersMargin) else None
+        )
+        return self if told is None else told.times(self._sign)
 
 
 def _names(arc: RigidArc, watched: Array | None) -> tuple[tuple[str, int], ...]:

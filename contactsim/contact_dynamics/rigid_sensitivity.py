@@ -40,10 +40,13 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
     Differentiates M a = f + J^T lam and the rows of the mode: see `mode_sensitivity`.
     """
     world, nv = arc.world, arc.world.nv
+    slips = arc.directions(references), references.straight
+    found = None if arc.compiled is None else arc.compiled.driven_derivatives(t, x, *slips)
+    if found is not None:
+        return Sensitivity(*found, np.zeros((0, world.tangent_size)))
     q, v = world.q(x), world.v(x)
     applied = world.applied_jacobian(t, x)
     if arc.compiled is not None:
-        slips = arc.directions(references), references.straight
         found = arc.compiled.derivatives(q, v, world.applied_at(t, x), applied.force_x, *slips)
         if found is not None:
             return Sensitivity(*found, applied.memory_x)

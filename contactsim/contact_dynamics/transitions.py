@@ -18,7 +18,7 @@ from ..hybrid.flow import Flow
 from ..hybrid.system import LIMIT, LOOP, Transition
 from ..hybrid.zero import ONE_INSTANT
 from ..multibody.mechanism import GROUND
-from .contact_rows import ContactEvent, Impact, closed_terms, laid_out
+from .contact_rows import ContactEvent, Happened, Impact, closed_terms, laid_out
 from .resolution import PostEvent, Resolution
 from .rigid_arc import closed_forces, prepare
 from .rigid_flow import RigidFlow
@@ -256,17 +256,26 @@ class RigidContacts:
 
         By time, not by distance: at the end of a rattle feet come down at 1e-5 m/s, 1e-11 m in a long microsecond.
         """
-        world, mechanism = self._world, self._world.mechanism
-        q, v, window = world.q(x), world.v(x), ONE_INSTANT * world.tolerances.event_time
-        rounding = world.place_rounding(x)
-        lowest = max(world.tolerances.gap, rounding)
+        world, rounding = self._world, self._world.place_rounding(x)
+        window = ONE_INSTANT * world.tolerances.event_time
+        low = self._low(t, x, mode, max(world.tolerances.gap, rounding))
+        return {i for i, gap, rate in low if gap <= rounding + window * abs(rate)}
+
+    def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
+        """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
+        world, mechanism, states = self._world, self._world.mechanism, mode.contacts
+        told = self._resolution.low(x, lowest)
+        if told is not None:
+            return [one for one in told if states[one[0]].enabled and states[one[0]].mode is Mode.OPEN]
+        q = world.q(x)
         asked = mechanism.near(t, q, max(lowest, mechanism.vicinity))
         gaps = dict(zip(asked.tolist(), mechanism.gaps_of(t, q, asked).tolist(), strict=True))
-        low = [i for i, gap in gaps.items() if gap <= lowest]
-        close = [i for i in low if (state := mode.contacts[i]).enabled and state.mode is Mode.OPEN]
-        rates = mechanism.rates(t, q, v, tuple(close))
-        starts = laid_out([(i, mechanism.dims[i]) for i in close])
-        return {i for i in close if gaps[i] <= rounding + window * abs(float(rates[starts[i].start]))}
+        low = tuple(i for i, gap in gaps.items() if gap <= lowest and states[i].enabled and states[i].mode is Mode.OPEN)
+        if not low:
+            return []
+        rates = mechanism.rates(t, q, world.v(x), low)
+        starts = laid_out([(i, mechanism.dims[i]) for i in low])
+        return [(i, gaps[i], float(rates[starts[i].start])) for i in low]
 
     def crossing(self, t: float, x: Array, mode: SystemMode, fired: frozenset[Hashable]) -> Transition:
         """State and modes after the guards in `fired`, while other open contacts that touch are still to come."""
@@ -340,8 +349,7 @@ class RigidContacts:
         states = dict[int, ContactState]()
         for i in (i for i, kind in kinds.items() if kind == "enable"):
             states[i] = replace(mode.contacts[i], enabled=not mode.contacts[i].enabled)
-            gap = float(self._world.mechanism.gaps(t, self._world.q(x))[i])
-            if states[i].enabled and gap < 0.0:
+            if states[i].enabled and (gap := float(self._world.mechanism.gaps(t, self._world.q(x))[i])) < 0.0:
                 name = self._world.mechanism.all_names[i]
                 raise InputError(
                     f"contact '{name}' is enabled at t = {t:.6g} s while it is {-gap:.3g} m inside the ground; let its"
@@ -351,16 +359,19 @@ class RigidContacts:
 
     def _turn_phase(self, t: float, x: Array, mode: SystemMode, kinds: Mapping[int, str]) -> Transition:
         """Changes that only the engine sees: how a slip direction is found, and which contacts may close."""
-        terms, where = closed_terms(self._world, t, x, mode.closed)
+        identity = partial(np.eye, self._world.tangent_size)
+        turning = {i: kind for i, kind in kinds.items() if kind != "enable"}
+        if not turning:
+            return Transition(x, mode, derivative=identity, still=True, unmoved=True)
+        mechanism = self._world.mechanism
+        rates = mechanism.rates(t, self._world.q(x), self._world.v(x), mode.closed)
+        where = laid_out([(i, mechanism.dims[i]) for i in mode.closed])
         states = dict[int, ContactState]()
-        for i, kind in kinds.items():
-            if kind == "enable":
-                continue
-            z = terms.rates[self._world.tangents(i, where[i])]
+        for i, kind in turning.items():
+            z = rates[self._world.tangents(i, where[i])]
             slow = kind == "turn" or (kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed)
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(mode.contacts[i], phase=phase, direction=unit(z) if slow else ())
-        identity = partial(np.eye, self._world.tangent_size)
         return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True)
 
     # --- the record of an event ---------------------------------------------------------------------------------
@@ -369,31 +380,32 @@ class RigidContacts:
         """The event, as trajectories and derivatives have it."""
         t, impact = event.t, then.impact
         impulses = {} if impact is None else self._impulses(t, then.x, impact, then.left)
-        changes = self._changes(event.mode, then.mode, event.kinds, impulses)
-        happened = t, x, impact, then.x, event.mode, then.mode
+        mode = event.mode if then.mode == event.mode else then.mode  # one object, which is equal to itself at once
+        changes = self._changes(event.mode, mode, event.kinds, impulses)
+        happened = Happened(t, x, impact, then.x, event.mode, then.mode)
         return Transition(
             then.x,
-            event.mode if then.mode == event.mode else then.mode,  # one object, which is equal to itself at once
+            mode,
             changes,
             impulses,
             then.residuals,
             then.notes,
-            partial(self._by_state, *happened),
-            partial(self._by_time, *happened),
-            None if then.jammed else partial(self._by_parameters, *happened),
+            partial(self._by_state, happened),
+            partial(self._by_time, happened),
+            None if then.jammed else partial(self._by_parameters, happened),
             still=self._world.mechanism.autonomous,
             unmoved=impact is None,
             jammed=tuple(self._world.mechanism.all_names[i] for i in then.jammed),
         )
 
-    def _by_state(self, *happened: Any) -> Array:
-        return self._sensitivity.derivative(*happened)
+    def _by_state(self, happened: Happened) -> Array:
+        return self._sensitivity.by_state(happened)
 
-    def _by_time(self, *happened: Any) -> Array:
-        return self._sensitivity.by_time(*happened)
+    def _by_time(self, happened: Happened) -> Array:
+        return self._sensitivity.by_time(happened)
 
-    def _by_parameters(self, *happened: Any) -> Any:
-        return self._sensitivity.by_parameters(*happened)
+    def _by_parameters(self, happened: Happened, names: tuple[str, ...]) -> dict[str, Array]:
+        return self._sensitivity.by_parameters(happened, names)
 
     def _impulses(self, t: float, x: Array, impact: Impact, left: Mapping[int, Array]) -> dict[str, Array]:
         """{name: impulse} of an impact with those `left` when it settles, and those of closed loops under both."""
@@ -425,6 +437,8 @@ class RigidContacts:
     def _changes(
         self, before: SystemMode, after: SystemMode, kinds: Mapping[int, str], impulses: Mapping[str, Any]
     ) -> dict[str, tuple[Mode, Mode]]:
+        if before is after and not impulses and "gap" not in kinds.values():
+            return {}
         numbers, found = self._numbers, {}
         hit = {numbers[name] for name in impulses if name in numbers} | {
             i for i, kind in kinds.items() if kind == "gap"

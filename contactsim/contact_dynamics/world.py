@@ -248,6 +248,14 @@ class Driven(Parts):
             total = self.action if total is None else total + self.action
         return total
 
+    @lazy
+    def is_forced(self) -> bool:
+        """Whether the controller may apply other forces at another time, in the same state."""
+        if self.controller is None or self.controller.holding() is not None:
+            return False
+        gains = self.controller.plain()
+        return gains is None or gains.posture is None
+
     def memory_rate(self, t: float, x: Array) -> Array:
         """Rate (memory,) of the controller's memory, with the law's at rest."""
         rate, own = np.zeros(self.memory), self.controller_memory
@@ -539,14 +547,14 @@ def bind(
         if not isinstance(law, RigidLaw):
             _warn_of_rigid_friction(robot, law)
         else:
-            if robot.ellipses():
-                from ..multibody.kinematics.elliptic_cones import with_ellipses
-
-                mechanism = with_ellipses(mechanism, robot)
             if robot.moment_coefficients() or type(law).moments is not RigidLaw.moments:
                 from ..multibody.kinematics.resistances import with_resistances
 
                 mechanism = with_resistances(mechanism, robot, law)
+            if robot.ellipses():
+                from ..multibody.kinematics.elliptic_cones import with_ellipses
+
+                mechanism = with_ellipses(mechanism, robot)
     if loops and not hasattr(robot, "frame_id"):
         raise InputError(
             f"a {type(robot).__name__} has no bodies whose loops could be closed; give a Robot, or coordinates"

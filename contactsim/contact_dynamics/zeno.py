@@ -13,6 +13,7 @@ from ..contact.modes import SystemMode
 from ..errors import NoAdmissibleModeError
 from ..hybrid.guard_minima import time_to_fall
 from ..hybrid.trajectory import Event
+from .contact_rows import Impact, PostEvent
 from .world import World
 from .zero import ALIKE, TOGETHER
 
@@ -40,8 +41,13 @@ class Landing(Protocol):
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
 
-    def land(self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float) -> tuple[Array, SystemMode]:
-        """State and mode behind the impact of the contacts `landing`; what leaves at up to `slowest` [m/s] stays."""
+    def land(
+        self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float, known: Impact | None = None
+    ) -> PostEvent:
+        """What the impact of the contacts `landing` leads to; what leaves at up to `slowest` [m/s] stays.
+
+        `known` is an impact of the same contacts in the same mode: what it was is tried first.
+        """
 
 
 def time_to_rest(contacts: Landing, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
@@ -139,6 +145,7 @@ class _Hops:
     def __init__(self, contacts: Landing, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> None:
         self._contacts, self._t, self._x, self._mode = contacts, t, x, mode
         self._gaps = dict.fromkeys(hopping, 0.0)
+        self._impacts: dict[tuple[frozenset[int], frozenset[int]], Impact | None] = {}  # of what landed, and stood
         self._move()
 
     def _move(self) -> None:
@@ -170,7 +177,9 @@ class _Hops:
             self._gaps[i] = 0.0 if i in landing else self._gaps[i] + (rate + 0.5 * bend * duration) * duration
         self._x = self._contacts.accelerated(self._x, duration * self._acceleration)
         before = set(self._contacts.pressing(self._mode))
-        self._x, self._mode = self._contacts.land(self._t, self._x, self._mode, landing, slowest)
+        alike = frozenset(landing), frozenset(before)
+        then = self._contacts.land(self._t, self._x, self._mode, landing, slowest, self._impacts.get(alike))
+        self._x, self._mode, self._impacts[alike] = then.x, then.mode, then.impact
         left = before - set(self._contacts.pressing(self._mode))
         self._gaps = {i: gap for i, gap in self._gaps.items() if i not in self._mode.closed} | dict.fromkeys(left, 0.0)
         self._move()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class Inputs(Controller):
 
     def number(self, t: float) -> int:
         """Which row of U holds at `t`."""
-        return int(np.clip(np.floor((t - self.start) / self.dt + ON_TIME), 0, len(self.U) - 1))
+        return min(max(math.floor((t - self.start) / self.dt + ON_TIME), 0), len(self.U) - 1)
 
     def holding(self) -> Holding | None:
         """The inputs themselves, where they are torques of joints."""

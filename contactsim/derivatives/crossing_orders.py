@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 
 from ..common.arrays import Array
 from ..common.representation import Brief
@@ -17,6 +17,7 @@ from .event_linearization import Node, Passage
 from .zero import APART, FIELDS_APART, INTERIOR, TIED, TWIN
 
 MOST_NODES = 256  # 2^8, states that the orders of one event may lead through
+EPSILON = float(np.finfo(float).eps)
 LONGEST = 24  # guards in a word; impacts between contacts can answer each other without end
 
 Word = tuple[frozenset[Hashable], ...]  # groups of guards in the order in which a run meets them
@@ -34,6 +35,10 @@ class Path(NamedTuple):
     node: Node
     matrix: Array
     cone: Array
+
+
+class Endless(Exception):
+    """There are too many words, states between them, or guards in one of them."""
 
 
 class Ways:
@@ -98,33 +103,42 @@ class Ways:
     def words(self, most: int) -> dict[Word, Path] | None:
         """All words that some direction takes; None where there are more than `most`, or words too long."""
         if most not in self._words:
-            self._words[most] = self._all_words(most)
+            try:
+                self._words[most] = dict(self.taken(most))
+            except Endless:
+                self._words[most] = None
         return self._words[most]
 
-    def _all_words(self, most: int) -> dict[Word, Path] | None:
-        if self.ends() is None:
-            return None
-        found: dict[Word, Path] = {}
+    def taken(self, most: int) -> Iterator[tuple[Word, Path]]:
+        """Words that some direction takes, worked out one after the other.
+
+        Raises:
+            Endless: there are more than `most`, they lead through too many nodes, or one is too long.
+        """
         start = Path(self.root, np.eye(self.root.dim), np.empty((0, self.root.dim)))
         for count, (word, path) in enumerate(self._spell((), start)):
-            if len(word) > LONGEST or count >= most:
-                return None
-            if _has_interior(path.cone):
-                found[word] = path
-        return found
+            if count >= most:
+                raise Endless
+            yield word, path
 
     def _spell(self, word: Word, path: Path) -> Iterator[tuple[Word, Path]]:
         node, matrix, cone = path
         groups = self.ahead(node)
-        if not groups or len(word) > LONGEST:
+        if not groups:
             yield word, path
             return
+        if len(word) >= LONGEST or len(self.word) > MOST_NODES:
+            raise Endless
+        for group in groups:
+            node.demand_crossing(group)
         arrivals = node.arrivals(groups) @ matrix
         for k, group in enumerate(groups):
-            passage = self.passage(node, group)
             size = np.abs(arrivals[k]).max() + np.abs(arrivals).max(axis=1, keepdims=True)
             sooner = np.where(np.abs(arrivals[k] - arrivals) > TIED * size, arrivals[k] - arrivals, 0.0)
             narrower = np.vstack([cone, np.delete(sooner, k, axis=0)])
+            if len(groups) > 1 and not _has_interior(narrower):
+                continue
+            passage = self.passage(node, group)
             yield from self._spell((*word, group), Path(passage.node, passage.matrix @ matrix, narrower))
 
 
@@ -183,13 +197,36 @@ def _has_interior(cone: Array) -> bool:
     if not len(rows):
         return True
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    basis = np.linalg.svd(rows, full_matrices=False)[2][: np.linalg.matrix_rank(rows)]
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    basis = directions[values > values[0] * max(rows.shape) * EPSILON]
     if len(basis) == len(rows):
         return True
-    k = len(basis)
+    reduced = rows @ basis.T
+    told = _told_by_nearest(reduced)
+    return _told_by_ball(reduced) if told is None else told
+
+
+def _told_by_nearest(rows: Array) -> bool | None:
+    """Whether A y < -INTERIOR has a solution y in the unit cube, by the point y = A^T u of hull(A) nearest to zero.
+
+    Where it is not zero, -y is a solution; where it is, u proves by 0 = u^T A y <= -sum(u) that there is none (Gordan).
+    u is that of min |[A; 1^T]^T u - e|, e the last unit vector (Lawson and Hanson, Solving Least Squares Problems,
+    1974, ch. 23.4). None: too close to tell.
+    """
+    last = np.append(np.zeros(rows.shape[1]), 1.0)
+    u, _ = nnls(np.column_stack([rows, np.ones(len(rows))]).T, last)
+    y = u @ rows
+    if np.abs(y).sum() <= INTERIOR * u.sum():
+        return False
+    return True if (rows @ y).min() > INTERIOR * np.abs(y).max() else None
+
+
+def _told_by_ball(rows: Array) -> bool:
+    """The same by the largest margin, a linear program."""
+    k = rows.shape[1]
     found = linprog(
         np.append(np.zeros(k), -1.0),
-        A_ub=np.column_stack([rows @ basis.T, np.ones(len(rows))]),
+        A_ub=np.column_stack([rows, np.ones(len(rows))]),
         b_ub=np.zeros(len(rows)),
         bounds=[(-1.0, 1.0)] * k + [(0.0, 1.0)],
     )

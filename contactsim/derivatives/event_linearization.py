@@ -25,7 +25,7 @@ from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.system import CLOCK, HybridSystem, Transition
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import ONE_INSTANT, TINY
-from .saltation import saltation_matrix
+from .saltation import saltation_of
 from .zero import FALLING, GRAZE, SHARPEST
 
 JUMPS = 20  # guards that jump below zero one after the other, without time passing
@@ -287,7 +287,7 @@ class Node:
             reset, reset_t = after @ reset, after[: node.space.dim, : len(reset_t)] @ reset_t + after_t
         else:
             raise NonDifferentiableError(f"guards fire without end at t = {self.t:.9g} s; there is no derivative there")
-        by_clock = fired <= {CLOCK} or self._jumped(fired)
+        by_clock = self._by_clock(fired)
         name = CLOCK if by_clock else min(fired, key=str)
         plain = reset.shape[0] == reset.shape[1] and np.array_equal(reset, np.eye(len(reset)))
         if by_clock:  # every neighbour meets it at this time
@@ -297,12 +297,25 @@ class Node:
         still = np.zeros(len(self.parameters.names))
         F_pre, F_post, DtR = (np.append(part, still) for part in (self.field, node.field, reset_t))
         try:
-            matrix = saltation_matrix(F_pre, F_post, reset, self.gradient(name), DtR, self.by_time(name))
+            matrix = saltation_of(F_pre, F_post, reset, self.gradient(name), DtR, self.by_time(name))
         except TransversalityError as error:
             label = self.system.guard_label(name)
             raise TransversalityError(f"at t = {self.t:.9g} s, {label}: {error}", **error.problem) from None
         jump = (F_post - F_pre - DtR) / self.rate(name) if plain else None
         return Passage(node, matrix, jump, self.gradient(name))
+
+    def demand_crossing(self, fired: frozenset[Hashable]) -> None:
+        """Raise where the guards in `fired` are met tangentially, so that it is not known when a neighbour meets them.
+
+        Raises:
+            TransversalityError: they are.
+        """
+        if not self._by_clock(fired):
+            self._demand_transversal(min(fired, key=str))
+
+    def _by_clock(self, fired: frozenset[Hashable]) -> bool:
+        """Whether every neighbour meets the guards in `fired` at the time of the event."""
+        return fired <= {CLOCK} or self._jumped(fired)
 
     def _is_itself(self, system: HybridSystem, t: float, x: Array, fired: frozenset[Hashable]) -> bool:
         """Whether an event is the one of the run, and not a varied one."""
@@ -356,9 +369,9 @@ class Node:
         )
         size, extra = self.space.dim, len(self.parameters.names)
         matrix = np.zeros((node.space.dim + extra, size + extra))
-        matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
-        if extra:
+        if extra:  # first, since it may find what is asked for by the state as well
             matrix[: node.space.dim, size:] = self._reset_by_parameters(transition, fired, node)
+        matrix[: node.space.dim, :size] = self._reset_by_state(transition, fired, node)
         matrix[node.space.dim :, size:] = np.eye(extra)
         return node, matrix, self._reset_by_time(transition, fired, node)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,7 +21,7 @@ from ..common.representation import Brief, counted, several, span
 from ..common.threads import one_thread
 from ..errors import InputError, NonDifferentiableError
 from ..hybrid.differences import map_derivative
-from ..hybrid.integrators import AUTOMATIC, method
+from ..hybrid.integrators import AUTOMATIC, demand
 from ..hybrid.manifold import Euclidean
 from ..hybrid.mode_directions import directions, projector
 from ..hybrid.system import CLOCK, HybridSystem
@@ -253,7 +254,7 @@ class RunDerivative:
     ) -> None:
         if not isinstance(trajectory, Trajectory):
             raise InputError(f"linearize needs a Trajectory, not a {type(trajectory).__name__}; run simulate first")
-        method(integrator, tolerances or Tolerances())
+        demand(integrator, tolerances or Tolerances())
         self.trajectory = trajectory
         self._parameters = Parameters(parameters)
         self.tolerances = tolerances or Tolerances(rtol=1e-8, atol=1e-10)
@@ -296,7 +297,7 @@ class RunDerivative:
         self._panel.ask(data, lambda plugin: plugin)  # one of them accepts it
         return EventLinearization(data, self._panel, events)
 
-    @property
+    @lazy
     def dim(self) -> int:
         """Numbers of a variation of the state at the start."""
         return self._dim_at(self.t0)
@@ -330,14 +331,20 @@ class RunDerivative:
         start, end = self.t0 if t0 is None else float(t0), self.t1 if t1 is None else float(t1)
         if not self.t0 <= start <= end <= self.t1:
             raise InputError(f"[{start}, {end}] s is not part of the run, which covers [{self.t0}, {self.t1}] s")
-        found = []
-        for piece in self.pieces:
+        found, (begins, ends) = [], self._edges
+        first = 0 if t0 is None else bisect_right(ends, start)  # both edges rise from piece to piece
+        for piece in self.pieces[first : bisect_right(begins, end)]:
             if isinstance(piece, EventLinearization):
-                if start < piece.time <= end or (t0 is None and piece.time == start):
-                    found.append(Stretch(piece, piece.time, piece.time))
+                found.append(Stretch(piece, piece.time, piece.time))
             elif piece.t1 > start and piece.t0 < end:
                 found.append(Stretch(piece, max(piece.t0, start), min(piece.t1, end)))
         return found
+
+    @lazy
+    def _edges(self) -> tuple[list[float], list[float]]:
+        """Times at which the pieces begin and end."""
+        spans = [(p.time, p.time) if isinstance(p, EventLinearization) else (p.t0, p.t1) for p in self.pieces]
+        return [begin for begin, _ in spans], [end for _, end in spans]
 
     # --- the derivative ---------------------------------------------------------------------------------------
 
@@ -351,11 +358,10 @@ class RunDerivative:
         n = self._dim_at(self.t0 if t0 is None else t0)
         extra = len(self._parameters.names)
         variations = self._start if t0 is None else np.eye(n + extra)
-        for stretch in stretches:
-            if isinstance(stretch.piece, EventLinearization):
-                variations = stretch.piece.saltation @ variations
-            else:
-                variations = self.along(stretch) @ variations
+        with one_thread():
+            for stretch in stretches:
+                own = stretch.piece.saltation if isinstance(stretch.piece, EventLinearization) else self.along(stretch)
+                variations = own @ variations
         return variations[: len(variations) - extra, :n]
 
     @lazy

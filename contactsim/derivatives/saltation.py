@@ -64,8 +64,13 @@ def saltation_matrix(
     Dxg = _array("Dxg", Dxg, (len(F_pre),))
     DtR = _array("DtR", DtR, () if np.ndim(DtR) == 0 else (len(F_post),))
     slope = float(_array("Dtg", Dtg, ()))
-    rate = slope + Dxg @ F_pre
-    scale = abs(slope) + np.linalg.norm(Dxg) * np.linalg.norm(F_pre)
+    return saltation_of(F_pre, F_post, DxR, Dxg, DtR, slope)
+
+
+def saltation_of(F_pre: Array, F_post: Array, DxR: Array, Dxg: Array, DtR: Array | float, Dtg: float) -> Array:
+    """`saltation_matrix` of arrays that need not be looked at."""
+    rate = Dtg + Dxg @ F_pre
+    scale = abs(Dtg) + np.linalg.norm(Dxg) * np.linalg.norm(F_pre)
     if abs(rate) <= GRAZING * scale:
         raise TransversalityError(
             f"the guard changes at the rate {rate:.3g}, zero against the {scale:.3g} of its parts: it is met "
@@ -73,7 +78,7 @@ def saltation_matrix(
             rate=rate,
             scale=scale,
         )
-    return DxR + np.outer((F_post - DxR @ F_pre - DtR) / rate, Dxg)
+    return np.asarray(DxR + np.outer((F_post - DxR @ F_pre - DtR) / rate, Dxg))
 
 
 @door(field=FIELD)

@@ -17,10 +17,9 @@ from ..hybrid.differences import tangent_derivative
 from ..hybrid.flow import Flow
 from ..hybrid.integrators import AUTOMATIC, method
 from ..hybrid.integrators.collocation import solve_linear
-from ..hybrid.integrators.dop853 import Interpolant853
 from ..hybrid.integrators.interpolation import Interpolated, Series, Smooth, solve_explicit
 from ..hybrid.manifold import Euclidean
-from ..hybrid.segments import chart_path
+from ..hybrid.segments import Interpolant853, chart_path
 from ..hybrid.system import HybridSystem
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +29,10 @@ class Course:
         rtol, atol, max_step: of a step [s].
         path_rtol, path_atol: of the run.
         automatic, held_steps, loose_steps, patience, began: as `StiffArcs` counts steps at the edge of stability.
+        tried: steps of the stiff method since it took over, as it counts them.
+        stiff: whether that method is at work; asked: whether its next step is counted.
+        fastest: largest eigenvalue of its derivative [1/s]; NaN: it was not told.
+        kept: what an engine keeps of that method from call to call.
         most: steps at once.
         values, highest, floor, rounding, band: of the guards (ng,): where the step begins; largest since the arc began;
             level at which one fires that has not risen; their rounding, and how closely they are met.
@@ -55,12 +60,17 @@ class Course:
     loose_steps: int
     patience: int
     began: float
+    tried: int
+    stiff: bool
     most: int
     values: Array
     highest: Array
     floor: Array
     rounding: Array
     band: Array
+    asked: bool = False
+    fastest: float = math.nan
+    kept: Any = None
 
     def move(self, x: Array, space: Manifold) -> None:
         """Go on from a state that was put back onto its constraints: the chart moves with it."""
@@ -95,6 +105,8 @@ class Passed(NamedTuple):
         hemmed: whether the bound may have made one of them shorter.
         evaluations: of the field.
         error: what a user's function raised in the step behind them; None: nothing did.
+        asked: there are none, and by this derivative (dim, dim) of the stiff method it is to be told first whether that
+            is left; None: there is nothing to tell.
     """
 
     record: Array
@@ -104,6 +116,7 @@ class Passed(NamedTuple):
     hemmed: bool
     evaluations: int
     error: BaseException | None
+    asked: Array | None = None
 
 
 class Watching(Protocol):

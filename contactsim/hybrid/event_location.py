@@ -7,14 +7,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..common.arrays import Array
 from ..errors import StepSizeError
 from .course import Course, Landing
 from .flow import Flow, GuardBounds, Look, Looks
 from .guard_minima import MANY, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
-from .guard_samples import NODES, PARABOLA, Samples, dip_between, dipping, quiet, straight, unresolved
+from .guard_samples import NODES, PARABOLA, Samples, bent, dip_between, dipping, falling, quiet, straight, unresolved
 from .segments import Segment
 from .step_bounds import path
 from .stepper import EXACT, Stepper
@@ -72,7 +71,7 @@ class Watch:
         self._flow, self._tolerances, self._window = flow, tolerances, tolerances.event_time
         self._way = 0.0
         self._begin(t, x)
-        self.at_once = self.from_zero = bool(np.any(self.values < -self.band))
+        self.at_once = self.from_zero = bool((self.values < -self.band).any())
 
     def _begin(self, t: float, x: Array) -> None:
         """Watch the guards from (t, x) on."""
@@ -88,13 +87,18 @@ class Watch:
         self._highest = self.values.copy()
         smooth = flow.guard_smooth
         self._smooth = np.ones(len(self.values), dtype=bool) if smooth is None else smooth
+        self._singular = np.zeros(len(self.values), dtype=bool)
+        self._singular[flow.guards_singular] = True
+        self._moved = np.ones(len(self.values), dtype=bool)  # by the motion alone
+        self._moved[flow.guards_given] = False
         self._all_risen = False
         self._samples: Samples | None = None
         self._first_values = self.values.copy()
 
     def fired_at_start(self) -> frozenset[Hashable]:
         """Guards that lie below zero where the flow starts: they jumped there, without a crossing."""
-        return self._names(np.flatnonzero(self.values < -self.band))
+        below = self.values < -self.band
+        return self._names(np.flatnonzero(below)) if below.any() else frozenset()
 
     def look_through(self, segment: Segment, until: float) -> tuple[list[Crossing], float | None]:
         """Guards that fire within a step from the present state, each with the bracket of its first zero.
@@ -185,13 +189,15 @@ class Watch:
         """
         last = self._at(segment, segment.t1) if segment.guards is None else segment.guards
         ends = np.array([self.values, last])
-        short = self._flow.bounded_steps and segment.miss <= EXACT
-        if certain.all() or (short and (certain | quiet(ends)).all()):
+        if certain.all():
+            return np.array([segment.t0, segment.t1]), ends
+        known = self._flow.bounded_steps and not self._is_forced(segment)
+        if known and segment.miss <= EXACT and (certain | (quiet(ends) & self._moved)).all():
             return np.array([segment.t0, segment.t1]), ends
         middle = 0.5 * (segment.t0 + segment.t1)
         early = np.array([self.values, self._at(segment, middle), last])
         hidden = np.ones(len(last), dtype=bool)
-        if self._flow.bounded_steps:
+        if known:
             hidden = ~(certain | self._shown(segment, early))
             if not hidden.any():
                 return np.array([segment.t0, middle, segment.t1]), early
@@ -206,13 +212,23 @@ class Watch:
             values[k, asked] = self._flow.some_guards(t, segment(t), asked)
         return times, values
 
+    def _is_forced(self, segment: Segment) -> bool:
+        """Whether what acts by the time bends in a step, at the state where it begins."""
+        if (forcing := self._flow.forcing) is None:
+            return False
+        start = segment(segment.t0) if segment.start is None else segment.start
+        times = (segment.t0 + (segment.t1 - segment.t0) * NODES).tolist()
+        return bent(np.array([forcing(t, start) for t in times]))
+
     def _shown(self, segment: Segment, early: Array) -> Array:
         """Which guards samples (3, ng) at both ends of a step and in its middle show well enough.
 
-        A step that is short for the motion changes them straight.
+        A step that is short for the motion changes them straight. None passes a singular place, not even to and fro,
+        and keeps its tolerance: what falls towards one is seen to stay above it by less. Three samples show too little
+        of a user's function, which time may swing.
         """
-        shown = quiet(early)
-        return shown | (self._smooth & straight(early)) if segment.miss <= EXACT else shown
+        shown = quiet(early) | (self._singular & falling(early))
+        return self._moved & (shown | (self._smooth & straight(early)) if segment.miss <= EXACT else shown)
 
     def _at(self, segment: Segment, t: float) -> Array:
         return np.asarray(self._flow.guards(t, segment(t)), dtype=float)
@@ -349,17 +365,22 @@ class Watch:
         if not len(self.values):
             return frozenset()
         seen = self._sample(segment)
+        rounding = np.where(seen.certain, self.rounding, 0.0)
+        if not self._soon(seen, seen.values[-1], rounding).any():
+            return frozenset()
         with np.errstate(invalid="ignore"):
-            speed = (np.abs(np.diff(seen.values, axis=0)) / np.diff(seen.times)[:, None]).max(axis=0)
-            if seen.bounds is not None:
-                speed[seen.bounds.guards] = np.maximum(speed[seen.bounds.guards], seen.bounds.speed)
-            rounding = np.where(seen.certain, self.rounding, 0.0)
-            if not np.any(seen.values[-1] <= SOON * speed * self._window + rounding):
-                return frozenset()
             slopes = self._slopes(segment, segment.t1)
             highest = np.maximum(self._highest, seen.values[:-1].max(axis=0))
             there = seen.values[-1] <= np.maximum(-slopes * self._window, rounding)
             return self._names(np.flatnonzero((highest > self.rounding) & (slopes < 0.0) & there))
+
+    def ahead(self, segment: Segment) -> frozenset[Hashable]:
+        """Guards that fall to zero within the accuracy of an event's time behind a step, as they fell in it."""
+        if not len(self.values):
+            return frozenset()
+        first, last = self._sample(segment).values[[0, -1]]
+        fall = (first - last) * self._window / (segment.t1 - segment.t0)
+        return self._names(np.flatnonzero((self._highest > self.rounding) & (fall > 0.0) & (last <= fall)))
 
     def _locate(self, stepper: Stepper, segment: Segment) -> tuple[Segment, frozenset[Hashable]]:
         """Step exactly to the first guard that fires; the others that fire there come with it.
@@ -420,16 +441,29 @@ class Watch:
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float
     ) -> tuple[Segment, frozenset[Hashable]]:
         time = max(time, float(np.nextafter(segment.t0, np.inf)))
-        slopes = self._slopes(segment, time)
-        landed, values = self._correct(stepper, segment, leader, time, float(slopes[leader.guard]))
-        margin = np.maximum(-slopes * self._window, self.rounding)
-        seen = self._sample(segment if landed.chart is segment.chart else landed)
+        early, late = self._beside(segment, time)
+        slope = (self._one(segment, late, leader.guard) - self._one(segment, early, leader.guard)) / (late - early)
+        landed, values = self._correct(stepper, segment, leader, time, slope)
+        shown = landed.chart is segment.chart and time > 0.5 * (segment.t0 + segment.t1)  # by samples before the event
+        seen = self._sample(segment if shown else landed)
         highest = np.maximum(self._highest, seen.values[seen.times < time].max(axis=0))
         self.at_once = bool((highest - self._floor <= AT_ONCE * self.rounding)[leader.guard])
         self.from_zero = bool(self._first_values[leader.guard] <= self.band[leader.guard])
-        together = (highest > self.rounding) & (slopes < 0.0) & (values <= margin)
+        together = self._soon(seen, values, self.rounding) & (highest > self.rounding)
+        together[leader.guard] = False
+        if together.any():
+            slopes = self._slopes(segment, time)
+            together &= (slopes < 0.0) & (values <= np.maximum(-slopes * self._window, self.rounding))
         together[leader.guard] = True
         return landed, self._names(np.flatnonzero(together))
+
+    def _soon(self, seen: Samples, values: Array, rounding: Array) -> Array:
+        """Mask (ng,) of guards that may fall to zero within the accuracy of an event's time, as fast as in a step."""
+        with np.errstate(invalid="ignore"):
+            speed = (np.abs(np.diff(seen.values, axis=0)) / np.diff(seen.times)[:, None]).max(axis=0)
+            if seen.bounds is not None:
+                speed[seen.bounds.guards] = np.maximum(speed[seen.bounds.guards], seen.bounds.speed)
+            return np.asarray(values <= SOON * speed * self._window + rounding)
 
     def _correct(
         self, stepper: Stepper, segment: Segment, leader: Crossing, time: float, slope: float
@@ -475,12 +509,18 @@ class Watch:
             return hit.before
         if guard(hit.after) > 0.0:
             raise LandingError(segment)
+        from scipy.optimize import brentq  # which takes long to import
+
         return float(brentq(guard, hit.before, hit.after, xtol=GUESS * self._window, rtol=ROOT))
 
     def _slopes(self, segment: Segment, time: float) -> Array:
-        h = max(SLOPE * (segment.t1 - segment.t0), float(np.spacing(time)))
-        early, late = max(segment.t0, time - h), min(segment.t1, time + h)
+        early, late = self._beside(segment, time)
         return (self._at(segment, late) - self._at(segment, early)) / (late - early)
+
+    def _beside(self, segment: Segment, time: float) -> tuple[float, float]:
+        """Two times of a step, closely around one, between which slopes are differenced."""
+        h = max(SLOPE * (segment.t1 - segment.t0), float(np.spacing(time)))
+        return max(segment.t0, time - h), min(segment.t1, time + h)
 
     def _names(self, guards: Array) -> frozenset[Hashable]:
         return frozenset(self._flow.guard_names[int(g)] for g in guards)

@@ -44,8 +44,8 @@ Propagated = Callable[[ChartPath, float, float, Array, tuple[float, float]], Arr
 # that state, if velocities miss less than an accuracy by that. (t, x, time, accuracy) -> it, or the flow as it was.
 Nearing = Callable[[float, Array, float, float], "Flow"]
 
-# Steps of DOP853 by an engine, from where a stepper and its watch are, as they take them, as long as nothing happens.
-# The course goes along. Where no step succeeds there are none: the stepper itself has to find out why.
+# Steps of DOP853, or of Radau9, by an engine, from where a stepper and its watch are, as they take them, as long as
+# nothing happens. The course goes along. Where no step succeeds there are none: the stepper itself has to find out why.
 Cruise = Callable[[Course], Passed]
 
 
@@ -59,6 +59,7 @@ class Path(NamedTuple):
         moved: largest change of the state since then (dim,).
         rate: largest rate of the state (dim,).
         error: () -> by what the interpolated state may miss the true one (dim,).
+        at: t -> the interpolated state.
     """
 
     t: float
@@ -67,6 +68,7 @@ class Path(NamedTuple):
     moved: Array
     rate: Array
     error: Callable[[], Array]
+    at: Callable[[float], Array]
 
 
 class GuardBounds(NamedTuple):
@@ -152,6 +154,7 @@ class Flow(ABC):
     stages: Callable[[Array], Stages | None] | None = None  # rates of whole steps in the chart around a state
     propagated: Propagated | None = None  # variations along an arc of this flow
     cruise: Cruise | None = None
+    cruises_stiffly: bool = False  # whether `cruise` knows the steps of the stiff method, too
     nearing: Nearing | None = None
     slowing: Slowing | None = None
     is_expanded: bool = False  # whether the field is that of an expansion
@@ -163,8 +166,11 @@ class Flow(ABC):
     guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known
     smooth_for: Callable[[], float] | None = None  # s, within which t alone changes guards smoothly where it starts
     guards_follow: Array = np.zeros(0, dtype=int)  # guards (k,) of which `rebased` changes the values
+    guards_singular: Array = np.zeros(0, dtype=int)  # guards (k,) at whose zero the field breaks: no step passes it
+    guards_given: Array = np.zeros(0, dtype=int)  # guards (k,) that functions of a user's give: time may swing them
     bounded_guards: bool = False  # whether `guard_bounds` knows how fast some of the guards can change
-    bounded_steps: bool = False  # whether `longest_step` keeps guards from swinging within a step
+    bounded_steps: bool = False  # whether `longest_step` keeps motion from swinging guards within a step
+    forcing: Callable[[float, Array], Array | None] | None = None  # what acts at (t, x) (k,) by the time
     guard_rounding: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.rearm
     guard_paces: Array | None = None  # (ng,) units a second by which each may change; None: UNITS_A_SECOND
     guard_bands: Array | None = None  # (ng,) in the unit of each guard; None: Tolerances.jump

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.optimize import minimize_scalar
 
 from ..common.arrays import Array
 from .flow import GuardBounds
@@ -28,7 +27,8 @@ TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
 TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # by shares
 DIP = 1e-2
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
-BENT = 0.05  # share of its change in a step by which a guard may bend that counts as straight
+BENT = 0.05  # share of its change in a step by which a guard may bend that counts as straight, or leave a parabola
+MONOTONE = 0.4  # share of its fall by which a guard may bend whose parabola falls all along; from 0.5 on it turns
 QUIET = 2.0  # a guard that stays this many times its own change above zero is not looked at closer
 
 
@@ -63,8 +63,27 @@ def quiet(values: Array) -> Array:
 def straight(values: Array) -> Array:
     """Mask of the guards that change straight, by samples (3, ng) in both ends of a step and its middle."""
     with np.errstate(invalid="ignore"):  # a guard that is infinite is not
-        bent = np.abs(values[0] - 2.0 * values[1] + values[2])
-        return np.asarray(bent <= BENT * np.abs(values[2] - values[0]))
+        bow = np.abs(values[0] - 2.0 * values[1] + values[2])
+        return np.asarray(bow <= BENT * np.abs(values[2] - values[0]))
+
+
+def falling(values: Array) -> Array:
+    """Mask of the guards that fall all along a step and stay positive, by samples (3, ng) in its ends and its middle.
+
+    The parabola through them does, with slopes at both ends of at least a fifth of the mean one.
+    """
+    with np.errstate(invalid="ignore"):
+        bow, fall = np.abs(values[0] - 2.0 * values[1] + values[2]), values[0] - values[2]
+        return np.asarray((values[2] > 0.0) & (bow <= MONOTONE * fall))
+
+
+def bent(values: Array) -> bool:
+    """Whether what was sampled at NODES (6, k) leaves the straight way between its ends, or one number a parabola."""
+    moved = values - values[0]
+    apart, size = moved - np.outer(NODES, moved[-1]), np.abs(TO_SERIES @ values)
+    swing = size[1:].sum(axis=0)
+    curved = np.linalg.norm(apart, axis=1).max() > BENT * np.linalg.norm(moved, axis=1).max()
+    return bool(curved or np.any((size[3:].sum(axis=0) > BENT * swing) & (swing > FLAT)))
 
 
 def unresolved(values: Array) -> Array:
@@ -90,6 +109,8 @@ def dipping(values: Array) -> Array:
 
 def dip_between(guard: Callable[[float], float], segment: Segment, values: Array, node: int) -> float | None:
     """The first time between a node and the one before at which a guard with samples (6,) is least and not positive."""
+    from scipy.optimize import minimize_scalar  # which takes long to import
+
     places = np.flatnonzero(dipping(values[:, None])[:, 0] & (GRID[:-1] >= NODES[node - 1]) & (GRID[1:] <= NODES[node]))
     for k in places.tolist():
         shares = float(GRID[max(k - 1, 0)]), float(GRID[min(k + 2, len(GRID) - 1)])

@@ -36,7 +36,7 @@ class Piece(Protocol):
         """The system of the piece."""
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> Sequence[Segment]:
         """The steps."""
 
     @property

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count, pairwise
+from typing import Any, overload
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.integrate import DenseOutput, solve_ivp
 
 from ..common.arrays import Array
 from ..common.representation import Brief
 from ..errors import SimulationError
 from .chart_path import ChartPath
 from .flow import Flow
-from .integrators.dop853 import Interpolant853
 from .manifold import Manifold
 
 PARTS = 7  # of the dense output of DOP853
+
+
+class Interpolant853:
+    """SciPy's dense output of a step of DOP853 for one time as a single product; events are located with it.
+
+        y(t) = y_old + s F_0 + s (1 - s) F_1 + s^2 (1 - s) F_2 + ...,  s = (t - t_old) / h.
+
+    Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6 and the code dop853.f there.
+    """
+
+    def __init__(self, t_old: float, t: float, y_old: Array, F: Array) -> None:
+        self.t_old, self.t, self.y_old, self.F = t_old, t, y_old, F
+        self._step = t - t_old
+
+    @staticmethod
+    def parts(s: Any) -> Array:
+        """The functions of s that F are the coefficients of (7, ...)."""
+        r = 1.0 - s
+        b = s * r
+        c, d = b * s, b * b
+        e, f = d * s, d * b
+        return np.array((s, b, c, d, e, f, f * s))
+
+    def __call__(self, t: Any) -> Array:
+        """State (n,) at a time, or (n, m) at times (m,)."""
+        powers = self.parts((t - self.t_old) / self._step)
+        return self.y_old + powers @ self.F if powers.ndim == 1 else self.y_old[:, None] + self.F.T @ powers
 
 
 @dataclass(frozen=True)
@@ -57,15 +84,68 @@ class Segment:
 
 def segments_of(record: Array, space: Manifold) -> list[Segment]:
     """The steps of a record (k, .) of a compiled engine, see `Passed`; their arrays are views of it."""
-    size, dim = space.size, space.dim
-    ends = np.cumsum([4, size, size, size, dim, PARTS * dim]).tolist()
-    bases, starts, finals, origins, parts = (slice(*pair) for pair in pairwise(ends))
+    bases, starts, finals, origins, parts, guards = _columns(space.size, space.dim)
     found = []
     for row in record:
         t0, t1, miss, until = row[:4].tolist()
-        chart = Interpolant853(t0, until, row[origins], row[parts].reshape(PARTS, dim))
-        found.append(Segment(t0, t1, row[bases], chart, space, row[finals], row[ends[-1] :], row[starts], miss))
+        chart = Interpolant853(t0, until, row[origins], row[parts].reshape(PARTS, space.dim))
+        found.append(Segment(t0, t1, row[bases], chart, space, row[finals], row[guards], row[starts], miss))
     return found
+
+
+class Steps(Sequence[Segment]):
+    """The steps of an arc; those of a compiled engine are made where they are asked for, of its record.
+
+    Most of a run is never looked at step by step, and making steps takes the lock that other threads wait for.
+    """
+
+    def __init__(self, found: Iterable[Segment] = ()) -> None:
+        self._found: list[Segment | Array] = list(found)
+        self._space: Manifold | None = None
+
+    def append(self, step: Segment) -> None:
+        """Add a step."""
+        self._found.append(step)
+
+    def record(self, record: Array, space: Manifold) -> None:
+        """Add those of a record (k, .) of a compiled engine."""
+        self._found += list(record)
+        self._space = space
+
+    def copy(self) -> Steps:
+        """The same steps, to which others may be added."""
+        copied = Steps()
+        copied._found, copied._space = list(self._found), self._space
+        return copied
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, index: int) -> Segment: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Segment]: ...
+    def __getitem__(self, index: int | slice) -> Segment | Sequence[Segment]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        found = self._found[index]
+        if isinstance(found, Segment):
+            return found
+        assert self._space is not None
+        step = self._found[index] = segments_of(found[None], self._space)[0]
+        return step
+
+
+@lru_cache(maxsize=32)
+def _columns(size: int, dim: int) -> tuple[slice, ...]:
+    """Where a record has bases, states at both ends, chart coordinates, dense outputs and guards."""
+    ends = np.cumsum([4, size, size, size, dim, PARTS * dim]).tolist()
+    return (*(slice(*pair) for pair in pairwise(ends)), slice(ends[-1], None))
+
+
+def last_start(record: Array, space: Manifold) -> tuple[float, Array]:
+    """Time and state at which the last step of a record begins."""
+    return float(record[-1, 0]), record[-1, _columns(space.size, space.dim)[1]]
 
 
 @dataclass(frozen=True)
@@ -108,8 +188,12 @@ def polynomial(segment: Segment) -> Polynomial:
         return Polynomial(t0, t1, np.asarray(chart(t0))[None])
     nodes, transform = _nodes(_degree(chart) + 1)
     times = t0 + (t1 - t0) * 0.5 * (1.0 + nodes)
-    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(t) for t in times])
-    return Polynomial(t0, t1, transform @ values)
+    return Polynomial(t0, t1, transform @ values(chart, times))
+
+
+def values(chart: Callable[[Any], Array], times: Array) -> Array:
+    """Chart coordinates (m, dim) at times (m,); dense outputs of SciPy's kind take them at once."""
+    return chart(times).T if hasattr(chart, "t_old") else np.array([chart(float(t)) for t in times])
 
 
 def _nodes(count: int) -> tuple[Array, Array]:
@@ -175,6 +259,8 @@ def continued(flow: Flow, space: Manifold, t: float, x: Array, end: float) -> Se
     Raises:
         SimulationError: the flow does not lead there.
     """
+    from scipy.integrate import solve_ivp  # which takes long to import
+
     flow, asked = flow.rebased(t, x), count()
     ends = f"the arc cannot be extended from t = {t:.6g} s to {end:.6g} s: its motion ends before"
 

@@ -20,10 +20,10 @@ from .course import AT_ONCE as STEPS_AT_ONCE
 from .course import Landing
 from .event_location import Watch
 from .flow import Flow
-from .integrators import AUTOMATIC, method
+from .integrators import AUTOMATIC, demand
 from .manifold import Euclidean, Manifold
 from .outcomes import Status
-from .segments import Segment, segments_of
+from .segments import Segment, Steps, segments_of
 from .stepper import Stepper
 from .stiff_arcs import STIFF_FROM, stiff_note
 from .system import CLOCK, Dynamics, HybridSystem, completed
@@ -39,6 +39,14 @@ AT_ONCE = "fires at once"  # says a note of a guard that is below its band where
 LONGEST_CHART = 60  # characters of a mode that a note repeats
 MOST_SAMPLES = 1e8  # of a run at its record_period: a gigabyte a component of the state
 PROGRESS = function("a function of the time")
+OF_SYSTEMS = (
+    "start_depth",
+    "speed",
+    "hop",
+    "force",
+    "slip_speed",
+    "drift",
+)  # tolerances that a system decides by itself
 SPAN = tuples(2, words="two finite numbers (start, end) in seconds")
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
@@ -90,9 +98,11 @@ class Simulation:
         system = completed(system)
         if engine is not None:
             system = system.on_engine(engine)
+        if tolerances is not None:
+            _demand_carried_out(tolerances, system)
         tolerances = tolerances or system.preferred_tolerances or Tolerances()
         integrator = integrator or system.preferred_integrator or AUTOMATIC
-        method(integrator, tolerances)
+        demand(integrator, tolerances)
         self._prepare(Settings(integrator, tolerances, max_events, accumulation), record_period)
         self._first = state
         self._begin(system, t0, system.pack(state), mode)
@@ -145,7 +155,7 @@ class Simulation:
         self.error: Exception | None = None
         self._arcs: list[Arc] = []
         self._events: list[Event] = []
-        self._segments: list[Segment] = []
+        self._segments = Steps()
         self._notes: list[str] = []
         self._evaluations, self._step_size = settings.evaluations, settings.first_step
         self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
@@ -172,8 +182,8 @@ class Simulation:
         """Everything computed so far."""
         arcs = [*self._arcs]
         if self._segments or not arcs or arcs[-1].event is not None:
-            segments = self._segments or [_instant(self.t, self._x, self._space())]
-            arcs.append(Arc(self._mode, tuple(segments), None, self.system))
+            segments = self._segments.copy() if self._segments else (_instant(self.t, self._x, self._space()),)
+            arcs.append(Arc(self._mode, segments, None, self.system))
         return Trajectory(
             self.system,
             tuple(arcs),
@@ -264,6 +274,10 @@ class Simulation:
     @door(t=REAL, progress=optional(PROGRESS))
     def advance_to(self, t: float, progress: Progress | None = None) -> Any:
         """Go on until the time `t`, exactly."""
+        self._go_on(t, progress)
+        return self.state
+
+    def _go_on(self, t: float, progress: Progress | None) -> None:
         if not t >= self.t:
             raise InputError(f"cannot go back from t = {self.t} to {t}; give a later time")
         if self._record_period is not None and t - self.t0 > MOST_SAMPLES * self._record_period:
@@ -298,7 +312,6 @@ class Simulation:
         if self.status is Status.RUNNING:
             self._stop(Status.FINISHED, Status.FINISHED.value)
         self._left = self._applied()
-        return self.state
 
     def _cause_of(self, error: StepSizeError) -> SimulationError:
         """The error with a cause that was looked at: what the flow knows, or what its field does ahead."""
@@ -399,7 +412,14 @@ class Simulation:
             return
         clock = self._flow.next_time(self.t)
         bound = min(t_end, clock, self._push_end())
-        step, landing = self._next_step(bound)
+        try:
+            step, landing = self._next_step(bound)
+        except StepSizeError:
+            fired = self._watch.ahead(self._segments[-1]) if self._segments else frozenset()
+            if not fired:
+                raise
+            self._pass_event(fired)  # time does not tell the present from where it falls
+            return
         self._stop_in_reach |= bound == t_end and self._stepper.hemmed
         if step is None:
             return
@@ -409,8 +429,7 @@ class Simulation:
         self._stop_in_reach |= passed.t1 >= t_end
         if passed.t1 >= clock:
             fired = fired | {CLOCK}
-        if self._stepper.stiffness.rate and not any(note.startswith(STIFF_FROM) for note in self._notes):
-            self._notes.append(stiff_note(self._stepper.stiffness.rate, passed.t0))
+        self._note_stiffness(passed.t0)
         self._segments.append(passed)
         self.t, self._x = self._stepper.t, self._stepper.x
         if fired:
@@ -437,15 +456,23 @@ class Simulation:
         passed = stepper.cruise(bound, self._watch, self._at_once)
         if passed is None:
             return stepper.step(bound), None
-        steps = segments_of(passed.record, stepper.space)
-        pending = steps.pop() if passed.pending else None
-        self._segments += steps
-        if steps:
+        kept = len(passed.record) - passed.pending
+        if kept:
+            self._note_stiffness(float(passed.record[0, 0]))
+        pending = segments_of(passed.record[kept:], stepper.space)[0] if passed.pending else None
+        self._segments.record(passed.record[:kept], stepper.space)
+        if kept:
             self.t = stepper.t if pending is None else pending.t0
             self._x = stepper.x if pending is None or pending.start is None else pending.start
         if passed.error is not None:
             raise passed.error
         return pending, passed.landing
+
+    def _note_stiffness(self, t: float) -> None:
+        """Note, once in a run, that the motion was found stiff in the steps from `t` [s] on."""
+        rate = self._stepper.stiffness.rate
+        if rate and not any(note.startswith(STIFF_FROM) for note in self._notes):
+            self._notes.append(stiff_note(rate, t))
 
     def _note_jump(self, event: Event, depths: Mapping[Hashable, float]) -> None:
         """Note the boundaries beyond which a mode was entered, each once in a run; not what only the engine sees."""
@@ -469,10 +496,10 @@ class Simulation:
         transition = self.system.transition(self.t, self._x, self._mode, fired)
         event = Event(self.t, fired, self._mode, self._x, transition, self.system)
         self._look_for_an_end(event)
+        at_one_instant = self.t - self._entered <= self.tolerances.event_time
         self._close_arc(event)
         self._retire_stepper()
         self._enter(transition.mode, transition.x)
-        at_one_instant = self.t - self._arcs[-1].t0 <= self.tolerances.event_time
         self._at_one_instant = self._at_one_instant + 1 if at_one_instant else 0
         self._mark()
         if self._at_one_instant > EVENTS_AT_ONE_INSTANT:
@@ -533,7 +560,7 @@ class Simulation:
         if not (self._watch.from_zero and self._segments and np.array_equal(event.x_pre, event.x_post)):
             return False
         natural = self._stepper.step_size
-        return natural is not None and event.time - self._segments[0].t0 < NO_TIME * natural
+        return natural is not None and event.time - self._entered < NO_TIME * natural
 
     def _is_valid(self) -> bool:
         """True where the run may go on from the present state; what its mode only warns of is noted once."""
@@ -550,10 +577,10 @@ class Simulation:
         return True
 
     def _close_arc(self, event: Event) -> None:
-        segments = self._segments or [_instant(self.t, self._x, self._space())]
-        self._arcs.append(Arc(self._mode, tuple(segments), event, self.system))
+        segments = self._segments or (_instant(self.t, self._x, self._space()),)
+        self._arcs.append(Arc(self._mode, segments, event, self.system))
         self._events.append(event)
-        self._segments = []
+        self._segments = Steps()
 
     def _begin(self, system: HybridSystem, t: float, x: Array, mode: Any) -> None:
         self.system, self.t, self._x = system, t, x
@@ -577,6 +604,7 @@ class Simulation:
         self._step_size = self._stepper.natural_step
 
     def _enter(self, mode: Hashable, x: Array) -> None:
+        self._entered = self.t
         self._mode, self._x, self._flow = mode, x, self.system.flow(mode).rebased(self.t, x)
         self._stepper = Stepper(
             self._flow, self._space(), self.t, x, self._integrator, self.tolerances, self._step_size
@@ -616,6 +644,20 @@ class Simulation:
 
     def _stop(self, status: Status, message: str) -> None:
         self.status, self.message = status, message
+
+
+def _demand_carried_out(tolerances: Tolerances, system: Any) -> None:
+    """Raise InputError where a run is to keep to a tolerance by which its system does not decide."""
+    own = getattr(system, "tolerances", None)
+    if own is None:
+        return
+    for name in OF_SYSTEMS:
+        asked, kept = getattr(tolerances, name), getattr(own, name)
+        if asked not in (kept, getattr(Tolerances, name)):
+            raise InputError(
+                f"the system decides by its own tolerance '{name}' = {kept:g}, and not by the {asked:g} that the run is"
+                " given; give them to the system, too: ContactSystem(..., tolerances=...)"
+            )
 
 
 @door(
@@ -683,9 +725,9 @@ def simulate(
         from ..common.terminal import bar
 
         with bar(t0, t1) as tick:
-            simulation.advance_to(t1, tick)
+            simulation._go_on(t1, tick)
     else:
-        simulation.advance_to(t1, progress or None)
+        simulation._go_on(t1, progress or None)
     return simulation.trajectory
 
 

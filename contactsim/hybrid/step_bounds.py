@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.integrate import DenseOutput
 
 from ..common.arrays import Array
 from .flow import Path
-from .integrators.dop853 import Interpolant853
-from .segments import Chain, Segment
+from .segments import Chain, Interpolant853, Segment, values
 from .tolerances import Tolerances
 
 
@@ -39,7 +37,7 @@ def path(segment: Segment, tolerances: Tolerances) -> Path:
     def error() -> Array:
         return segment.miss * (tolerances.atol + tolerances.rtol * (np.abs(segment.origin) + moved))
 
-    return Path(segment.t0, segment.t1 - segment.t0, start, moved, rate, error)
+    return Path(segment.t0, segment.t1 - segment.t0, start, moved, rate, error, segment)
 
 
 def _extent(segment: Segment) -> tuple[Array, Array]:
@@ -56,6 +54,6 @@ def _extent(segment: Segment) -> tuple[Array, Array]:
         return moved, slope / abs(chart.t - chart.t_old)
     duration = segment.t1 - segment.t0
     times = segment.t0 + duration * POINTS
-    values = chart(times).T if isinstance(chart, DenseOutput) else np.array([chart(float(t)) for t in times])
-    moved = 2.0 * np.abs(TO_SERIES[1:] @ values).sum(axis=0)
-    return moved, np.abs(TO_SLOPES @ values).sum(axis=0) / duration
+    found = values(chart, times)
+    moved = 2.0 * np.abs(TO_SERIES[1:] @ found).sum(axis=0)
+    return moved, np.abs(TO_SLOPES @ found).sum(axis=0) / duration

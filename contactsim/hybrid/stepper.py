@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.integrate import DOP853, OdeSolver
 
 from ..common.arrays import Array
 from ..errors import CallbackError, SimulationError, StepSizeError
 from .course import Course, Passed, Watching
 from .differences import tangent_derivative
-from .flow import Flow
-from .integrators import FIRM, IMPLICIT, method
-from .integrators.dop853 import Dop853, Interpolant853
+from .flow import Cruise, Flow
+from .integrators import EXPLICIT, FIRM, IMPLICIT, method
 from .manifold import Manifold
-from .segments import Chain, Segment, segments_of
-from .stiff_arcs import StiffArcs
+from .segments import Chain, Interpolant853, Segment, last_start
+from .stiff_arcs import STIFF, StiffArcs
 from .tolerances import Tolerances
 from .zero import ROUNDED
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
+
+    from .integrators.dop853 import Lower
 
 SHORTER = 0.5  # share of it below which a longest step makes a new start of such a method worth its while
 
@@ -30,10 +33,11 @@ SHORT = 0.05  # share of the step that the tolerance allows; a step that is as s
 FIRST = (
     1e-4  # s, first step of a run by a method whose own choice goes by the end of the run; others take no longer one
 )
+SHORT_TRIAL, STILL = 1e-6, 1e-15  # s, by which the change of a rate is seen; share of the tolerance below which none is
 LEAP = 10.0  # times the step it takes that LSODA may have tried
 WITHIN_REACH = 2.0  # times its length at which a step counts as hemmed in by a bound
 FINEST = 100.0 * float(np.finfo(float).eps)  # relative error of a step below which SciPy's methods take none
-BRIEFLY = 5e-4  # share of the step that the motion allows, below which a method of a lower order does
+BRIEFLY, SHORTLY = 5e-4, 0.1  # shares of the step that the motion allows, below which orders three and five do
 FIRST_SHARE = 0.2  # of the way to a singular place that the first step towards it takes
 # A field is expanded within this share of the step that the motion allows, and once more within a share of that.
 EXPANDED, SOONER = 3e-3, 0.25
@@ -81,9 +85,15 @@ class Stepper:
         self._restart(t, x, math.inf)
 
     def _use(self, name: str) -> None:
-        self._method, self._implicit, self._firm = method(name), name in IMPLICIT, name in FIRM
-        self._collocates = getattr(self._method, "collocates", False)
-        self._led = self._collocates or issubclass(self._method, DOP853)
+        self._name, self._implicit, self._firm = name, name in IMPLICIT, name in FIRM
+        self._explicit = self._of_order_eight = name == EXPLICIT
+        self._collocates = name == STIFF
+        if not (self._explicit or self._collocates):  # SciPy's methods are loaded where one of them takes a step
+            from scipy.integrate import DOP853
+
+            self._of_order_eight = issubclass(method(name), DOP853)
+            self._collocates = getattr(method(name), "collocates", False)
+        self._led = self._collocates or self._of_order_eight
         self.flow = self.flow.fitted(self.stiffness.rate > 0.0 or self._collocates)
 
     def _restart(self, t: float, x: Array, bound: float) -> None:
@@ -135,10 +145,30 @@ class Stepper:
             first_step = min(FIRST, bound - self.t) if first_step is None else first_step
         if self._implicit and self.flow.jacobian(self.t, self.x) is not None:
             limits["jac"] = self._jacobian
-        solver = self._method(self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits)
+        solver = method(self._name)(
+            self._rate, self.t, np.zeros(self.space.dim), bound, first_step=first_step, **limits
+        )
         if self._collocates:
             solver.floor = ROUNDED * float(np.spacing(np.abs(self.x).max(initial=1.0)))
         return solver
+
+    def _first_step(self, bound: float) -> float:
+        """First step [s] of DOP853 by the sizes of the rate and of its change, where none is known; SciPy's.
+
+        Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4, at y = 0.
+        """
+        atol, dim, duration = STEP_SHARE * self.tolerances.atol, self.space.dim, bound - self.t
+        if not dim or not duration:
+            return duration if dim else math.inf
+        short = min(SHORT_TRIAL, duration)
+        rate = np.array(self._rate(self.t, np.zeros(dim)))
+        change = (self._rate(self.t + short, short * rate) - rate) / short
+        size, bend = (float(np.linalg.norm(found / atol)) / dim**0.5 for found in (rate, change))
+        if size <= STILL and bend <= STILL:
+            own = max(SHORT_TRIAL, 1e-3 * short)
+        else:
+            own = (0.01 / max(size, bend)) ** (1.0 / SPENT_853)
+        return min(100.0 * short, own, duration, self.tolerances.max_step)
 
     def step(self, bound: float) -> Segment:
         """Take one step towards `bound`, never past it.
@@ -169,9 +199,8 @@ class Stepper:
         confined = self._expand(approach, bound)
         t0, base, start = self.t, self._base, self.x
         tried = min(getattr(self._solver, "h_abs", math.inf), self._solver.max_step)
-        if isinstance(self._solver, Dop853):
-            ahead = min(tried, bound - t0)
-            self._solver.brief = ahead < approach and ahead <= BRIEFLY * min(self.natural_step or 0.0, longest)
+        if self._explicit:
+            self._solver.lower = self._lower(min(tried, bound - t0), longest, self._solver.h_abs)
         segment = self._advance(self._solver, t0, base, start)
         if self._firm:  # such a method does not say what it tries
             tried = LEAP * (segment.t1 - t0)
@@ -186,12 +215,27 @@ class Stepper:
             self._restart(self.t, self.x, bound)
         return segment
 
+    def _lower(self, ahead: float, longest: float, proposed: float) -> Lower | None:
+        """A method of a lower order for a step of DOP853 of length `ahead` [s], where that is short for the motion.
+
+        Args:
+            ahead: the length.
+            longest: that which the flow allows [s].
+            proposed: that which the error of DOP853 would allow [s].
+        """
+        from .integrators.dop853 import FIFTH, THIRD
+
+        usual = min(self.natural_step or 0.0, longest)
+        if ahead <= BRIEFLY * usual:
+            return THIRD
+        return FIFTH if ahead <= SHORTLY * min(usual, proposed) else None
+
     def _expand(self, approach: float, bound: float) -> bool:
         """Go on with a field that is expanded around the present state, where a singular place is close.
 
         True where that was not done since the bound is as close: nothing is asked about what lies behind it.
         """
-        nearing = self.flow.nearing if self._method is Dop853 and not self.flow.is_expanded else None
+        nearing = self.flow.nearing if self._explicit and not self.flow.is_expanded else None
         if nearing is None or not approach <= self._expandable:
             return False
         if bound - self.t <= BEHIND * approach:
@@ -208,18 +252,17 @@ class Stepper:
         The watch goes along. Where the last step is `pending` and it is not known what fires at its end, the stepper is
         there, and the watch at its start.
         """
-        cruise = self.flow.cruise if self._method is Dop853 else None
-        if cruise is None:
+        if self._compiled is None:
             return None
         if not self.step_size:
             self._restart(self.t, self.x, bound)
-            self.step_size = float(self._new_solver(bound, None).h_abs)
+            self.step_size = self._first_step(bound)
         if self._unknown or self._suspected_step:
             self.flow = self.flow.rebased(self.t, self.x)
             self._look_for_stiffness()
-            cruise = self.flow.cruise
-            if self._method is not Dop853 or cruise is None:
-                return None
+        cruise = self._compiled
+        if cruise is None:
+            return None
         if self._course is None or bound != self._bound:
             self._restart(self.t, self.x, bound)
             self._course = self._new_course(bound)
@@ -228,6 +271,11 @@ class Stepper:
         watch.embark(course)
         passed = cruise(course)
         self.evaluations += passed.evaluations
+        if passed.asked is not None:
+            if self.stiffness.answer(passed.asked, course):
+                self.step_size = min(course.step, bound - self.t)
+                self._change_method(bound)
+            return self.cruise(bound, watch, most)
         self.hemmed = passed.hemmed
         if not len(passed.record):
             self._restart(self.t, self.x, math.inf)
@@ -240,10 +288,15 @@ class Stepper:
             self._suspected_step = float(passed.record[-1, 1] - passed.record[-1, 0])
         watch.disembark(course)
         if passed.pending and not (passed.landing and passed.landing.fired):
-            last = segments_of(passed.record[-1:], self.space)[0]
-            assert last.start is not None
-            self.flow = self.flow.rebased(last.t0, last.start)
+            self.flow = self.flow.rebased(*last_start(passed.record, self.space))
         return passed
+
+    @property
+    def _compiled(self) -> Cruise | None:
+        """The steps of a compiled engine, where it knows the method at work, and how long its first step is."""
+        if self._explicit:
+            return self.flow.cruise
+        return self.flow.cruise if self._name == STIFF and self.step_size and self.flow.cruises_stiffly else None
 
     def _new_course(self, bound: float) -> Course:
         """What a compiled engine goes on from: the first step of a new solver."""
@@ -269,6 +322,7 @@ class Stepper:
             path_rtol=tolerances.rtol,
             path_atol=tolerances.atol,
             **self.stiffness.embark(),
+            stiff=self._name == STIFF,
             most=1,
             values=nothing,
             highest=nothing,
@@ -313,6 +367,9 @@ class Stepper:
         self.t, self.x = segment.t0, segment(segment.t0)
         self._restart(self.t, self.x, t)
         solver = self._new_solver(t, t - self.t)
+        if self._explicit:
+            allowed = (segment.t1 - segment.t0) * segment.miss ** (-1.0 / SPENT_853) if segment.miss else math.inf
+            solver.lower = self._lower(t - self.t, math.inf, allowed)
         first = self._advance(solver, self.t, self._base, self.x)
         pieces = [first]
         while solver.t < t:
@@ -325,8 +382,9 @@ class Stepper:
 
     def is_exact(self, segment: Segment, t: float) -> bool:
         """Whether a step is so short for the motion that its interpolant at `t` within it is as exact as its end."""
-        within = segment.t0 < t < segment.t1 <= segment.t0 + SHORT * (self.natural_step or 0.0)
-        return within and segment.miss <= CUT and isinstance(segment.chart, Interpolant853)
+        within = self._explicit and segment.t0 < t < segment.t1 and isinstance(segment.chart, Interpolant853)
+        short = segment.t1 - segment.t0 <= SHORT * (self.natural_step or 0.0) and segment.miss <= CUT
+        return within and (short or segment.miss <= EXACT)
 
     def cut(self, segment: Segment, t: float) -> Segment:
         """The part of a step up to `t`, by its interpolant."""
@@ -365,7 +423,7 @@ class Stepper:
         return True
 
     def _advance(self, solver: OdeSolver, t0: float, base: Array, start: Array | None = None) -> Segment:
-        compiled = solver if isinstance(solver, Dop853) else None
+        compiled: Any = solver if self._explicit else None
         before = 0
         if compiled is not None:
             compiled.whole = self.flow.stages(base) if self.flow.stages else None
@@ -389,12 +447,11 @@ class Stepper:
         dense = solver.dense_output()
         if compiled is not None:
             self.evaluations += compiled.evaluations - before
-        return Segment(t0, solver.t, base, dense, self.space, end, guards, start, _missed(solver, solver.t - t0))
+        return Segment(t0, solver.t, base, dense, self.space, end, guards, start, self._missed(solver, solver.t - t0))
 
-
-def _missed(solver: OdeSolver, step: float) -> float:
-    """The part of its tolerance that a step spent, by the length that the method proposes for the next one."""
-    following = getattr(solver, "h_abs", None)
-    if not following:
-        return 1.0
-    return min(1.0, (step / following) ** (SPENT_853 if isinstance(solver, DOP853) else SPENT))
+    def _missed(self, solver: OdeSolver, step: float) -> float:
+        """The part of its tolerance that a step spent, by the length that the method proposes for the next one."""
+        following = getattr(solver, "h_abs", None)
+        if not following:
+            return 1.0
+        return min(1.0, (step / following) ** (SPENT_853 if self._of_order_eight else SPENT))

@@ -5,19 +5,20 @@ The change is for users who named no method; those who named an explicit one are
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.integrate import OdeSolver
 
 from ..common.arrays import Array
 from .course import Course
-from .integrators import AUTOMATIC
-from .integrators.dop853 import Dop853
+from .integrators import AUTOMATIC, EXPLICIT
 from .trajectory import Arc, Trajectory
 from .zero import EASY, EDGE, LASTING, NEAR_EDGE
 
-EXPLICIT, STIFF = "DOP853", "Radau9"
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
+
+STIFF = "Radau9"
 STIFF_FROM = "the motion is stiff from"  # begins the note of a run
 HELD = 15  # steps at the edge of stability after which an arc counts as stiff
 HELD_FAST, GROWN = 6, 1.5  # the same where the last of them is not this many times as long as the first
@@ -67,7 +68,7 @@ class StiffArcs:
             solver: the method.
             ahead: time [s] to a singular place when the step began, which the stiff method nears in few steps.
         """
-        if not (self.automatic and isinstance(solver, Dop853)):
+        if not (self.automatic and self.name == EXPLICIT):
             return False
         step = abs(solver.t - solver.t_old)
         if solver.reach <= NEAR_EDGE and not FEW * step < ahead < FAR * step:
@@ -91,11 +92,13 @@ class StiffArcs:
             "loose_steps": self._loose,
             "patience": self._patience,
             "began": float(self._began),
+            "tried": self._tried,
         }
 
     def disembark(self, course: Course) -> None:
         """Take over what it counted."""
         self._held, self._loose, self._began = course.held_steps, course.loose_steps, course.began
+        self._tried = course.tried
 
     def starts_stiff(self, jacobian: Array, time: float) -> float | None:
         """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""
@@ -133,12 +136,27 @@ class StiffArcs:
         if self._tried <= GROWING:
             return False
         if solver.J is not self._jacobian:
-            self._jacobian = solver.J
-            self._fastest = float(np.abs(np.linalg.eigvals(solver.J)).max()) if np.isfinite(solver.J).all() else np.inf
+            self._jacobian, self._fastest = solver.J, _largest(solver.J)
         if self._fastest * solver.h_abs > EASY:
             return False
-        self.name, self._held, self._loose, self._patience = EXPLICIT, 0, 0, self._least
+        self._leave()
         return True
+
+    def answer(self, jacobian: Array, course: Course) -> bool:
+        """The same where a compiled engine takes the steps, counts them and asks: leave by a derivative, or tell it."""
+        course.fastest = _largest(jacobian)
+        if course.fastest * course.step > EASY:
+            return False
+        self._leave()
+        return True
+
+    def _leave(self) -> None:
+        self.name, self._held, self._loose, self._patience = EXPLICIT, 0, 0, self._least
+
+
+def _largest(jacobian: Array) -> float:
+    """Largest eigenvalue of a derivative [1/s]; infinity where it is no number."""
+    return float(np.abs(np.linalg.eigvals(jacobian)).max()) if np.isfinite(jacobian).all() else np.inf
 
 
 def stiff_note(rate: float, t: float) -> str:

@@ -27,8 +27,9 @@ class Tolerances:
         start_depth: contacts may start (or open) this deep inside the ground [m]; deeper is an error.
         speed: relative speeds below this are zero [m/s].
         hop: a contact that would leave the ground for less than this height stays on it [m]; the time at which its
-            bounces end is found as if the configuration stood still until then. A small pull stops the hop; positions
-            miss some ten times the height, the ends of bounces that disturb each other some tens of such hops' time.
+            bounces end is found as if the configuration stood still until then. A small pull stops the hop, and
+            what slips rubs under it; positions miss some ten times the height, velocities what accelerations change
+            within such a hop, the ends of bounces that disturb each other some tens of such hops' time.
         force: rounding of a contact force, relative to the largest of its mode: what force guards may miss.
         slip_speed: below this speed a slip direction in space is held while the contact stops, and below twice that it
             is the direction of the slip acceleration while the contact starts to slip [m/s]; what the slip velocity

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..common import registry
 from ..common.arrays import Array
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
     import xarray
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 Known = TypeVar("Known")
 
@@ -141,7 +141,7 @@ class Arc:
     """
 
     mode: Hashable
-    segments: tuple[Segment, ...]
+    segments: Sequence[Segment]
     event: Event | None
     system: HybridSystem
 
@@ -315,8 +315,8 @@ class Trajectory:
     @property
     def final_x(self) -> Array:
         """The last plain state, after a last event."""
-        last = self.arcs[-1]
-        return last.event.x_post if last.event else last(last.t1)
+        last, step = self.arcs[-1], self.arcs[-1].segments[-1]
+        return last.event.x_post if last.event else step(step.t1)
 
     @door(t=custom("one finite number; for several times there is traj.sample(times)", REAL.take), side=SIDE)
     def arc_at(self, t: float, side: str = "+") -> Arc:

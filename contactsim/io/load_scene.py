@@ -11,7 +11,7 @@ from ..common import registry
 from ..common.doors import PATH, TEXT, custom, door, several
 from ..common.schemas import unknown_robot
 from ..errors import InputError
-from ..multibody.catalogue import robot_entries
+from ..multibody.catalogue import robot_entries, robot_entry
 from .scene_run import SceneRun
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def load_scene(source: str | PathLike[str], settings: Iterable[str] = ()) -> Sce
 
 def landing_of(source: str) -> str:
     """The scene file of a landing that the catalogue has for the robot of this name; else the source itself."""
-    own = getattr(robot_entries().get(source), "landing", None)
+    own = getattr(robot_entry(source), "landing", None)
     return source if own is None else str(own)
 
 
@@ -92,6 +92,6 @@ def _robot_table(source: str, suffix: str) -> dict[str, str]:
         return {"file": str(Path(source).expanduser().resolve())}
     if suffix or "/" in source:
         raise InputError(f"{source} is of no known kind; give the name of a robot, .urdf, .xml (MJCF), .toml or .rc")
-    if source not in (known := robot_entries()):
-        raise unknown_robot(source, known)
+    if robot_entry(source) is None:
+        raise unknown_robot(source, robot_entries())
     return {"name": source}

@@ -21,7 +21,7 @@ from ..contact_dynamics.contact_system import ContactSystem, State
 from ..contact_dynamics.placement import DROP, clearance, lifted, lifting
 from ..errors import InputError
 from ..hybrid.tolerances import Tolerances
-from ..multibody.catalogue import load_robot, robot_entries
+from ..multibody.catalogue import load_robot, robot_entry
 from ..multibody.contact_point import ContactPoint
 from ..multibody.controllers import PD, Controller, Sampled, as_controller
 from ..multibody.loops import LoopClosure
@@ -290,7 +290,7 @@ def _full(name: str, scene: Scene, known: set[str]) -> str:
 
 def _named(name: str) -> tuple[Robot, Any]:
     robot = load_robot(name)
-    make = robot_entries()[name].demo
+    make = robot_entry(name).demo
     demo = make(robot.model) if make is not None else None
     if demo is not None and demo.feet is not None:
         robot = robot.with_contacts([ContactPoint(**foot) for foot in demo.feet])
@@ -300,10 +300,11 @@ def _named(name: str) -> tuple[Robot, Any]:
 def _from_file(table: RobotTable) -> Robot:
     assert table.file is not None
     path = Path(table.file).expanduser()
+    listed = table.contacts if isinstance(table.contacts, list) else []
     contacts: Any = [] if isinstance(table.contacts, list) else table.contacts or "auto"
     if path.suffix == ".urdf":
         robot = Robot.from_urdf(path, table.root, table.package_dirs or None, contacts)
-        if table.root is None and not robot.contacts:
+        if table.root is None and not (robot.contacts or listed):
             warnings.warn(
                 f"the robot of {path.name} floats and has no contacts; give robot.root = 'fixed' to hold its first"
                 " link, or 'free_flyer' if it is meant to fall",

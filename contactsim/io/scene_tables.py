@@ -20,7 +20,8 @@ from .terrain_schema import GROUNDS, Ground, Table
 if TYPE_CHECKING:
     from ..multibody.geometry.pairs import ContactPair
 
-Friction = Annotated[Real, Field(ge=0.0)] | tuple[Annotated[Real, Field(gt=0.0)], Annotated[Real, Field(gt=0.0)]]
+Coefficient = Annotated[Real, Field(ge=0.0)]
+Friction = Coefficient | tuple[Coefficient, Coefficient]
 
 
 class Coefficients(Table):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..common import registry
 from ..common.doors import NAME, custom, door
-from ..common.schemas import unknown_robot
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -16,14 +16,25 @@ if TYPE_CHECKING:
 
 def robot_entries() -> dict[str, Any]:
     """Entries of all registered catalogues by name."""
-    entries: dict[str, Any] = {}
+    return {name: entry for entries in _asked(dict) for name, entry in entries.items()}
+
+
+def robot_entry(name: str) -> Any:
+    """The entry of a name, of the last catalogue that knows it; None: none does."""
+    found = [entry for entry in _asked(lambda table: table.get(name)) if entry is not None]
+    return found[-1] if found else None
+
+
+def _asked(question: Callable[[Any], Any]) -> Iterator[Any]:
+    """The answer of each catalogue to a question; a broken one is told of, and does not stop the others."""
     for name, catalogue in registry.load_all("robots"):
         try:
-            entries.update(catalogue())
-        except Exception as error:  # a broken catalogue does not stop the others
+            answer = question(catalogue())
+        except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=3)
-    return entries
+            warnings.warn(f"the catalogue '{name}' of contactsim.robots fails with {reason}", stacklevel=4)
+        else:
+            yield answer
 
 
 @door(name=custom("the name of a robot, `contactsim robots` lists them", NAME.take))
@@ -37,8 +48,10 @@ def load_robot(name: str) -> Robot:
     from .loops import followed
     from .robot import Robot
 
-    entry = robot_entries().get(name)
+    entry = robot_entry(name)
     if entry is None:
+        from ..common.schemas import unknown_robot
+
         raise unknown_robot(name, robot_entries())
     contacts = [ContactPoint(**foot) for foot in entry.feet] or "auto"
     path = Path(entry.path)

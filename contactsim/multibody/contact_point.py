@@ -21,7 +21,7 @@ ARGUMENTS = {
     "frame": NAME,
     "offset": TRIPLE,
     "radius": NOT_NEGATIVE,
-    "friction": either(NOT_NEGATIVE, tuples(2, words="two positive numbers")),
+    "friction": either(NOT_NEGATIVE, tuples(2, words="two numbers from zero up")),
     "static_friction": optional(NOT_NEGATIVE),
     "restitution": SHARE,
     "name": TEXT,
@@ -42,7 +42,8 @@ class ContactPoint:
         frame: frame of the model it is fixed to.
         offset: its centre in the frame [m].
         radius: radius of the sphere around the centre [m]; zero for a point.
-        friction: kinetic coefficient of friction; two of an elliptic cone, along `friction_axis` and across it.
+        friction: kinetic coefficient of friction; two of an elliptic cone, along `friction_axis` and across it;
+            where one is zero, a blade or an ideal roller, which glides that way and sticks while the other holds it.
         static_friction: static coefficient, at least the kinetic one; None: the same. Of an elliptic cone, along the
             axis with the larger kinetic one; the other is in proportion.
         restitution: Newton's coefficient in [0, 1].
@@ -77,9 +78,9 @@ class ContactPoint:
         name = self.name or self.frame
         object.__setattr__(self, "name", name)
         if isinstance(self.friction, tuple):
-            if not min(self.friction) > 0.0:
+            if not min(self.friction) >= 0.0:
                 raise InputError(
-                    f"contact '{name}' has the friction {self.friction}; give two positive numbers, or one for both"
+                    f"contact '{name}' has the friction {self.friction}; give two numbers from zero up, or one for both"
                 )
             if not any(self.friction_axis):
                 raise InputError(f"contact '{name}' has the friction_axis {self.friction_axis}; give a direction")

@@ -37,6 +37,11 @@ class Group(NamedTuple):
     v: slice
 
 
+def generic(count: int, size: int) -> Array:
+    """Vectors (count, size) of numbers in [-1, 1] between which no relation holds: the sines of 1, 2, 3, ... rad."""
+    return np.sin(np.arange(1.0, 1.0 + count * size)).reshape(count, size)
+
+
 def roots_of(model: Any) -> Array:
     """The root joint (njoints,) of each joint, 0 for the world; one for all where some follow those of other trees."""
     roots = np.arange(model.njoints)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..hybrid.differences import derivative, tangent_derivative
 from ..hybrid.flow import GuardBounds, Look, Looks, Path
 from ..hybrid.manifold import Euclidean, Manifold
 from .zero import SYMMETRIC
+
+if TYPE_CHECKING:
+    from .plain_robot import PlainRobot
 
 Shortcut = Callable[[Array, Array, Array | None], tuple[Array, Callable[[], Array]]]  # (a, forces when asked)
 
@@ -258,6 +261,13 @@ class Gaps(ABC):
         """Bound of how far the gap of any `skippable` contact falls along a path [m]."""
         raise NotImplementedError
 
+    def meeting(self, path: JointPath, at: Callable[[float], Array]) -> tuple[Array, Array]:
+        """Contacts (k,), rising, among them all `skippable` ones whose gaps may close along a path `at` (t) -> q.
+
+        And bounds (k,) of how far their gaps fall there [m].
+        """
+        raise NotImplementedError
+
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap that `gap_bounds` bounds, or a lower bound of it, and its rate."""
         raise NotImplementedError
@@ -293,7 +303,8 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         dims: rows of each contact, 1 + d_t, then of each constraint and resistance.
         friction, static_friction, restitution: coefficients of all of these, those of resistances in metres.
         enabled: for each contact a function (t, q, v) -> margin, or None.
-        bounded_steps: whether `longest_step` keeps gaps from swinging within a step.
+        bounded_steps: whether `longest_step` keeps gaps from swinging within a step; not over a ground that moves
+            in a way that it does not bound.
         autonomous: whether gaps and rows do not depend on time.
         has_loops: whether it is a ClosedMechanism.
         has_regions: whether any of its contacts has a `region`.
@@ -322,11 +333,17 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     has_loops: bool = False
     has_regions: bool = False
     trees: Trees | None = None
+    _plain_robot: PlainRobot | None = None
 
     @cached_property
     def all_names(self) -> tuple[str, ...]:
         """Names of contacts, constraints and resistances, in the order of their indices."""
         return self.names + self.constraint_names + self.resistance_names
+
+    @property
+    def plain_robot(self) -> PlainRobot | None:
+        """Plain arrays of it, for compiled engines; None of what is no robot on a plane."""
+        return self._plain_robot
 
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the first body of a contact and of what it touches, 0 for the world.

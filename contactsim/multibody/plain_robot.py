@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..errors import InputError
+from .terrain.surface import Plane, Terrain
 
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 KINDS = {  # of pinocchio's joints: whose motions are constant in the frame that they move
@@ -74,6 +77,71 @@ class PlainContact:
     host: int = -1
 
 
+class Sine(NamedTuple):
+    """amplitude sin(sum of factor q[coordinate] + phase), by the (coordinate, factor) of it."""
+
+    amplitude: float
+    phase: float
+    angles: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class PlainMargin:
+    """A margin that is a sum of sines of the configuration: such as how far a foot is ahead in a plane of hinges.
+
+    Attributes:
+        constant: what is added to the sines.
+        sines: these.
+    """
+
+    constant: float
+    sines: tuple[Sine, ...]
+
+    def __call__(self, t: float, x: Array) -> float:
+        """Its value at a state."""
+        angles = (sum(factor * float(x[k]) for k, factor in sine.angles) + sine.phase for sine in self.sines)
+        return self.constant + sum(sine.amplitude * math.sin(a) for sine, a in zip(self.sines, angles, strict=True))
+
+    def times(self, sign: float) -> PlainMargin:
+        """The margin times a number."""
+        sines = tuple([sine._replace(amplitude=sign * sine.amplitude) for sine in self.sines])
+        return PlainMargin(sign * self.constant, sines)
+
+
+def plain_margin(contact: str, function: Any, nq: int) -> PlainMargin | None:
+    """The `enabled` function of a contact as data, where it says by an attribute `sines` that it is a sum of them.
+
+    That is (constant, ((amplitude, phase, ((coordinate, factor), ...)), ...)). Compiled engines compute it then instead
+    of calling the function.
+
+    Raises:
+        InputError: it has another form, or names a coordinate that the robot does not have.
+    """
+    given = getattr(function, "sines", None)
+    if given is None:
+        return None
+    try:
+        constant, terms = given
+        sines = [Sine(float(a), float(p), tuple([(int(k), float(f)) for k, f in angles])) for a, p, angles in terms]
+        known = all(0 <= k < nq for sine in sines for k, _ in sine.angles)
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise InputError(
+            f"'enabled' of contact '{contact}' has an attribute 'sines' of another form; give (constant, ((amplitude,"
+            f" phase, ((coordinate, factor), ...)), ...)) with coordinates from 0 to {nq - 1}, or leave it out"
+        )
+    return PlainMargin(float(constant), tuple(sines))
+
+
+class PlainOscillation(NamedTuple):
+    """A plane that moves as a whole by amplitude sin(pace t + phase): amplitude (3,) [m], pace [rad/s], phase [rad]."""
+
+    amplitude: tuple[float, float, float]
+    pace: float
+    phase: float
+
+
 @dataclass(frozen=True, eq=False)
 class PlainReach:
     """How far joints reach: arrays of `kinematics.reach.Reach`, of which joint 0 is the world."""
@@ -83,6 +151,30 @@ class PlainReach:
     slides: Array
     turns: Array
     places: Array
+
+
+class PlainGround(NamedTuple):
+    """A plane through a point (3,) [m] whose surface moves along it at `belt` (3,) [m/s], and its motion as a whole."""
+
+    point: Array
+    belt: Array
+    motion: PlainOscillation | None
+
+
+def plain_ground(terrain: Terrain) -> PlainGround | None:
+    """A ground that is a plane, standing still or oscillating; None of any other."""
+    motion = None
+    if terrain.moving:
+        from .terrain.moving import Moving, Oscillation
+
+        if type(terrain) is not Moving or type(terrain.motion) is not Oscillation:
+            return None
+        given, terrain = terrain.motion, terrain.ground
+        motion = PlainOscillation(given.amplitude, 2.0 * math.pi * given.frequency, given.phase)
+    plane = terrain.plane()
+    if plane is None or type(terrain).gaps is not Plane.gaps:
+        return None
+    return PlainGround(np.array(plane[0]), np.array(terrain.belt()), motion)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +193,7 @@ class PlainRobot:
         point: of the plane (3,) [m].
         turning: velocities that are rates of rotation (k,).
         reach: bounds of its motion; None: there are none.
+        motion: of the plane; None: it stands still.
     """
 
     nq: int
@@ -116,6 +209,7 @@ class PlainRobot:
     point: Array
     turning: Array
     reach: PlainReach | None
+    motion: PlainOscillation | None = None
 
 
 def plain_joints(model: Any) -> tuple[tuple[PlainJoint, ...], list[int]] | None:

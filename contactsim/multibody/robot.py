@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -34,13 +34,14 @@ from .kinematics.bound_robot import BoundRobot
 from .robot_files.reading import GeometryFile, existing, package_folders
 from .robot_files.urdf import SOURCE, urdf_of
 from .robot_model import Part, RobotModel
-from .terrain import Flat, Terrain
+from .terrain import Flat, Slope, Terrain
 
 if TYPE_CHECKING:
     from .geometry.bodies import LeftOut
     from .kinematics.bound_world import BoundWorld
     from .mechanism import ContactMechanism
 
+BOUND, PLANES = "bound", 8  # key of what is kept of a robot on planes, and on how many of them
 SOLID_BALL = 0.4  # moment of inertia of a ball of even density, in units of m r^2
 
 
@@ -382,9 +383,9 @@ class Robot(RobotModel):
                 they miss the mesh, and how much volume they add.
             cylinder_sides: cylinders meet ellipsoids and cones as prisms of so many sides, up to
                 radius (1 - cos(pi / sides)) inside their surface, as a warning says; all others meet them as they are,
-                and an end that lies flat stands on so many points of its rim. All meet cones as pyramids of so many
-                sides. Where all this makes more than 60,000 couples of edges, meshes, cylinders and cones are left
-                out, and a warning names them.
+                and an end that lies flat stands on so many points of its rim. Cylinders, cones and ellipsoids
+                meet cones as pyramids of so many sides. Where all this makes more than 60,000 couples of edges, meshes,
+                cylinders and cones are left out, and a warning names them.
 
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.
@@ -412,7 +413,22 @@ class Robot(RobotModel):
             from .kinematics.bound_shapes import BoundShapes
 
             return BoundShapes(self, terrain, gravity, joint_limits)
-        return BoundRobot(self, terrain, gravity, joint_limits)
+        return self._on_plane(terrain, gravity, joint_limits)
+
+    def _on_plane(self, terrain: Terrain, gravity: Array, joint_limits: bool) -> BoundRobot:
+        """Points on a ground; those on the last planes are kept, as many systems of a robot may be made."""
+        if type(terrain) not in (Flat, Slope):
+            return BoundRobot(self, terrain, gravity, joint_limits)
+        numbers = (*terrain.plane(), terrain.belt(), gravity)  # type: ignore[misc]
+        key = type(terrain), joint_limits, *(given.tobytes() for given in numbers)
+        kept: dict[Hashable, tuple[Any, BoundRobot]] = self.known.setdefault(BOUND, {})
+        model, bound = kept.get(key, (None, None))
+        if bound is None or model != self.model:
+            if len(kept) >= PLANES:
+                kept.clear()
+            bound = BoundRobot(self, terrain, gravity, joint_limits)
+            kept[key] = pin.Model(self.model), bound
+        return bound
 
     def pack(self, states: Mapping[str, Any]) -> tuple[Array, Array]:
         """(q, v) of all parts from {part: (q, v)}; parts that are left out rest in their nominal pose.

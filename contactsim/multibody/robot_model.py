@@ -166,6 +166,14 @@ class RobotModel:
             self._solids = solids_of(self.model, items_of(self.collision_model))
         return self._solids
 
+    @property
+    def shapeless(self) -> bool:
+        """Whether it has neither solids nor collision geometry, so that nothing can be inside of anything."""
+        try:
+            return not self._solids and not getattr(self.collision_model, "ngeoms", 0)
+        except InputError:  # it cannot be read, which is told of where it is asked for
+            return False
+
     @cached_property
     def known(self) -> dict[str, Any]:
         """What others have read off its data and keep with it; a changed copy begins with nothing."""

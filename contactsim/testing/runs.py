@@ -18,7 +18,7 @@ from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from ..io import scene
-from ..multibody.catalogue import load_robot, robot_entries
+from ..multibody.catalogue import load_robot, robot_entry
 from . import looks
 from .bodies import ELSEWHERE, HOME, SCENARIOS, THROW, Scenario, World
 from .report import Finding, Outcome
@@ -265,7 +265,7 @@ def on_robot(robot: str, law: ContactLaw) -> Outcome:
     """
     name = f"runs on {robot}"
     given: dict[str, Any] = {"robot": {"name": robot}}
-    entry = robot_entries().get(robot)
+    entry = robot_entry(robot)
     if entry is not None and entry.demo is None and load_robot(robot).actuated.any():
         given["controller"] = {"kind": "pd"}
     built = scene.build(scene.assemble(given))

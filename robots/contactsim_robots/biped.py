@@ -42,6 +42,11 @@ class Ahead:
         """Evaluate the margin, m, at q = (x, z, left angle, hip angle)."""
         return float(self.side * (sin(q[2] + q[3]) - sin(q[2])) - CLEARANCE)
 
+    @property
+    def sines(self) -> tuple[float, tuple[Any, ...]]:
+        """The same as data: -CLEARANCE + side sin(q_2 + q_3) - side sin(q_2)."""
+        return -CLEARANCE, ((self.side, 0.0, ((2, 1.0), (3, 1.0))), (-self.side, 0.0, ((2, 1.0),)))
+
 
 def nominal(model: Any) -> Array:
     """Both feet on the floor, the left one ahead: q = (x, z, left angle, hip angle), m and rad."""

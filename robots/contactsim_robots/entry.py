@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = np.ndarray
 Reference = Callable[[float], tuple[Array, Array, Array]]
 Root = Literal["free_flyer", "fixed", "planar"]
 

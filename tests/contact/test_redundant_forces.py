@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,17 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import linprog, minimize
 
 import contactsim as cs
+from contactsim.contact import redundant_forces
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem
-from contactsim.contact.redundant_forces import admissible, cone_margins, least_margin
+from contactsim.contact.redundant_forces import (
+    admissible,
+    cone_margins,
+    largest_margin,
+    least_margin,
+    smallest_admissible,
+)
+from contactsim.contact.solvers.pivot import GivenModes
 from contactsim.contact.stick_slip_choice import solve
 
 Array = np.ndarray
@@ -116,6 +125,52 @@ def test_forces_outside_their_cones_give_way_to_those_of_the_largest_margin(seed
             continue
         inner, outer = (largest_least_margin(problem, widen) for widen in (1.0 / np.cos(np.pi / FACES), 1.0))
         assert inner - 1e-6 <= margin <= outer + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_largest_margin_along_a_line_is_that_of_the_cone_program(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng([5, seed])
+    problem, bounded = table(seed, 0.4), 0
+    for _ in range(20):
+        modes = tuple(Mode.STICK if stick else Mode.SLIP for stick in rng.random(6) < 0.5)
+        forces, null = rng.normal(size=18), rng.normal(size=(18, 1))
+        along = largest_margin(problem, modes, forces, null)
+        with monkeypatch.context() as patch:
+            patch.setattr(redundant_forces, "_highest", lambda margins: None)
+            expected = largest_margin(problem, modes, forces, null)
+        margins = [least_margin(problem, modes, found) for found in (along, expected)]
+        assert margins[0] == pytest.approx(margins[1], abs=1e-8)
+        bounded += redundant_forces._highest(redundant_forces._along(problem, modes, forces, null[:, 0])) is not None
+    assert bounded > 10
+
+
+def test_forces_of_a_slip_leave_the_smallest_ones_without_a_jump() -> None:
+    """Six legs turn as they slide, under a growing moment that would pull one of them: its force stays at zero."""
+    rows = table(0, 0.3)
+    centre = np.array([0.3, -0.2])  # of the turn
+    feet = np.array([[0.5 * np.cos(k), 0.4 * np.sin(k)] for k in np.arange(6) * np.pi / 3]) - centre
+    slips = tuple(np.array([-y, x]) / np.hypot(x, y) for x, y in feet)
+    modes, found, smallest, widest = (Mode.SLIP,) * 6, [], [], []
+    jacobian = np.vstack(
+        [np.hstack([np.eye(3), -pin.skew(np.array([*(foot + centre), -0.4]))])[[2, 0, 1]] for foot in feet]
+    )
+    inverse = np.diag(1 / np.array([3.0, 3.0, 3.0, 0.3, 0.35, 0.5]))
+    for moment in np.linspace(0.0, 8.0, 401):
+        free = jacobian @ inverse @ np.array([0.0, 0.0, -30.0, moment, 0.7 * moment, 0.0])
+        given = GivenModes(replace(rows, free=free, sliding=slips), modes)
+        found.append(given.solve(held=True)[0])
+        smallest.append(given.forces(slips).forces)
+        widest.append(given.widest(found[-1], slips))
+        assert np.abs(given._held @ found[-1] + free[given._pattern[1]]).max() < 1e-9
+    margins = np.array([[least_margin(rows, modes, f) for f in forces] for forces in (smallest, found)])
+    held = np.array(widest) > 1e-6
+    left = held & (margins[0] < -1e-3)
+    assert left.any() and (margins[0] > 1e-3).any()
+    assert margins[1, held].min() > -1e-9
+    changes = np.abs(np.diff(found, axis=0)).max(axis=1)[held[1:] & held[:-1]]
+    assert changes.max() < 0.2  # N, of 30 N in steps of 0.02 N m; the largest margin is 1 N and more away
 
 
 # --- a stack of boxes ----------------------------------------------------------------------------------------------
@@ -290,3 +345,77 @@ def test_slip_directions_agree_with_the_motion_under_the_forces_of_largest_margi
     assert not solution.unique
     assert all(mode is Mode.SLIP for mode in solution.modes[:6])
     assert law_violation(problem, solution.forces) < tol.PROBLEM_LAW
+
+
+def plate(tilt: float) -> ContactProblem:
+    """A plate that turns and slides on its four corners, pressed down ever farther from its middle."""
+    corners = [np.array([x, y, -0.05]) for x in (0.2, -0.2) for y in (0.1, -0.1)]
+    rows = np.vstack([np.hstack([np.eye(3), -pin.skew(corner)])[[2, 0, 1]] for corner in corners])
+    inverse = np.diag(1 / np.array([3.0, 3.0, 3.0, 0.03, 0.06, 0.08]))
+    slips = rows @ np.array([0.3, 0.1, 0.0, 0.0, 0.0, 2.0])
+    directions = [slips[3 * k + 1 : 3 * k + 3] / np.linalg.norm(slips[3 * k + 1 : 3 * k + 3]) for k in range(4)]
+    mu = np.full(4, 0.4)
+    free = rows @ inverse @ np.array([0.0, 0.0, -30.0, -tilt, 1.5 * tilt, 0.0])
+    return ContactProblem(rows @ inverse @ rows.T, free, (3,) * 4, mu, mu, tuple(directions))
+
+
+def test_forces_of_a_plate_that_turns_change_without_a_leap() -> None:
+    """The smallest forces end at zero in one corner; from there on the smallest admissible ones are others."""
+    modes, forces, ended = (Mode.SLIP,) * 4, [], None
+    tilts = np.linspace(0.0, 2.2, 441)
+    for tilt in tilts:
+        problem = plate(tilt)
+        given = GivenModes(problem, modes)
+        smallest = given.forces(problem.sliding)
+        found, _, unique = given.solve(held=True)
+        assert not unique
+        np.testing.assert_allclose((problem.delassus @ found + problem.free)[::3], 0.0, atol=1e-10)
+        assert least_margin(problem, modes, found) >= -1e-12
+        if least_margin(problem, modes, smallest.forces) < 0.0:
+            ended = ended or tilt
+            rows = problem.delassus[::3] @ given.basis(problem.sliding)[0]
+            best = minimize(
+                lambda u: 0.5 * u @ u,
+                found[::3],
+                jac=lambda u: u,
+                bounds=[(0, None)] * 4,
+                constraints={
+                    "type": "eq",
+                    "fun": lambda u, p=problem, r=rows: r @ u + p.free[::3],
+                    "jac": lambda u, r=rows: r,
+                },
+                method="SLSQP",
+                options={"ftol": 1e-14},
+            )
+            assert np.linalg.norm(found[::3]) <= np.linalg.norm(best.x) * (1.0 + 1e-9)
+        forces.append(found[::3])
+    assert ended is not None and ended < 1.8
+    assert np.abs(np.diff(forces, axis=0)).max() < 20.0 * (tilts[1] - tilts[0])
+    assert np.ptp(forces, axis=0).max() > 5.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_smallest_admissible_forces_of_legs_that_stick_and_slip(seed: int) -> None:
+    """Cones cut by their tangent planes, against an interior-point method of moderate accuracy."""
+    problem = table(seed, 0.5)
+    rng = np.random.default_rng([7, seed])
+    angles = rng.uniform(0.0, 2.0 * np.pi, 6)
+    slides = np.arange(6) < 3
+    directions = [np.array([np.cos(a), np.sin(a)]) if slide else None for a, slide in zip(angles, slides, strict=True)]
+    modes = tuple(Mode.SLIP if slide else Mode.STICK for slide in slides)
+    problem = replace(problem, sliding=tuple(directions))
+    given = GivenModes(problem, modes)
+    smallest = given.forces(directions).forces
+    basis, rows = given.basis(directions)
+    _, values, turned = np.linalg.svd(problem.delassus[rows] @ basis)
+    null = basis @ turned[np.sum(values > 1e-10 * values[0]) :].T
+    found = smallest_admissible(problem, modes, smallest, null)
+    best = largest_margin(problem, modes, smallest, null)
+    if least_margin(problem, modes, best) < -1e-6:
+        assert found is None
+        return
+    assert found is not None
+    assert least_margin(problem, modes, found) >= -1e-11
+    for share in (0.001, 0.1, 0.5):  # none between it and others is smaller: |u| is convex, and so are the cones
+        other = (1.0 - share) * found + share * best
+        assert np.linalg.norm(found[rows]) <= np.linalg.norm(other[rows]) + 1e-9

@@ -1,5 +1,7 @@
 """Of very many contacts those are watched that are near; a run is the same."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -8,7 +10,10 @@ import contactsim as cs
 from contactsim.contact.modes import OPEN, ContactState, Mode, States, SystemMode
 from contactsim.multibody.configuration_space import twist_in_chart, twists_in_chart
 from contactsim.multibody.kinematics import bound_robot, bound_world
+from contactsim.multibody.mechanism import JointPath
 from contactsim.multibody.terrain import Flat
+
+Array = np.ndarray
 
 CORNERS = 0.05 * np.array([(1, 0, 0), (-1, 0.2, 0), (0.1, 1, 0), (0, -1, 0.3), (0.2, 0.1, 1), (0, 0, -1)])
 
@@ -120,3 +125,58 @@ def test_modes_change_by_what_is_given() -> None:
         assert mode.closed == (3,) and mode.limits == (0.5,) and mode.redundant
         back = mode.changed({3: OPEN, 7: OPEN}, redundant=False)
         assert back == SystemMode((OPEN,) * count) and mode.contacts[3] is stick
+
+
+def falling(speeds: list[float]) -> tuple[cs.ContactSystem, JointPath, Callable[[float], Array]]:
+    """Three boxes beside a wall, with these speeds along x [m/s], and where they are within 0.1 s."""
+    box = cs.Robot.box(0.5, (0.1, 0.1, 0.1), friction=0.4)
+    wall = cs.Robot.box(1.0, (0.02, 2.0, 2.0), root="fixed", friction=0.4)
+    world = cs.Robot.merge([wall, box, box, box], names=["wall", "a", "b", "c"], placements=[(-0.5, 0, 0)] + [None] * 3)
+    start = {
+        name: (np.r_[0.12 * k, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], np.r_[speeds[k], 0.0, -1.0, 0.0, 0.0, 0.0])
+        for k, name in enumerate("abc")
+    }
+    q, v = world.pack(start)
+    speed = np.abs(v) + 0.1 * 9.81 * (np.arange(18) % 6 == 2)
+    path = JointPath(0.0, 0.1, q, speed, np.zeros(18), lambda: np.zeros(18))
+
+    def at(t: float) -> Array:
+        return world.space.integrate(q, v * t - 0.5 * 9.81 * t * t * (np.arange(18) % 6 == 2))
+
+    return cs.ContactSystem(world), path, at
+
+
+def test_bodies_that_fall_alike_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound_world, "MANY", 1)
+    system, path, at = falling([0.0, 0.0, 0.0])
+    mechanism = system.world.mechanism
+    assert mechanism.approach(path) > 0.3  # a bound by the speeds alone
+    assert not len(mechanism.meeting(path, at)[0])
+
+
+def test_bodies_that_pass_by_in_the_middle_of_a_step_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound_world, "MANY", 1)
+    system, path, at = falling([0.0, 0.0, -1.0])
+    mechanism = system.world.mechanism
+    contacts, ways = mechanism.meeting(path, at)
+    joints = {tuple(sorted(mechanism.joints_of(i))) for i in contacts.tolist()}
+    assert joints == {(2, 3)}
+    gaps = np.array([mechanism.gaps(t, at(t))[contacts] for t in np.linspace(0.0, 0.1, 21)])
+    assert gaps.min() < 0.0 and (gaps[0] - gaps.min(axis=0) <= ways).all()
+    away = np.setdiff1d(mechanism.skippable, contacts)
+    assert all(mechanism.gaps(t, at(t))[away].min() > 0.0 for t in np.linspace(0.0, 0.1, 21))
+
+
+def test_boxes_of_couples_are_no_farther_apart_than_their_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bound_world, "MANY", 1)
+    system, path, _ = falling([0.0, 0.0, 0.0])
+    mechanism, rng = system.world.mechanism, np.random.default_rng(7)
+    corners = np.array([i for i in mechanism.skippable.tolist() if "edge" not in mechanism.names[i]])
+    for _ in range(10):
+        q = mechanism.space.integrate(path.q, rng.normal(size=18) * np.tile([0.1, 0.1, 0.1, 1.0, 1.0, 1.0], 3))
+        gaps = mechanism.gaps(0.0, q)
+        for distance in (0.0, 0.03, 0.1):
+            near = set(mechanism.near(0.0, q, distance).tolist())
+            assert set(corners[gaps[corners] <= distance].tolist()) <= near
+            assert set(np.flatnonzero(gaps <= 0.0).tolist()) <= near
+        assert len(near) < len(gaps)

@@ -79,8 +79,8 @@ def test_derivatives_with_an_elliptic_cone() -> None:
 
 
 def test_what_an_elliptic_cone_is_refused_for() -> None:
-    with pytest.raises(cs.InputError, match="give two positive numbers, or one for both"):
-        cs.ContactPoint("foot", friction=(0.5, 0.0))
+    with pytest.raises(cs.InputError, match="give two numbers from zero up, or one for both"):
+        cs.ContactPoint("foot", friction=(0.5, -0.1))
     along = cs.Robot.sphere(1.0, 0.1, friction=(0.5, 0.2), friction_axis=(0, 0, 1))
     q = along.nominal.copy()
     q[2] = 0.1
@@ -88,6 +88,107 @@ def test_what_an_elliptic_cone_is_refused_for() -> None:
         cs.simulate(cs.ContactSystem(along), cs.State(q, np.zeros(6)), (0.0, 0.1))
     with pytest.warns(UserWarning, match="no elliptic cones; the larger coefficients of ball hold in all directions"):
         cs.ContactSystem(elliptic_ball(), law="hunt-crossley")
+
+
+# --- blades: friction in one direction --------------------------------------------------------------------------------
+AHEAD, TURNED = 0.1, 0.05  # m from the blade to the centre of mass; kg m^2 about it
+BODY = f"""<robot name="sleigh"><link name="body"><inertial><origin xyz="{AHEAD} 0 0"/><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="{TURNED}" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+
+def sleigh(grip: float) -> cs.ContactSystem:
+    """Chaplygin's: a blade, and two supports without friction."""
+    blade = cs.ContactPoint("body", name="blade", friction=(0.0, grip))
+    supports = [
+        cs.ContactPoint("body", (0.2, y, 0.0), friction=0.0, name=name) for y, name in ((0.1, "l"), (-0.1, "r"))
+    ]
+    return cs.ContactSystem(cs.Robot.from_urdf(BODY, contacts=[blade, *supports]))
+
+
+def ode_of_a_sleigh(grip: float, start: tuple[float, float, float], duration: float) -> np.ndarray:
+    """(u, w, s, heading, x, y) of the blade, s its speed across; held where `grip` is infinite.
+
+    The blade carries half the weight. u' = w s + a w^2, m (s' + u w + a w') = F, I w' = -a F.
+    """
+
+    def rates(_: float, y: np.ndarray) -> list[float]:
+        u, w, s, heading = y[:4]
+        force = TURNED * u * w / (TURNED + AHEAD**2) if np.isinf(grip) else -grip * G / 2.0 * np.sign(s)
+        turning = -AHEAD * force / TURNED
+        forward, across = w * s + AHEAD * w**2, force - u * w - AHEAD * turning
+        c, d = np.cos(heading), np.sin(heading)
+        return [forward, turning, across, w, u * c - s * d, u * d + s * c]
+
+    start_y = [start[0], start[1], start[2], 0.0, 0.0, 0.0]
+    return solve_ivp(rates, (0.0, duration), start_y, "DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
+
+
+@pytest.mark.parametrize(("grip", "across", "mode"), [(np.inf, 0.0, Mode.STICK), (0.1, 0.5, Mode.SLIP)])
+def test_a_blade_glides_along_and_is_held_across(grip: float, across: float, mode: Mode) -> None:
+    """Chaplygin's sleigh, which never slips, and one that skids, against their ordinary differential equations."""
+    system = sleigh(min(grip, 5.0))
+    traj = cs.simulate(
+        system, cs.State([0, 0, 0, 0, 0, 0, 1], [1.0, across, 0, 0, 0, 2.0]), (0.0, 0.5), tolerances=FINE
+    )
+    assert not traj.events
+    assert traj.mode_at(0.2)["blade"] is mode
+    q, v = traj.final.q, traj.final.v
+    found = [v[0], v[5], v[1], 2.0 * np.arctan2(q[5], q[6]), *q[:2]]
+    np.testing.assert_allclose(found, ode_of_a_sleigh(grip, (1.0, 2.0, across), 0.5), rtol=0.0, atol=1e-11)
+    traj.check()
+
+
+def test_a_skid_stops_across_and_goes_on_along() -> None:
+    """A point that slides under (0, mu) loses its speed across at mu g, and none of the other."""
+    robot = point_mass()
+    point = replace(robot.contacts[0], friction=(0.0, 0.3))
+    system = cs.ContactSystem(cs.Robot(robot.model, [point]))
+    traj = cs.simulate(system, cs.State(np.zeros(3), [1.0, 0.6, 0.0]), (0.0, 0.5))
+    (stop,) = traj.events
+    assert stop.time == pytest.approx(0.6 / (0.3 * G), abs=1e-12)
+    np.testing.assert_allclose(traj.final.v, [1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(traj.final.q, [0.5, 0.5 * 0.6**2 / (0.3 * G), 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("friction", "across"), [((0.0, 0.5), 1.0), ((0.0, 0.5), 0.1), ((0.3, 0.0), 1.0)])
+def test_derivatives_of_blades(friction: tuple[float, float], across: float) -> None:
+    """Through the impact of a ball that skids, of one whose skid ends, and across the other axis."""
+    ball = cs.Robot.sphere(MASS, RADIUS, friction=friction, friction_axis=AXIS)
+    state = cs.State([0.0, 0.0, 0.12, 0.0, 0.0, 0.0, 1.0], [2.0, across, 0.0, 0.0, 0.0, 3.0])
+    assert largest_error(cs.ContactSystem(ball), state, 0.12, 1, ["contact.friction"]) < 1e-6
+
+
+def test_omnidirectional_wheels_roll_as_their_kinematics_say() -> None:
+    """Three wheels whose rims glide along their axles: r w_k = n_k . v + L w_z, in any direction at once."""
+    arm, radius = 0.2, 0.05
+    angles = 2.0 * np.pi / 3.0 * np.arange(3)
+    links = "".join(
+        f'''<link name="w{k}"><inertial><mass value="0.2"/><inertia ixx="1e-4" iyy="1e-4" izz="2e-4" ixy="0" ixz="0"
+        iyz="0"/></inertial></link><joint name="j{k}" type="continuous"><parent link="base"/><child link="w{k}"/>
+        <origin xyz="{arm * np.cos(a)} {arm * np.sin(a)} 0"/><axis xyz="{np.cos(a)} {np.sin(a)} 0"/></joint>'''
+        for k, a in enumerate(angles)
+    )
+    moments = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    base = f'<link name="base"><inertial><mass value="3"/>{moments}</inertial></link>'
+    axles = [(float(np.cos(a)), float(np.sin(a)), 0.0) for a in angles]
+    rims = [
+        cs.ContactRim(f"w{k}", name=f"w{k}", axis=axle, rim=radius, friction=(0.0, 0.9), friction_axis=axle)
+        for k, axle in enumerate(axles)
+    ]
+    robot = cs.Robot.from_urdf(f'<robot name="omni">{base}{links}</robot>', contacts=rims)
+    q, v = robot.nominal.copy(), np.zeros(robot.nv)
+    q[2] = radius
+    twist = np.array([0.3, -0.2, 1.5])
+    across = np.array([[-np.sin(a), np.cos(a), arm] for a in angles])
+    v[:2], v[5], v[6:] = twist[:2], twist[2], -across @ twist / radius
+    traj = cs.simulate(cs.ContactSystem(robot), cs.State(q, v), (0.0, 1.0))
+    assert set(traj.mode_at(0.5).values()) == {Mode.STICK}
+    final = traj.final.v
+    np.testing.assert_allclose(final[6:], -across @ final[[0, 1, 5]] / radius, atol=1e-9)
+    assert (
+        np.abs(final[6:] - v[6:]).max() > 0.1
+    )  # a base that turns, and keeps its momentum, turns its wheels in other ways
+    traj.check()
 
 
 # --- friction that falls with the slip speed --------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_feet_whose_hops_end_come_to_stand_together(case: tuple) -> None:
     start = cs.State(np.array([x, max(np.cos(angles)), *angles]), np.array([0.0, fall, *turns]))
     ends = []
     for hop in (1e-10, 1e-12, 1e-14):
-        run = cs.simulate(cs.ContactSystem(robot), start, (0.0, 0.03), tolerances=cs.Tolerances(hop=hop))
+        run = cs.simulate(cs.ContactSystem(robot, tolerances=cs.Tolerances(hop=hop)), start, (0.0, 0.03))
         assert run.status.complete, run.message
         run.check()
         assert set(run.mode_at(0.03).values()) == {cs.Mode.STICK}

@@ -53,6 +53,10 @@ def test_some_random_scenes(seed: int) -> None:
     judge(seed)
 
 
+def test_a_slip_that_stops_within_a_rounding_of_time_stops() -> None:
+    assert run(188).status.complete  # its friction jams as it slows down: 1e7 N, and no step leads to the stop
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     not ALL, reason="set CONTACTSIM_SLOW=1 for all 200 scenes; they take about a quarter of an hour on two cores"

@@ -137,6 +137,30 @@ def wave(order: int) -> Callable[[float, float, float], Array]:
     return at
 
 
+@pytest.mark.parametrize("frequency", (3.0, 7.0, 12.76, 25.0, 60.0))
+def test_a_ground_that_rises_for_a_moment_is_not_missed(frequency: float) -> None:
+    """A mass hangs still, so steps get long: the ground comes up to it a sin(w t + phase) = 0.98 a after its phase."""
+    crest, missed = np.arcsin(0.98), []
+    for phase in np.linspace(-3.0, 1.0, 9):
+
+        def rate(order: int, t: float, phase: float = phase) -> float:
+            return 0.1 * frequency**order * np.sin(frequency * t + phase + order * np.pi / 2)
+
+        ground = cs.terrain.Function(
+            lambda t, x, y, rate=rate: rate(0, t),
+            lambda t, x, y, rate=rate: np.array([rate(1, t), 0.0, 0.0]),
+            lambda t, x, y, rate=rate: np.diag([rate(2, t), 0.0, 0.0]),
+            curvature=1e-3,
+            moving=True,
+        )
+        system = cs.ContactSystem(point_mass(), terrain=ground, gravity=[0.0, 0.0, 0.0])
+        run = cs.simulate(system, cs.State([0.0, 0.0, 0.098], np.zeros(3)), (0.0, 3.0))
+        touch = (crest - phase) / frequency
+        if not run.events or abs(run.events[0].time - touch) > 1e-12:
+            missed.append((phase, touch, [event.time for event in run.events[:1]]))
+    assert not missed
+
+
 WAVE = cs.terrain.Function(wave(0), wave(1), wave(2), curvature=0.64, moving=True)
 grid = np.linspace(-1.5, 2.5, 12)
 FIELD = cs.terrain.HeightField(grid, grid, 0.03 * np.sin(3.1 * grid)[:, None] * np.cos(2.3 * grid))

@@ -30,6 +30,11 @@ def test_skims_are_caught_and_none_is_imagined(chunk: int) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_dip_over_waves_in_a_long_step_is_caught() -> None:
+    """0.67 mm in a step of 0.4 s, whose ends and middle stay high above waves that nothing bounds."""
+    assert answer(3759).verdict not in WRONG
+
+
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the sets of kernels are those of x86")
 def test_sets_of_kernels_agree(tmp_path: Path) -> None:
     """The same problems are posed under each, to the last bit, and get the same answers."""

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import contactsim as cs
+from contactsim.contact_dynamics.rigid_flow import RigidFlow
+from contactsim.hybrid import event_location
 from contactsim.hybrid.flow import Look, Looks
 from contactsim.hybrid.guard_minima import LOOKS, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
+from contactsim.hybrid.guard_samples import falling
 
 Function = Callable[[float], float]
 NO_ERROR: Callable[[float], float] = lambda t: 0.0  # noqa: E731
@@ -124,3 +128,36 @@ def test_what_many_looks_at_once_clear_falls_nowhere() -> None:
     alone = [search(*own, Bounds(4.0, 8.0, NO_ERROR, 1e-12)) if own[0](0.0) > 0.0 else (Fall, 0) for own in dips]
     assert not any(found is not None for (found, _), known in zip(alone, clear, strict=True) if known)
     assert clear.sum() > 0.5 * sum(found is None for found, _ in alone) and len(times) == len(set(times)) <= 17
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.floats(-1.0, 1.0))
+def test_what_falls_by_three_samples_is_least_at_the_end(first: float, middle: float, last: float) -> None:
+    s = np.linspace(0.0, 1.0, 101)
+    parabola = first + s * (4.0 * middle - 3.0 * first - last) + 2.0 * s * s * (first - 2.0 * middle + last)
+    (found,) = falling(np.array([[first], [middle], [last]]))
+    assert not found or (last > 0.0 and np.all(np.diff(parabola) < 1e-15))
+    assert found or not (last > 0.0 and abs(middle - 0.5 * (first + last)) <= 0.19 * (first - last))
+
+
+def test_a_slip_that_stops_is_seen_by_three_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No step leads past a stop in space and back: guards between are not asked for, and the run is the same."""
+    asked, some = [0, 0], RigidFlow.some_guards
+
+    def run(k: int) -> cs.Trajectory:
+        def counted(self, t, x, guards):  # type: ignore[no-untyped-def]
+            asked[k] += 1
+            return some(self, t, x, guards)
+
+        monkeypatch.setattr(RigidFlow, "some_guards", counted)
+        system = cs.ContactSystem(cs.Robot.sphere(1.0, 0.1, friction=0.3)).on_engine("python")
+        start = cs.State([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], [1.0, 0.3, 0.0, 2.0, 5.0, 3.0])
+        return cs.simulate(system, start, (0.0, 0.4))
+
+    three = run(0)
+    monkeypatch.setattr(event_location, "falling", lambda values: np.zeros(values.shape[1], dtype=bool))
+    six = run(1)
+    assert [event.fired for event in three.all_events] == [event.fired for event in six.all_events]
+    assert any(("slow", 0) in event.fired for event in three.all_events)
+    np.testing.assert_allclose(three.final_x, six.final_x, rtol=0.0, atol=1e-14)
+    assert asked[0] < 0.6 * asked[1]

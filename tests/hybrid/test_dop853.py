@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.integrate import DOP853
+from scipy.integrate._ivp import dop853_coefficients
 
-from contactsim.hybrid.integrators.dop853 import BRIEF, Dop853
+from contactsim.hybrid.integrators import tables853
+from contactsim.hybrid.integrators.dop853 import BRIEF, FIFTH, THIRD, Dop853
 
 
 def swing(t: float, y: np.ndarray) -> np.ndarray:
     return np.array([y[1], -np.sin(y[0]) - 0.1 * y[1] + np.cos(3.0 * t)])
+
+
+def test_the_tables_are_those_of_scipy() -> None:
+    own, theirs = tables853, dop853_coefficients
+    pairs = ((own.COEFFICIENTS, theirs.A), (own.TIMES, theirs.C), (own.WEIGHTS, theirs.B))
+    for mine, other in (*pairs, (own.ERROR3, theirs.E3), (own.ERROR5, theirs.E5), (own.DENSE, theirs.D)):
+        np.testing.assert_array_equal(mine, other)
 
 
 def test_steps_and_dense_output_are_those_of_scipy() -> None:
@@ -38,7 +47,7 @@ def test_a_step_that_is_refused_is_shortened_as_by_scipy() -> None:
 def brief(h: float, rtol: float) -> Dop853:
     """A solver that was asked for a brief step of length `h` from the start."""
     solver = Dop853(swing, 0.0, np.array([2.0, 0.5]), 20.0, rtol=rtol, atol=1e-2 * rtol, first_step=h)
-    solver.brief = True
+    solver.lower = THIRD
     solver.step()
     return solver
 
@@ -68,3 +77,26 @@ def test_a_step_that_is_too_long_to_be_brief_is_one_of_order_eight() -> None:
     other.step()
     assert own.t == other.t
     np.testing.assert_array_equal(own.y, other.y)
+
+
+def fifth(h: float, rtol: float) -> Dop853:
+    """A solver that was asked for a short step of length `h` from the start."""
+    solver = Dop853(swing, 0.0, np.array([2.0, 0.5]), 20.0, rtol=rtol, atol=1e-2 * rtol, first_step=h)
+    solver.lower = FIFTH
+    solver.step()
+    return solver
+
+
+def test_short_steps_are_of_order_five() -> None:
+    """Their error goes with h^6, that of their dense output with h^5; the rates at both ends are those of the field."""
+    long, short = fifth(0.08, 1e-4), fifth(0.04, 1e-4)
+    assert long.t == 0.08 and short.t == 0.04
+    missed = [np.abs(solver.y - exact(solver.t)).max() for solver in (long, short)]
+    assert 50.0 < missed[0] / missed[1] < 80.0 and missed[0] < BRIEF * 1e-4
+    dense = [solver.dense_output() for solver in (long, short)]
+    inside = [np.abs(one(0.5 * h) - exact(0.5 * h)).max() for one, h in zip(dense, (0.08, 0.04), strict=True)]
+    assert 25.0 < inside[0] / inside[1] < 40.0
+    np.testing.assert_array_equal(dense[0](long.t), long.y)
+    slope = (dense[0](long.t) - dense[0](long.t - 1e-6)) / 1e-6
+    np.testing.assert_allclose(slope, swing(long.t, long.y), rtol=1e-5)
+    np.testing.assert_array_equal(long.f, swing(long.t, long.y))

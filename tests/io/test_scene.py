@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -368,7 +369,10 @@ def test_a_file_that_floats_without_contacts_is_told_and_keeps_its_energy(tmp_pa
         made = built('[robot]\nfile = "bare.urdf"\n[start]\npose = "nominal"\n', folder=tmp_path)
     traj = cs.simulate(made.system, cs.State(made.system.robot.nominal, np.zeros(6)), (0.0, 0.2))
     assert traj.check()["energy balance [relative]"] < 1e-12
-    built('[robot]\nfile = "bare.urdf"\nroot = "free_flyer"\n', folder=tmp_path)  # meant so: nothing to tell
+    for meant in ('root = "free_flyer"\n', '[[robot.contacts]]\nframe = "box"\n'):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            built(f'[robot]\nfile = "bare.urdf"\n{meant}', folder=tmp_path)
 
 
 def test_a_missing_scene() -> None:

@@ -94,7 +94,7 @@ def test_what_a_scene_is_refused_for(tmp_path: Path) -> None:
     [
         ("nan", "scene: contact.friction is nan; give a finite number"),
         ("'rough'", "scene: contact.friction is 'rough'; give a number"),
-        ("[0.5, -0.2]", "scene: contact.friction.1 is -0.2; give a number greater than 0"),
+        ("[0.5, -0.2]", "scene: contact.friction.1 is -0.2; give a number greater than or equal to 0"),
     ],
 )
 def test_a_coefficient_that_may_be_a_number_or_a_pair_is_told_of_once(friction: str, told: str) -> None:

@@ -99,6 +99,18 @@ def test_an_end_that_slides_off_a_box_hands_over_to_the_axis() -> None:
     assert run.final.q[0] > 0.3 and run.final.v[4] > 0.5
 
 
+def test_derivative_where_an_end_hands_over_to_the_axis() -> None:
+    """The corner that ends is met at its speed; the gap of what takes over, which only touches zero, says nothing."""
+    world = on_fixed((0.6, 0.4, 0.2), capsule(friction=0.0), friction=0.0)
+    state = cs.State(*world.pack({"body": (pose(0.1, 0.02, R, LYING), np.array([0, 0, 0.5, 0, 0, 0]))}))
+    system, ways = cs.ContactSystem(world, OFF), np.zeros((2, 2 * world.nv))
+    ways[0, 2], ways[1, world.nv + 2] = 1.0, 1.0  # along the axis: place and speed
+    check_derivative(system, state, 0.6, list(ways))
+    run = cs.simulate(system, state, (0.0, 0.6))
+    handed = next(event for event in run.events if len(event.contacts) == 2)
+    assert {kind for kind, _ in handed.fired} == {"side1"}
+
+
 def thrown(seed: int) -> tuple[cs.Robot, Array, Array]:
     """A capsule thrown at the upper edges and corners of a box."""
     rng = np.random.default_rng(seed)

@@ -96,17 +96,36 @@ def test_prisms_are_told() -> None:
         on_fixed((1.0, 1.0, 0.1), cylinder())
 
 
-def test_a_cone_meets_others_as_a_pyramid() -> None:
-    """It stands on a box, as is told; on the ground it is watched as it is. The pyramid has its tip, and its volume."""
+def test_a_cone_meets_ellipsoids_as_a_pyramid() -> None:
+    """It has the tip of the cone, and its volume; it is told. On a box the cone stands as it is."""
     solid = pyramid(R, LENGTH, SIDES)
     assert (len(solid.vertices), len(solid.edges), len(solid.loops)) == (13, 24, 13)
     assert solid.volume == pytest.approx(SIDES * R**2 * np.sin(2 * np.pi / SIDES) * LENGTH / 6)
     assert solid.centre == pytest.approx([0.0, 0.0, -0.25 * LENGTH])
-    cone = cs.Robot.cone(1.0, R, LENGTH, friction=0.5)
+    cone, egg = cs.Robot.cone(1.0, R, LENGTH, friction=0.5), cs.Robot.ellipsoid(1.0, (0.1, 0.2, 0.3))
     assert not cone.left_out
-    with pytest.warns(UserWarning, match=r"part 'body' meets other parts with its cones as pyramids, up to 3.41 mm"):
+    with pytest.warns(UserWarning, match=r"part 'cone' meets other parts with its cones as pyramids, up to 3.41 mm"):
+        cs.Robot.merge([cone, egg], names=["cone", "egg"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         world = on_fixed((1.0, 1.0, 0.1), cone)
     rests(world, pose(0.45, 0, 0.5 * LENGTH + 0.01), 0.5 * LENGTH, 0.2)
+
+
+def test_a_point_meets_a_cone_as_it_is() -> None:
+    """A ball with a point on it meets the side by both."""
+    cone, ball = cs.Robot.cone(1.0, R, LENGTH, root="fixed"), cs.Robot.sphere(1.0, 0.1)
+    spiked = ball.with_contacts(
+        [*ball.contacts, cs.ContactPoint(ball.contacts[0].frame, (0.0, 0.0, 0.1), name="spike")]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world = cs.Robot.merge([cone, spiked], names=["cone", "ball"])
+    mechanism = cs.ContactSystem(world).mechanism
+    gaps = dict(zip(mechanism.names, mechanism.gaps(0.0, pose(2 * R, 0.0, -0.1)).tolist(), strict=True))
+    slant = np.hypot(R, LENGTH)
+    side = (LENGTH * 2 * R - R * 0.5 * LENGTH) / slant  # above the line through tip and rim, at the height of the spike
+    assert gaps["ball/spike+cone/cone"] == pytest.approx(side, abs=1e-12)
 
 
 def test_what_would_be_too_many_edges_is_left_out_and_told() -> None:

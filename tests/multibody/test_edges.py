@@ -285,3 +285,18 @@ def test_many_gaps_at_once_are_those_one_by_one(kind: str) -> None:
         pace = mechanism.paces(q, v, np.zeros(world.nv), contacts)[0]
         smooth = np.array([piece is not None for piece in together.pieces])
         assert (np.abs(together.rates)[smooth] <= pace[smooth] + 1e-12).all()
+
+
+def test_a_box_slides_over_an_edge_and_has_a_derivative() -> None:
+    """Its corners hand over to its edges, one event each: nothing fires that only touches zero."""
+    world = on_fixed((0.8, 0.6, 0.2), cs.Robot.box(1.0, (0.3, 0.2, 0.1), friction=0.3), friction=0.3)
+    turn, way = pin.exp3(np.array([0.0, 0.0, 0.2])), np.zeros(12)
+    q = np.concatenate([[0.2, 0.0, 0.05], pin.Quaternion(turn).coeffs()])
+    v = np.concatenate([turn.T @ [1.0, 0.2, 0.0], np.zeros(3)])
+    system, state = cs.ContactSystem(world, OFF), cs.State(*world.pack({"body": (q, v)}))
+    run = cs.simulate(system, state, (0.0, 0.1))
+    run.check()
+    assert len(run.events) > 1
+    assert all(kind.startswith("side") for event in run.events for kind, _ in event.fired)
+    way[:3], way[6:9] = turn.T @ [1.0, 0.3, 0.0], turn.T @ [0.5, 1.0, 0.0]  # it goes on lying there
+    check_derivative(system, state, 0.1, [way])

@@ -11,6 +11,7 @@ from test_terrain import AsSurface, Bowl
 import contactsim as cs
 from contactsim.multibody.kinematics.tangents import Level
 from contactsim.multibody.terrain import Terrain, level_axes
+from contactsim.multibody.terrain.hills import FEW
 
 Array = np.ndarray
 G = 9.81
@@ -119,6 +120,22 @@ def test_the_distance_is_that_of_the_nearest_point() -> None:
         grid = point[:2] + np.random.default_rng(1).uniform(-0.4, 0.4, (20_000, 2))
         arms = np.column_stack([grid, ground.heights(0.0, grid)]) - point
         assert np.linalg.norm(arms, axis=1).min() >= abs(distance) - EXACT
+
+
+@pytest.mark.parametrize("velocity", [(0.0, 0.0), (0.4, -0.3)])
+def test_few_points_are_told_what_many_are(velocity: tuple[float, float]) -> None:
+    x, rng = np.linspace(-3.0, 3.0, 13), np.random.default_rng(3)
+    field = cs.terrain.HeightField(x, x, 0.02 * rng.normal(size=(13, 13)), velocity=velocity)
+    for ground in (cs.terrain.Sinusoid(0.05, 3.0, 2.5, velocity=velocity), field):
+        centres = rng.uniform(-2.5, 2.5, (FEW + 1, 3))
+        centres[:, 2] = ground.heights(0.0, centres[:, :2]) + rng.uniform(-0.01, 0.05, FEW + 1)
+        radii = rng.uniform(0.0, 0.03, FEW + 1) * rng.integers(0, 2, FEW + 1)
+        many, gaps = ground.near(0.0, centres, radii), ground.gaps(0.0, centres, radii)
+        for k in range(FEW + 1):
+            alone = ground.near(0.0, centres[k : k + 1], radii[k : k + 1])
+            for name in ("distance", "normal", "hessian", "velocity", "velocity_gradient", "normal_rate"):
+                assert np.allclose(getattr(alone, name)[0], getattr(many, name)[k], rtol=1e-13, atol=1e-14), name
+            assert abs(ground.gaps(0.0, centres[k : k + 1], radii[k : k + 1])[0] - gaps[k]) < 1e-14
 
 
 @pytest.mark.parametrize("name", ["sinusoid", "function", "moving sinusoid"])

@@ -133,3 +133,27 @@ def test_slope_across_the_plane_of_a_planar_robot_is_refused() -> None:
     robot = cs.Robot(model, [cs.ContactPoint("body")])
     with pytest.raises(cs.InputError, match="downhill"):
         cs.ContactSystem(robot, terrain=cs.terrain.Slope(0.1, downhill=(0, 1)))
+
+
+@pytest.mark.parametrize(
+    "ground",
+    [
+        cs.terrain.Flat(0.0, velocity=(0.2, 0.1)),
+        cs.terrain.Sinusoid(0.03, 1.0, 2.0),
+        cs.terrain.Moving(cs.terrain.Flat(), cs.terrain.Oscillation((0.0, 0.0, 0.003), 3.0)),
+        Bowl(2.0, shake=0.1),
+    ],
+    ids=["belt", "hills", "shaken", "bowl"],
+)
+@pytest.mark.parametrize("name", ["hexapod", "a1"])
+def test_velocities_alone_are_those_of_the_rows(name: str, ground: Terrain) -> None:
+    """Of points, of limits of joints, of both and of none, whatever the data held before."""
+    robot, rng = cs.load_robot(name), np.random.default_rng(1)
+    mechanism = cs.ContactSystem(robot, terrain=ground, joint_limits=True).mechanism
+    q, v = mechanism.space.integrate(robot.nominal, 0.1 * rng.normal(size=mechanism.nv)), rng.normal(size=mechanism.nv)
+    points, every = len(mechanism.names), len(mechanism.dims)
+    assert every > points
+    for contacts in ((), (0,), tuple(range(points)), (0, points), (points,), tuple(range(every))):
+        wanted = mechanism.terms(0.3, q, v, contacts).rates
+        mechanism.terms(0.0, robot.nominal, np.zeros(mechanism.nv), contacts)
+        np.testing.assert_allclose(mechanism.rates(0.3, q, v, contacts), wanted, rtol=0.0, atol=1e-13)

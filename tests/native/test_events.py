@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from contactsim_plugins.laws.coulomb import Coulomb
 from contactsim_plugins.laws.poisson import Energetic, Poisson
@@ -20,6 +21,7 @@ pytest.importorskip("contactsim_native._native")
 SAME = 1e-11  # relative difference of velocities and impulses: rounding of two ways to one number
 DIRECTION = 1e-6  # of slips that begin slowly: rounding of their velocities, relative to these
 END = 1e-12
+LOW = 1e-3  # gaps of contacts that are looked for [m]
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +39,7 @@ class Compared:
 
         def both(own: CompiledResolution, x: np.ndarray, event: ContactEvent) -> PostEvent | None:
             found = compiled(own, x, event)
+            compare_low(own, event.t, x)
             self.asked += event.slowest is None
             if found is not None:
                 self.answered += 1
@@ -72,6 +75,17 @@ class Compared:
             first.solution.verify()
             assert first.solution.lifted == second.solution.lifted
             assert np.array_equal(first.share, second.share)
+
+
+def compare_low(compiled: CompiledResolution, t: float, x: np.ndarray) -> None:
+    """Contacts that are low are those of the mechanism, with gap and rate."""
+    world, mechanism = compiled.world, compiled.world.mechanism
+    gaps, told = mechanism.gaps(t, world.q(x)), compiled.low(x, LOW)
+    assert told is not None
+    assert [i for i, _, _ in told] == np.flatnonzero(gaps <= LOW).tolist()
+    for i, gap, rate in told:
+        assert abs(gap - gaps[i]) < SAME
+        assert abs(rate - mechanism.rates(t, world.q(x), world.v(x), (i,))[0]) < SAME * max(1.0, abs(rate))
 
 
 def compare_modes(found: SystemMode, expected: SystemMode) -> None:
@@ -188,3 +202,27 @@ def test_a_slip_that_begins_beside_a_jam_is_followed_up_to_it() -> None:
     run = cs.simulate(case.system, case.start, (0.0, 0.3022), engine="native")
     assert run.status is cs.Status.FINISHED
     assert any(("jam", -1) in event.fired for event in run.all_events)
+
+
+@pytest.mark.parametrize("inertia", [1e-4, 1e-3, 1e-2])
+def test_two_corners_of_a_light_body_hop_together_to_their_closed_form(inertia: float) -> None:
+    """As `test_accumulation` has it in Python: rounded impulses of its first impact would turn a light body."""
+    height, low, e, arms = 0.1, 0.1, 0.5, (-0.2, 0.31)
+    upright = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelPlanar(), pin.SE3(upright, np.zeros(3)), "plane")
+    model.appendBodyToJoint(joint, pin.Inertia(1.0, np.zeros(3), inertia * np.eye(3)), pin.SE3.Identity())
+    model.addFrame(pin.Frame("body", joint, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
+    corners = [
+        cs.ContactPoint("body", (arm, -low, 0.0), friction=0.3, restitution=e, name=name)
+        for name, arm in zip(("left", "right"), arms, strict=True)
+    ]
+    q = pin.neutral(model)
+    q[1] = low + height
+    system = cs.ContactSystem(cs.Robot(model, contacts=corners))
+    run = cs.simulate(system, cs.State(q, np.array([0.1, 0.0, 0.0])), (0.0, 0.5))
+    _, upwards, turning = run.events[0].x_post[-3:]
+    assert abs(turning) * max(arms) <= 4.0 * np.spacing(upwards), "no more than rounding tilts it"
+    limit = next(event for event in run.all_events if event.accumulated)
+    assert limit.accumulated == ("left", "right")
+    assert limit.time == pytest.approx(np.sqrt(2.0 * height / 9.81) * (1.0 + e) / (1.0 - e), abs=1e-9)

@@ -4,9 +4,13 @@ import copy
 import gc
 import importlib
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
@@ -16,7 +20,6 @@ import contactsim as cs
 from contactsim.contact_dynamics.engines import CompiledArc, Engine, chosen, engine
 from contactsim.errors import InputError
 from contactsim.hybrid import stepper
-from contactsim.multibody.kinematics.bound_world import plain_robot
 
 pytestmark = pytest.mark.usefixtures("fastest")
 extension = pytest.importorskip("contactsim_native._native")  # its sources alone are no package
@@ -82,7 +85,7 @@ def test_every_joint_moves_as_pinocchio_says() -> None:
 def test_charts_are_those_of_the_manifold(size: float) -> None:
     system, rng = bound(joints(), []), np.random.default_rng(2)
     space, model = system.world.mechanism.space, system.robot.model
-    robot = native.native_robot(plain_robot(system.world.mechanism))
+    robot = native.native_robot(system.world.mechanism.plain_robot)
     for _ in range(10):
         q, along = space.integrate(pin.neutral(model), rng.normal(size=model.nv)), size * rng.normal(size=model.nv)
         end, rate = np.empty(model.nq), rng.normal(size=model.nv)
@@ -136,6 +139,10 @@ def test_the_field_of_every_mode_is_that_of_python(name: str) -> None:
         assert np.abs(found.forces - expected.forces).max(initial=0.0) < FIELD * 1000.0 * np.abs(expected.forces).max(
             initial=1.0
         )
+        terms = arcs["python"].terms(0.0, q, x[robot.nq :])
+        change = terms.rows @ found.acceleration + terms.bias
+        assert found.change is not None
+        assert np.abs(found.change - change).max(initial=0.0) < FIELD * 1000.0 * scale
         if arcs["native"].slips:
             assert found.regularity() == pytest.approx(expected.regularity(), rel=1e-8, abs=1e-10)
 
@@ -378,14 +385,29 @@ def test_events_are_located_as_in_python() -> None:
         assert np.abs(last(last.t1) - last.space.integrate(last.base, last.chart(last.t1))).max() < 1e-13
 
 
-def test_margins_of_users_are_guards_of_compiled_arcs() -> None:
-    """The biped's feet land where a function of the user's says so: called back, at the same times as in Python."""
-    scene = cs.load_scene("biped")
-    tight = cs.Tolerances(1e-10, 1e-12)
-    runs = [
-        cs.simulate(scene.system, scene.state, (0.0, 1.6), tolerances=tight, integrator="DOP853", engine=kind)
-        for kind in ("native", "python")
-    ]
+@pytest.mark.parametrize("as_data", [True, False])
+def test_margins_of_users_are_guards_of_compiled_arcs(as_data: bool) -> None:
+    """The biped's feet land where a function of the user's says so: as data, or called back; as in Python."""
+    scene, calls = cs.load_scene("biped"), []
+    robot = scene.system.robot
+
+    def counted(function: Callable[..., float]) -> Callable[..., float]:
+        def margin(t: float, q: np.ndarray, v: np.ndarray) -> float:
+            calls.append(t)
+            return function(t, q, v)
+
+        if as_data:
+            margin.sines = function.sines  # type: ignore[attr-defined]
+        return margin
+
+    feet = [replace(foot, enabled=counted(foot.enabled)) for foot in robot.contacts]
+    system = cs.ContactSystem(robot.with_contacts(feet), terrain=scene.system.terrain)
+    tight, runs = cs.Tolerances(1e-10, 1e-12), []
+    for kind in ("native", "python"):
+        calls.clear()
+        run = cs.simulate(system, scene.state, (0.0, 1.6), tolerances=tight, integrator="DOP853", engine=kind)
+        runs.append(run)
+        assert (len(calls) < 10 * len(run.arcs)) == (kind == "native" and as_data)
     flow = runs[0].arcs[-1].system.flow(runs[0].arcs[-1].mode).rebased(0.0, runs[0].final_x)
     assert flow.cruise is not None
     events = [[arc.event for arc in run.arcs if arc.event is not None] for run in runs]
@@ -393,6 +415,21 @@ def test_margins_of_users_are_guards_of_compiled_arcs() -> None:
     assert [event.fired for event in events[0]] == [event.fired for event in events[1]]
     assert max(abs(a.time - b.time) for a, b in zip(*events, strict=True)) < TIME
     assert np.abs(runs[0].final_x - runs[1].final_x).max() < 100.0 * RUN
+
+
+@pytest.mark.parametrize("sines", [3.0, (1.0, ((1.0, 0.0),)), (1.0, ((1.0, 0.0, ((4, 1.0),)),))])
+def test_margins_as_data_of_another_form_are_refused(sines: object) -> None:
+    """A number, a sine without its angles, and a coordinate that the biped does not have."""
+    scene = cs.load_scene("biped")
+
+    def ahead(t: float, q: np.ndarray, v: np.ndarray) -> float:
+        return 1.0
+
+    ahead.sines = sines  # type: ignore[attr-defined]
+    feet = [replace(foot, enabled=ahead) for foot in scene.system.robot.contacts]
+    system = cs.ContactSystem(scene.system.robot.with_contacts(feet), terrain=scene.system.terrain)
+    with pytest.raises(InputError, match=r"'enabled' of contact '\w+' has .*'sines' of another form"):
+        cs.simulate(system, scene.state, (0.0, 0.1), engine="native")
 
 
 def test_a_run_that_calls_back_is_collected() -> None:
@@ -413,3 +450,40 @@ def test_a_run_that_calls_back_is_collected() -> None:
     left = driven()
     gc.collect()
     assert left() is None
+
+
+def test_a_run_needs_nothing_that_is_imported_late() -> None:
+    """SciPy takes twice as long to import as pinocchio, pydantic as long as all of the run."""
+    runs = """
+import sys
+import contactsim as cs
+robot = cs.load_robot("biped")
+q = robot.nominal.copy()
+q[1] += 0.01
+system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.4))
+run = cs.simulate(system, cs.State(q, 0.0 * q), (0.0, 0.05))
+assert run.status.name == "FINISHED", run.status
+print(*sys.modules)"""
+    done = subprocess.run([sys.executable, "-c", runs], capture_output=True, text=True, check=True)
+    assert not {"scipy", "pydantic", "importlib.metadata", "numpy.random"} & set(done.stdout.split())
+
+
+def test_runs_leave_no_memory_behind() -> None:
+    """Another thousand runs, by what the process takes of the machine: less than a kilobyte each."""
+    runs = """
+import contactsim as cs
+robot = cs.load_robot("biped")
+q = robot.nominal.copy()
+q[1] += 1e-4
+system = cs.ContactSystem(robot, controller=cs.PD(robot, kp=10.0, kd=0.4)).on_engine("native")
+def memory():
+    for _ in range(1000):
+        cs.simulate(system, cs.State(q, 0.0 * q), (0.0, 0.01))
+    with open("/proc/self/statm") as told:
+        return 4096 * int(told.read().split()[1])
+before = memory()
+print(memory() - before)"""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("this system does not tell the memory of a process")
+    done = subprocess.run([sys.executable, "-c", runs], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 1e6

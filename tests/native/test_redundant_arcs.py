@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
+from random_scenes import scene
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
@@ -67,3 +68,10 @@ def test_a_box_slides_on_its_corners_as_in_python(height: float) -> None:
     named = [[[state.mode for state in arc.mode.contacts] for arc in run.arcs] for run in runs]
     assert named[0] == named[1]
     assert np.abs(one.final_x - other.final_x).max() < STATES
+
+
+def test_an_arc_of_which_a_slip_begins_asks_for_no_direction_before_it_has_one() -> None:
+    case = scene(12)  # a foot slides freely, another one begins to slip, and the engine does not know the motion there
+    simulation = cs.Simulation(case.system, case.start)
+    simulation.advance_to(case.end)
+    assert simulation.status.complete

@@ -15,7 +15,6 @@ from contactsim.contact_dynamics.rigid_sensitivity import sensitivity
 from contactsim.derivatives.event_linearization import Parameters
 from contactsim.derivatives.variational import ArcVariation
 from contactsim.errors import StepSizeError
-from contactsim.multibody.kinematics.bound_world import plain_robot
 
 from .test_native_engine import joints
 
@@ -34,7 +33,7 @@ def random_mode(world: Any, points: int, rng: np.random.Generator) -> tuple[Syst
     At most four are closed: more would be redundant.
     """
     states, slip, bodies = [], {}, set()
-    contacts = plain_robot(world.mechanism).contacts
+    contacts = world.mechanism.plain_robot.contacts
     for i in range(len(world.mechanism.all_names)):
         direction = rng.normal(size=2)
         direction /= np.linalg.norm(direction)
@@ -90,6 +89,11 @@ def demand_same_jacobians(made: cs.ContactSystem, count: int, seed: int) -> None
 def test_jacobians_of_robots_in_every_mode_are_those_of_python(name: str) -> None:
     robot = cs.load_robot(name)
     demand_same_jacobians(cs.ContactSystem(robot, controller=cs.PD(robot, kp=30.0, kd=0.4)), 6, 3)
+
+
+@pytest.mark.parametrize("controller", [lambda t, q, v: -0.3 * v, cs.Inputs(np.ones((2, 12)), 0.1)])
+def test_jacobians_under_a_controller_of_the_user_are_those_of_python(controller: object) -> None:
+    demand_same_jacobians(cs.ContactSystem(cs.load_robot("solo12"), controller=controller), 6, 4)
 
 
 def test_jacobians_of_every_joint_on_a_belt_are_those_of_pinocchio() -> None:

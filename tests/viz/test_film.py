@@ -69,3 +69,14 @@ def test_a_browser_that_ends_is_told(walk: fakes.Trajectory, tmp_path: Path, mon
     monkeypatch.setattr(film, "find_ffmpeg", lambda: "true")
     with pytest.raises(ContactSimError, match="the browser ended while the film was made"):
         export_mp4(walk, tmp_path / "walk.mp4")
+
+
+@needs_film
+def test_a_browser_that_does_not_answer_is_told(
+    walk: fakes.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(film, "_PATIENCE", 0.5)
+    monkeypatch.setattr(film, "_READY", "new Promise(() => {})")
+    with pytest.raises(ContactSimError, match=r"the browser gave no answer within 0.5 s"):
+        export_mp4(walk, tmp_path / "walk.mp4", fps=10, width=64, height=64)
+    assert not list(tmp_path.iterdir())

@@ -32,6 +32,18 @@ _READY = """new Promise((done) => {
   const look = () => ready() ? done(true) : setTimeout(look, 20);
   look();
 })"""
+# A browser with nothing new to draw may keep a picture back for ever: one dot, as good as unseen, moves all the time.
+_AWAKE = """(() => {
+  const dot = document.createElement("div");
+  dot.style.cssText = "position:fixed;left:0;top:0;width:1px;height:1px;background:#fff;opacity:0.004";
+  document.body.append(dot);
+  let turn = 0;
+  const move = () => {
+    dot.style.transform = `translateX(${turn++ % 2}px)`;
+    requestAnimationFrame(move);
+  };
+  move();
+})()"""
 _GO = """(() => {
   viewer.animator.seek(TIME);
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
@@ -97,6 +109,7 @@ def take(page: Path, film: Path, reel: Reel) -> None:
         with _opened(browser, folder, reel) as tab:
             tab.ask("Page.navigate", url=f"{page.resolve().as_uri()}#t={reel.times[0]!r}&still&film")
             tab.value(_READY)
+            tab.value(_AWAKE)
             _encode(ffmpeg, unfinished, reel, (tab.picture(time) for time in reel.times))
         shutil.copyfile(unfinished, film)
 
@@ -155,21 +168,26 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Watch:
-    """Ends a browser that does not answer."""
+    """Ends a browser that does not answer, and remembers (`ended`) that it did."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._timer: threading.Timer | None = None
+        self.ended = False
 
     def start(self) -> None:
         self.cancel()
-        self._timer = threading.Timer(_PATIENCE, _end, (self._process,))
+        self._timer = threading.Timer(_PATIENCE, self._lose_patience)
         self._timer.daemon = True
         self._timer.start()
 
     def cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+
+    def _lose_patience(self) -> None:
+        self.ended = True
+        _end(self._process)
 
 
 class _Tab:
@@ -213,7 +231,7 @@ class _Tab:
             while (answer := self._next()).get("id") != self._number:
                 pass
         except BrokenPipeError:
-            raise _hung_up() from None
+            raise self._hung_up() from None
         finally:
             self._watch.cancel()
         if "error" in answer:
@@ -224,11 +242,12 @@ class _Tab:
         while b"\0" not in self._rest:
             part = os.read(self._answers.fileno(), 1 << 20)
             if not part:
-                raise _hung_up()
+                raise self._hung_up()
             self._rest += part
         line, _, self._rest = self._rest.partition(b"\0")
         return json.loads(line)
 
-
-def _hung_up() -> ContactSimError:
-    return ContactSimError("the browser ended while the film was made; run it again")
+    def _hung_up(self) -> ContactSimError:
+        if self._watch.ended:
+            return ContactSimError(f"the browser gave no answer within {_PATIENCE:g} s of a film; run it again")
+        return ContactSimError("the browser ended while the film was made; run it again")

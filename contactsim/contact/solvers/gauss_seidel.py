@@ -20,9 +20,9 @@ from math import hypot
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 
 from ...common.arrays import Array
+from ...common.libraries import scipy
 from ..compiled import Unknown
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within
@@ -176,7 +176,7 @@ class _Contact(NamedTuple):
     def _at_rest(self, rest: list[float]) -> list[float]:
         """Forces that bring the contact to rest; the smallest ones where it cannot move in every direction."""
         right = -np.array(rest)
-        _, _, forces, info = dgesv(self.block, right)
+        _, _, forces, info = scipy.linalg.lapack.dgesv(self.block, right)
         if info:
             forces = np.linalg.lstsq(self.block, right, rcond=None)[0]
         return forces.tolist()

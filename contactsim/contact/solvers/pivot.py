@@ -9,15 +9,15 @@ from math import hypot
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgesv, dgetrs, dlange
 
 from ...common.arrays import Array
 from ...common.lazy import lazy
+from ...common.libraries import scipy
 from ..compiled import Unknown
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from ..redundant_forces import admissible, least_margin
-from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE
+from ..zero import CREEP, LOST, NOTHING, RANK, REGULAR, TOLERANCE, rounding
 from .contract import ContactSolver, Start
 from .slip_directions import LEAP, Factors, GivenForces, agreed, continued, farthest, free_direction, turned
 
@@ -174,7 +174,8 @@ class GivenModes:
 
     Where forces are not unique, the smallest ones are taken, in least squares; where those leave their cones, the ones
     with the largest least margin among all that leave the motion as it is, and then, where contacts slip redundantly,
-    among all that keep the closed contacts closed.
+    among all that keep the closed contacts closed. Of a mode that is held, and where slips are to be found, these are
+    the smallest admissible ones instead.
     """
 
     problem: ContactProblem
@@ -224,8 +225,10 @@ class GivenModes:
                 slips, given = (begin, followed) if followed is not None else (slips, given)
         forces, unique = given.forces, given.unique
         if not unique and least_margin(problem, self.modes, forces) < 0.0:
-            forces = self.inside(forces, slips)
-            forces = agreed(self, slips, [i for i in unknown if problem.widths[i] == 2], forces)
+            turning = [i for i in unknown if problem.widths[i] == 2]
+            smallest = held or bool(turning)
+            forces = self.inside(forces, slips, smallest)
+            forces = agreed(self, slips, turning, forces, smallest)
         return forces, tuple(slips), unique
 
     def forces(self, slips: Sequence[Direction]) -> GivenForces:
@@ -249,12 +252,17 @@ class GivenModes:
             return np.zeros_like(pushed)
         right = -pushed[rows]
         if given.factors is not None:
-            return given.basis @ dgetrs(*given.factors, right)[0]
+            return given.basis @ scipy.linalg.lapack.dgetrs(*given.factors, right)[0]
         return given.basis @ _solved(self._held @ given.basis, right)[0]
 
-    def inside(self, forces: Array, slips: Sequence[Direction]) -> Array:
-        """Redundant forces moved to where their least cone margin is largest."""
-        return admissible(self.problem, self.modes, forces, *self.basis(slips))
+    def inside(self, forces: Array, slips: Sequence[Direction], smallest: bool = False) -> Array:
+        """Admissible forces beside redundant ones: of the largest margin, or the smallest where motion is a choice."""
+        return admissible(self.problem, self.modes, forces, *self.basis(slips), smallest)
+
+    def widest(self, forces: Array, slips: Sequence[Direction]) -> float:
+        """The least cone margin of redundant forces, or the largest that others have where it is as good as none."""
+        found = admissible(self.problem, self.modes, forces, *self.basis(slips), enough=rounding(forces))
+        return least_margin(self.problem, self.modes, found)
 
     def basis(self, slips: Sequence[Direction]) -> tuple[Array, list[int]]:
         """The matrix E (m, k), and the k rows of the motion that must vanish."""
@@ -312,9 +320,9 @@ class GivenModes:
 
 def _solved(matrix: Array, right: Array) -> tuple[Array, Factors | None, bool]:
     """Solution of A x = b, refined once, the factors of A, and whether it is the only one; else the least squares."""
-    lu, pivots, unknowns, info = dgesv(matrix, right)
-    if not info and dgecon(lu, dlange("1", matrix))[0] > REGULAR:
-        return unknowns + dgetrs(lu, pivots, right - matrix @ unknowns)[0], (lu, pivots), True
+    lu, pivots, unknowns, info = scipy.linalg.lapack.dgesv(matrix, right)
+    if not info and scipy.linalg.lapack.dgecon(lu, scipy.linalg.lapack.dlange("1", matrix))[0] > REGULAR:
+        return unknowns + scipy.linalg.lapack.dgetrs(lu, pivots, right - matrix @ unknowns)[0], (lu, pivots), True
     unknowns, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=RANK)
     if rank == len(matrix):
         return unknowns + np.linalg.solve(matrix, right - matrix @ unknowns), None, True

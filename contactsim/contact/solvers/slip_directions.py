@@ -12,9 +12,9 @@ from math import atan2, cos, hypot, pi, sin
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgesv, dlange
 
 from ...common.arrays import Array
+from ...common.libraries import scipy
 from ..modes import Mode
 from ..problem import ContactProblem, Direction
 from ..redundant_forces import least_margin
@@ -26,7 +26,7 @@ STALLED_TURN = 1e-8  # rad, of a slip direction: turns below it that no longer s
 FARTHEST_TURN = 0.7  # rad, of a slip direction in one of its steps
 ALIGNMENTS = 3  # rounds over the contacts in which each slip direction is turned alone, where Newton's method fails
 FOLLOWED = 12  # times that slip directions are turned to those of their motion, before Newton's method is tried again
-AGREEMENTS = 40  # times that they are turned to the motion under forces of largest margin; mostly three are enough
+AGREEMENTS = 40  # times that they are turned to the motion under redundant forces; mostly three are enough
 COMPASS = 12  # directions tried in such a turn, where forces are not unique
 SAMPLES = 5  # that tell a trigonometric polynomial of second degree
 SAMPLED = [2.0 * pi * k / SAMPLES for k in range(SAMPLES)]
@@ -79,8 +79,8 @@ class Equations(Protocol):
         """The matrix E (m, k), and the k rows of the motion that must vanish."""
         ...
 
-    def inside(self, forces: Array, slips: list[Direction]) -> Array:
-        """Redundant forces moved to where their least cone margin is largest."""
+    def inside(self, forces: Array, slips: list[Direction], smallest: bool = False) -> Array:
+        """Admissible forces beside redundant ones: of the largest margin, or the smallest where motion is a choice."""
         ...
 
 
@@ -162,8 +162,10 @@ class _Tried(NamedTuple):
         return cls(against, list(slips), given)
 
 
-def agreed(equations: Equations, slips: list[Direction], spatial: list[int], forces: Array) -> Array:
-    """Forces of largest margin whose motion has the slip directions that they were chosen with.
+def agreed(
+    equations: Equations, slips: list[Direction], spatial: list[int], forces: Array, smallest: bool = False
+) -> Array:
+    """Admissible redundant forces whose motion has the slip directions that they were chosen with.
 
     Where contacts slip redundantly, which of the forces act decides on the motion along the ground. The directions are
     turned to those of the motion, and by Broyden's method where that turns them to and fro.
@@ -185,7 +187,7 @@ def agreed(equations: Equations, slips: list[Direction], spatial: list[int], for
         _rotate(slips, spatial, turn.tolist())
         forces = equations.forces(slips).forces
         if least_margin(problem, equations.modes, forces) < 0.0:
-            forces = equations.inside(forces, slips)
+            forces = equations.inside(forces, slips, smallest)
     return forces
 
 
@@ -268,7 +270,9 @@ def continued(equations: Equations, slips: list[Direction], spatial: list[int], 
         matrix[:count, :count], matrix[:count, count:] = problem.delassus[rows] @ basis, pushed[rows]
         matrix[count:, :count] = aside.T @ tangents.matrix @ basis
         matrix[count:, count:] = aside.T @ pushed[tangents.rows] - np.diag(along)
-        _, _, step, info = dgesv(matrix, -np.concatenate([(problem.delassus @ forces + problem.free)[rows], across]))
+        _, _, step, info = scipy.linalg.lapack.dgesv(
+            matrix, -np.concatenate([(problem.delassus @ forces + problem.free)[rows], across])
+        )
         if info or not np.isfinite(step).all():
             return None
         y = y + step[:count]
@@ -327,8 +331,8 @@ def _step(jacobian: Array, along: list[float], across: list[float]) -> list[floa
         slope = float(jacobian[0, 0]) - along[0]
         return _bounded([-across[0] / slope if slope else 0.0])
     matrix, right = jacobian - np.diag(along), -np.array(across)
-    lu, _, turn, info = dgesv(matrix, right)
-    if info or dgecon(lu, dlange("1", matrix))[0] <= ACROSS:
+    lu, _, turn, info = scipy.linalg.lapack.dgesv(matrix, right)
+    if info or scipy.linalg.lapack.dgecon(lu, scipy.linalg.lapack.dlange("1", matrix))[0] <= ACROSS:
         turn = np.linalg.lstsq(matrix, right, rcond=ACROSS)[0]
     return _bounded(turn.tolist())
 

@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import DOP853, DenseOutput
-from scipy.integrate._ivp import dop853_coefficients
+from scipy.integrate import DOP853, RK45
 
 from ...common.arrays import Array
 from ..flow import Stages
-
-COEFFICIENTS, TIMES = np.ascontiguousarray(dop853_coefficients.A), np.ascontiguousarray(dop853_coefficients.C)
-SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of the next step, from the error of this one; those of SciPy
-BRIEF = 0.1  # share of the tolerance of a step by which the midpoint rule may miss one of order three
-KUTTA = np.array([[0, 0, 0], [1 / 2, 0, 0], [-1, 2, 0], [1 / 6, 4 / 6, 1 / 6]])
-KUTTA_TIMES = (0.0, 0.5, 1.0)
+from ..segments import Interpolant853
+from .tables853 import BRIEF, COEFFICIENTS, MAX_FACTOR, MIN_FACTOR, SAFETY, TIMES
 
 
-class Interpolant853(DenseOutput):
-    """SciPy's dense output of a step of DOP853 for one time as a single product; events are located with it.
+class Lower(NamedTuple):
+    """A method of a lower order, for steps that are far shorter than DOP853's.
 
-        y(t) = y_old + s F_0 + s (1 - s) F_1 + s^2 (1 - s) F_2 + ...,  s = (t - t_old) / h.
+    Its step fits if what another method within it misses stays below a share of the tolerance (`BRIEF`).
 
-    Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.6 and the code dop853.f there.
+    Attributes:
+        stages: coefficients and time, a share of the step, of each stage behind the first.
+        weights: of the stages (s,).
+        missed: weights (s + 1,) of the stages and of the rate at the end, by which the other method misses.
+        bend: weights (s + 1,) of the fourth part of its dense output; the three before follow from both ends.
     """
 
-    def __init__(self, t_old: float, t: float, y_old: Array, F: Array) -> None:
-        super().__init__(t_old, t)
-        self._step, self.y_old, self.F = t - t_old, y_old, F
+    stages: tuple[tuple[Array, float], ...]
+    weights: Array
+    missed: Array
+    bend: Array
 
-    @staticmethod
-    def parts(s: Any) -> Array:
-        """The functions of s that F are the coefficients of (7, ...)."""
-        r = 1.0 - s
-        b = s * r
-        c, d = b * s, b * b
-        e, f = d * s, d * b
-        return np.array((s, b, c, d, e, f, f * s))
 
-    def __call__(self, t: Any) -> Array:
-        """State (n,) at a time, or (n, m) at times (m,)."""
-        powers = self.parts((t - self.t_old) / self._step)
-        return self.y_old + powers @ self.F if powers.ndim == 1 else self.y_old[:, None] + self.F.T @ powers
+# Kutta's, of order three, against the midpoint rule: the cubic through both ends is its dense output.
+THIRD = Lower(
+    ((np.array([0.5]), 0.5), (np.array([-1.0, 2.0]), 1.0)),
+    np.array([1.0, 4.0, 1.0]) / 6.0,
+    np.array([-1.0, 2.0, -1.0, 0.0]) / 6.0,
+    np.zeros(4),
+)
+# Dormand and Prince's, of order five, against theirs of order four.
+FIFTH = Lower(
+    tuple((row[:s].copy(), c) for s, (row, c) in enumerate(zip(RK45.A, RK45.C.tolist(), strict=True)) if s),
+    RK45.B,
+    RK45.E,
+    np.ascontiguousarray(RK45.P[:, 3]),
+)
 
 
 class Dop853(DOP853):
@@ -73,7 +75,8 @@ class Dop853(DOP853):
         self._all, self._last = self.K[:-1].T, self.y
         self.whole: Stages | None = None  # the rates of a step by one call
         self.evaluations = 0  # made so
-        self.brief = self._was_brief = False  # whether the next step is so short that a lower order does; the last was
+        self.lower: Lower | None = None  # that is tried first for the next step, as it is short
+        self._taken: tuple[Lower, Array] | None = None  # by which the last step was made, and its rates
         self._points = np.empty_like(self.K_extended)
         extra = zip(self.A_EXTRA, self.C_EXTRA.tolist(), strict=True)
         self._extra = [(s, self.K_extended[:s].T, a[:s].copy(), c) for s, (a, c) in enumerate(extra, start=len(self.K))]
@@ -83,9 +86,10 @@ class Dop853(DOP853):
         smallest = 10.0 * abs(float(np.nextafter(t, self.direction * np.inf)) - t)
         length = min(max(self.h_abs, smallest), self.max_step)
         rejected = False
-        if self.brief and length >= smallest and self._brief_step(length):
+        fits = self.lower is THIRD or (self.lower is FIFTH and self.whole is None)  # whose stages cost less by one call
+        if self.lower is not None and fits and length >= smallest and self._lower_step(self.lower, length):
             return True, None
-        self._was_brief = False
+        self._taken = None
         while True:
             if length < smallest:
                 return False, self.TOO_SMALL_STEP
@@ -107,29 +111,30 @@ class Dop853(DOP853):
         self.h_abs = length * (min(1.0, factor) if rejected else factor)
         return True, None
 
-    def _brief_step(self, length: float) -> bool:
-        """A step by Kutta's method of order three, if the midpoint rule within it agrees; False: it is too long.
+    def _lower_step(self, method: Lower, length: float) -> bool:
+        """A step by a method of a lower order, whose error is far below the tolerance; False: it is too long for that.
 
-        The cubic of the states and rates at its ends is its dense output: four evaluations take the place of fifteen.
-        Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.1.
+        Four or seven evaluations, with its dense output, take the place of fifteen.
+        Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.1 and II.5 f.
         """
-        t, y, K = self.t, self.y, self.K
+        t, y, count = self.t, self.y, len(method.weights)
         end = t + length * self.direction
         if self.direction * (end - self.t_bound) > 0:
             end = self.t_bound
-        h = end - t
-        K[0] = self.f
-        for s in (1, 2):
-            self._last = y + h * (KUTTA[s, :s] @ K[:s])
-            K[s] = self._rate(t + KUTTA_TIMES[s] * h, self._last)
-        y_new = y + h * (KUTTA[3] @ K[:3])
+        h, rates = end - t, np.empty((count + 1, len(y)))
+        rates[0] = self.f
+        for s, (a, c) in enumerate(method.stages, start=1):
+            self._last = y + h * (a @ rates[:s])
+            rates[s] = self._rate(t + c * h, self._last)
+        y_new = y + h * (method.weights @ rates[:count])
+        rates[count] = self._rate(end, y_new)
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
-        missed = (y + h * K[1] - y_new) / scale
+        missed = h * (method.missed @ rates) / scale
         if not float(missed @ missed) <= BRIEF**2 * len(y):
             return False
-        K[-2], K[-1] = K[2], self._rate(end, y_new)
-        self.h_previous, self.y_old, self._was_brief = h, y, True
-        self.t, self.y, self.f = end, y_new, K[-1].copy()
+        self.K[0], self.K[-2], self.K[-1] = rates[0], rates[-2], rates[-1]
+        self.h_previous, self.y_old, self._taken = h, y, (method, rates)
+        self.t, self.y, self.f = end, y_new, rates[-1]
         self.h_abs = MAX_FACTOR * abs(h)
         return True
 
@@ -172,9 +177,11 @@ class Dop853(DOP853):
 
     def _dense_output_impl(self) -> Interpolant853:
         K, h, f_old = self.K_extended, self.h_previous, self.K_extended[0]
-        if self._was_brief:
+        if self._taken is not None:
+            method, rates = self._taken
             rise, parts = self.y - self.y_old, np.zeros((len(self.D) + 3, len(self.y)))
-            parts[0], parts[1], parts[2] = rise, h * f_old - rise, 2.0 * rise - h * (self.f + f_old)
+            parts[0], parts[1], parts[2] = rise, h * rates[0] - rise, 2.0 * rise - h * (rates[0] + rates[-1])
+            parts[3] = h * (method.bend @ rates)
             return Interpolant853(self.t_old, self.t, self.y_old, parts)
         if self.whole is not None:
             self._run(self.whole, self.t_old, self.y_old, h, len(self.K), len(K))

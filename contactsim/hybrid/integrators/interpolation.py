@@ -17,12 +17,12 @@ from math import expm1, log, log1p
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate._ivp import dop853_coefficients
 
 from ...common.arrays import Array
 from ...errors import StepSizeError
 from ..zero import SMALLEST_STEP, TINY
-from .dop853 import MAX_FACTOR, MIN_FACTOR, SAFETY
+from .tables853 import COEFFICIENTS, ERROR3, ERROR5, MAX_FACTOR, MIN_FACTOR, SAFETY, STAGES, WEIGHTS
+from .tables853 import TIMES as ALL_TIMES
 
 FEWEST = 2  # degree that will do where a matrix is as good as constant,
 DEGREES = (4, 8, 16, 24, 32)  # and those of other series: the points contain those of 4 and 8
@@ -33,10 +33,9 @@ SLOWER = 10.0  # times that terms may be larger than foreseen; then they are tho
 KINKS, ROUGH = 1e-6, 1e3  # and this share of a row at most, or so many times what may be left out otherwise
 EVEN = 1e-3  # growth of a scale below which it is time itself
 ORDER = 8
-STAGES = len(dop853_coefficients.B)
-WEIGHTS, ERRORS = dop853_coefficients.B, np.vstack([dop853_coefficients.E5, dop853_coefficients.E3])
-ROWS = [np.ascontiguousarray(row[:s]) for s, row in enumerate(dop853_coefficients.A[:STAGES])]
-TIMES = dop853_coefficients.C[:STAGES]
+ERRORS = np.vstack([ERROR5, ERROR3])
+ROWS = [np.ascontiguousarray(row[:s]) for s, row in enumerate(COEFFICIENTS[:STAGES])]
+TIMES = ALL_TIMES[:STAGES]
 
 
 @dataclass(frozen=True)

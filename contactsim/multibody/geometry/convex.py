@@ -25,9 +25,9 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import DEEP, FAR_SIDE, PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
+from ..zero import DEEP, FAR_SIDE, FLAT, PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
 from .closest_points.equations import Pose, residual, side
-from .closest_points.features import Circle, Ellipsoid, Feature, Line, Point
+from .closest_points.features import Circle, Ellipsoid, Feature, Line, Point, Slant
 from .polyhedra import Polyhedron
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -38,6 +38,7 @@ MANY = 4096  # pairs of edges that are all looked at
 Tried = set[tuple[int, int, bool]]  # couples of features, and how
 ROUNDS = 20  # of features around a normal that got better; two do
 NEWTON = 12  # rounds of Newton's method from coal's normal; three do
+BOTH_ENDS = np.array([1.0, -1.0])  # of a cylinder, on either of which a disc may lie
 SOME = 24  # features of a polyhedron around a normal that are looked at one by one
 
 
@@ -84,7 +85,7 @@ class Round(Convex):
     middle: Array
     reach: float
     pieces: tuple[Feature, ...]
-    sides: tuple[Line, ...] = ()
+    sides: tuple[Line | Slant, ...] = ()
     ends: Array = field(default_factory=lambda: NONE)
 
     def support(self, m: Array) -> Array:
@@ -267,13 +268,18 @@ class _Search:
             if key not in tried:
                 tried.add(key)
                 if (found := self._touch(f, g, n, share == WIDER[0])) is not None:
-                    endless = isinstance(f, Line) or isinstance(g, Line)  # beyond their ends others are farther
-                    yield found[0][None], None if endless else found[1]
+                    endless = isinstance(f, Line | Slant) or isinstance(
+                        g, Line | Slant
+                    )  # beyond their ends others are farther
+                    settled = not endless and self._off_axes(f, g, found[0]) > FLAT
+                    yield found[0][None], found[1] if settled else None
 
     def _touch(self, one: Feature, two: Feature, n: Array, closely: bool) -> tuple[Array, Array] | None:
         """Normal (3,) and gap (1,) of two features around n, if they have one; `closely`: n is near it."""
         from .closest_points.search import closest
 
+        if isinstance(one, Slant) or isinstance(two, Slant):
+            return self._on_slant(one, two)
         if not closely and isinstance(one, Circle) and isinstance(two, Line):
             return self._on_line(one, two)
         if not closely and isinstance(one, Line) and isinstance(two, Circle):
@@ -287,6 +293,43 @@ class _Search:
             return None
         return y[:3] / np.linalg.norm(y[:3]), y[3:4]
 
+    def _off_axes(self, one: Feature, two: Feature, n: Array) -> float:
+        """Sine of the angle between a normal and the axes of discs: at zero g has a kink, which is no root."""
+        axes = [pose.R @ f.axis for f, pose in zip((one, two), self.poses, strict=True) if isinstance(f, Circle)]
+        return min((float(np.linalg.norm(np.cross(axis, n))) for axis in axes), default=ALL)
+
+    def _on_slant(self, one: Feature, two: Feature) -> tuple[Array, Array] | None:
+        """That of a point or sphere, or of a line and what is around it, and the side of a cone."""
+        sense, slant, point, poses = 1.0, two, one, self.poses
+        if isinstance(one, Slant):
+            sense, slant, point, poses = -1.0, one, two, self.poses[::-1]
+        if isinstance(slant, Slant) and isinstance(point, Line):
+            return self._across_slant(point, slant, poses, sense)
+        if not isinstance(slant, Slant) or not isinstance(point, Point):
+            return None
+        (at_point, at_cone) = poses
+        way = (at_point.R @ point.centre + at_point.o - at_cone.o) @ at_cone.R - slant.centre
+        across = way - slant.axis * (slant.axis @ way)
+        if not (size := float(np.linalg.norm(across))) > 0.0:
+            return None
+        n = np.sqrt(1.0 - slant.sine**2) / size * across + slant.sine * slant.axis
+        return sense * at_cone.R @ n, np.array([n @ way - point.offset])
+
+    def _across_slant(
+        self, line: Line, slant: Slant, poses: tuple[Pose, Pose], sense: float
+    ) -> tuple[Array, Array] | None:
+        """That of a line and the side of a cone across it, the better one of two: see `cone_sides`."""
+        (at_line, at_cone), s = poses, slant.sine
+        way = (at_line.R @ line.centre + at_line.o - at_cone.o) @ at_cone.R - slant.centre
+        d, b = (at_line.R @ line.axis) @ at_cone.R, slant.axis
+        D = 1.0 - float(b @ d) ** 2
+        if s * s >= D:
+            return None
+        level, over = s * (b - (b @ d) * d) / D, np.sqrt(D - s * s) / D * np.cross(d, b)
+        normals = np.array([level + over, level - over])
+        n = normals[int(np.argmax(self.apart(sense * normals @ at_cone.R.T)))]
+        return sense * at_cone.R @ n, np.array([n @ way - line.offset])
+
     def _on_line(self, rim: Circle, line: Line, sense: float = 1.0) -> tuple[Array, Array] | None:
         """That of a rim of A on a line of B, or the other way round: the best of all, wherever the search begins."""
         from .closest_points.search import RimsAbove, Ruled, across_axis
@@ -295,10 +338,13 @@ class _Search:
         surface = Ruled(line.centre, line.axis, 0.0, line.offset)
         centre = (at_rim.R @ rim.centre + at_rim.o - at_line.o) @ at_line.R
         axis = (at_rim.R @ rim.axis) @ at_line.R
-        rims, only = RimsAbove([surface], np.array([rim.radius]), np.zeros(1)), np.zeros(1, dtype=int)
-        found = rims.nearest(centre[None], axis[None], only)[1][0]
-        if not np.isfinite(found).all():
+        rims, both = RimsAbove([surface] * 2, np.full(2, rim.radius), BOTH_ENDS), np.arange(2)
+        normals = rims.nearest(np.tile(centre, (2, 1)), np.tile(axis, (2, 1)), both)[1]
+        normals = normals[np.isfinite(normals).all(axis=1)]
+        if not len(normals):
             return None
+        # A disc that is nearly flat has two, almost the same to the line, of which one is behind its body.
+        found = normals[int(np.argmax(self.apart(sense * normals @ at_line.R.T)))]
         height = float(found @ (centre - line.centre)) - rim.radius * float(across_axis(found, axis)[2])
         return sense * at_line.R @ found, np.array([height - line.offset - rim.offset])
 
@@ -349,10 +395,11 @@ def cylinder(radius: float, length: float) -> Convex:
 
 
 def cone(radius: float, length: float) -> Convex:
-    """A cone along z, its tip above, the origin half way up: only its support function, no features of its side."""
+    """A cone along z, its tip above, the origin half way up; of its side what points and spheres touch."""
     rim, tip = Circle(-0.5 * length * Z, Z, radius), Point(0.5 * length * Z)
     reach = float(np.hypot(radius, 0.5 * length))
-    return Round(coal.Cone(radius, length), np.zeros(3), reach, (rim, tip), (), -Z[None])
+    side = Slant(0.5 * length * Z, Z, radius / float(np.hypot(radius, length)))
+    return Round(coal.Cone(radius, length), np.zeros(3), reach, (rim, tip), (side,), -Z[None])
 
 
 def ellipsoid(radii: Sequence[float]) -> Convex:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ..zero import FLAT, ROUND_RIM
-from .cylinders import SIDE, Drum
+from .cylinders import SIDE, Drum, Taper
 from .edges import RISE
 from .features import CONE, Place, PointOnSolid, dot, turned, turned_back
 from .hulls import Hull
@@ -84,20 +84,72 @@ def standing_gaps(above: Array, raised: Array, aside: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class CornerOnDrum(PointOnSolid):
-    """A corner of a box or hull, or a round end of a capsule, on a cylinder, on whose side edges of A take over."""
+class CornerOnRound(PointOnSolid):
+    """A corner of a box or hull, or a round end of a capsule, on a cylinder or cone.
+
+    On the side of that edges of A take over.
+    """
 
     @property
     def takes_over(self) -> bool:
         """Always."""
         return True
 
+    def _local(self, place: Place) -> Array:
+        return turned_back(place.R_b, place.o_a - place.o_b)
+
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """Towards an edge of A on the side of B: the way to its point nearest to the axis of B, as with other cores."""
         found = super().margin(place, region, side)
         if side < CONE or region[0] != SIDE:
             return found
-        assert isinstance(self.shape, Drum)
-        p = turned_back(place.R_b, place.o_a - place.o_b)
+        assert isinstance(self.shape, Drum | Taper)
+        p = self._local(place)
         n, edge = turned(place.R_b, self.shape.normal(p, region)), turned(place.R_a, self.edges[side - CONE])
-        return (self.shape.distance(p, region) + self.shape.radius) * dot(n, edge)[..., 0] + ROUND_RIM
+        return self.shape.side_radius(p) * dot(n, edge)[..., 0] + ROUND_RIM
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """A point is about the side of a cone as far as it is from the axis, which it may come nearer to."""
+        if self.rounding > 0.0 or not isinstance(self.shape, Taper):
+            return super().bend(place, speed, spin, duration)
+        if self.shape.faced(self.region(place)):
+            return 0.0
+        left = float(self.shape.side_radius(self._local(place))) - speed * duration
+        return speed * speed / left if left > 0.0 else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class ConeTip(PointOnSolid):
+    """The tip of a cone: on a capsule its side takes over where the normal leaves those of the tip.
+
+    On a flat face it takes over where a cone that lies there slides over the edge.
+
+    Attributes:
+        axis: from the tip into the cone (3,), in axes of A.
+        sine: of half the angle at the tip.
+    """
+
+    axis: Array = field(default_factory=lambda: -Z)
+    sine: float = 0.0
+
+    @property
+    def takes_over(self) -> bool:
+        """Always."""
+        return True
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Those of the solid, then the side of the cone on what is round."""
+        own = self.shape.sides(region)
+        return (*own, CONE) if self.rounding > 0.0 else own
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """Towards the side: the way along it, where it falls most, to its point nearest to the core of B."""
+        if side != CONE:
+            return super().margin(place, region, side)
+        p, axis = turned_back(place.R_b, place.o_a - place.o_b), turned(place.R_a, self.axis)
+        n = turned(place.R_b, self.shape.normal(p, region))
+        h = dot(n, axis)
+        across = dot(n - h * axis, n - h * axis)
+        falls = self.sine * np.sqrt(np.where(across.real > 0.0, across, 0.0))
+        slope = np.sqrt(1.0 - self.sine**2) * h - falls
+        return (self.shape.distance(p, region) + self.shape.rounding) * slope[..., 0] + ROUND_RIM

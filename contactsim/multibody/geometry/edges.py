@@ -88,8 +88,8 @@ class EdgeOnEdge(FeaturePair):
 
     @property
     def takes_over(self) -> bool:
-        """Where it is the side of a cylinder."""
-        return self.blunt
+        """Always: a corner has its point, and where a face lies there its normal, too, at an end."""
+        return True
 
     @property
     def rounding(self) -> float:

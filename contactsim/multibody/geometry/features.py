@@ -220,6 +220,11 @@ class PointOnSolid(FeaturePair):
         return type(self.shape).region is Shape.region
 
     @property
+    def takes_over(self) -> bool:
+        """Where edges of A take over from it: of what is rounded, and where a sharp corner slides over an edge."""
+        return len(self.edges) > 0 or (self.rounding == 0.0 and self.shape.extent is not None)
+
+    @property
     def rounding(self) -> float:
         """Distance at which the cores of both touch [m]."""
         return self.radius + self.shape.rounding

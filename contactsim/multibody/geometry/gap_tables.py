@@ -240,6 +240,7 @@ class RimsOnLines(Rims):
         parts = [pair.part for pair in pairs if isinstance(pair.part, Lined)]
         self._far = FAR_BODIES * self._extents
         self._radius, self._end = np.array([(pair.rim.radius, pair.rim.end) for pair in pairs]).reshape(-1, 2).T
+        self._lean = np.array([pair.rim.lean for pair in pairs])
         self._centre = np.array([pair.rim.feature.centre for pair in pairs])
         self._deepest = np.array([pair.deepest for pair in pairs])
         self._foot = np.array([part.ruled.centre for part in parts]).reshape(-1, 3)
@@ -248,7 +249,7 @@ class RimsOnLines(Rims):
             np.array([(p.half, p.ruled.radius, p.sharp) for p in parts]).reshape(-1, 3).T
         )
         self._sharp = sharp.astype(bool)
-        self._above = RimsAbove([part.ruled for part in parts], self._radius, self._end)
+        self._above = RimsAbove([part.ruled for part in parts], self._radius, self._end, self._lean)
         most = max((part.ends for part in parts), default=0)
         self._rows, self._begin = np.zeros((len(parts), most, 7)), np.zeros((len(parts), most))
         self._rows[..., 6] = 1.0
@@ -274,7 +275,7 @@ class RimsOnLines(Rims):
             rows, rim = self._rows[own], np.cross(axis, n)
             value = (rows[..., :3] @ x[..., None])[..., 0] + (rows[..., 3:6] @ n[..., None])[..., 0] + rows[..., 6]
             touch = (value > self._begin[own]).all(axis=1) & (tilt > BEGINS * FLAT) & (gap > -self._deepest[own])
-            touch &= -self._end[own] * radius * h > SMOOTHLY[0]
+            touch &= radius * (self._lean[own] - self._end[own] * h) > SMOOTHLY[0]
             crossing = np.linalg.norm(np.cross(rim, self._axes[own]), axis=1) / tilt
             touch &= ~self._sharp[own] | (crossing > PARALLEL_RIMS)
         for k in np.flatnonzero(touch & (gap < -DEEP)).tolist():

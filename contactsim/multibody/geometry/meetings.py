@@ -92,8 +92,7 @@ def _touching(own: dict[str, list[Tip]], one: Solid, two: Solid) -> Iterator[tup
         rank = whole.index(one.kind) if one.kind in whole else len(whole)
         if (rank, one.name) > (whole.index(two.kind), two.name):
             return
-    if meet_at_points(one, two):
-        yield from ((tip, two) for tip in own[one.name])
+    yield from ((tip, two) for tip in own[one.name] if meet_at_points(tip, one, two))
 
 
 class _Motions:

@@ -29,7 +29,8 @@ from ..forest import Computing, Workspace
 from ..kinematics.plane_ground import follows, simple_model, skew, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
-from ..zero import ASIDE, FAR_BODIES, MOTION, OFF
+from ..zero import ASIDE, FAR_BODIES, MOTION, NEARING, OFF
+from .couples import Couples
 from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
 from .gap_tables import GapTable, tables
 from .met_together import MetTogether
@@ -37,6 +38,7 @@ from .shapes import Region
 from .shared_corners import SharedCorners
 from .takeovers import Takeovers
 
+MOST_TIMES = 200  # at which bodies are looked at along a step
 SETS = 8  # of contacts whose tables are kept
 FEW = 8  # open contacts up to which gaps are asked for one by one
 CLEARLY = 1e-2  # a direction in which bodies move by so much of their largest motion is one of their directions
@@ -141,7 +143,7 @@ class PairKinematics(Computing):
         self.frame = Frame(_motions(self._model, self._data, self.pairs, self._supports))
         self._simple = simple_model(model)
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
-        self._solids, self._ends = _solids_of(self.pairs)
+        self._solids, self._ends = solids_of(self.pairs)
         self._all = np.arange(len(self.pairs))
         self._cut: dict[bytes, list[tuple[Array, GapTable]]] = {}
         self._together: tuple[tuple[tuple[int, ...], tuple[Region, ...]], MetTogether] | None = None
@@ -233,17 +235,16 @@ class PairKinematics(Computing):
         if not regions:
             return np.zeros(0, dtype=int)
         hidden = self._shared_corners.hidden(regions, set(chosen.tolist()) - regions.keys(), self._place)
-        if beside := self._takeovers.beside(regions):
-            places = np.flatnonzero(np.isin(chosen, list(beside)))
-            asked = dict(zip(chosen[places].tolist(), gaps[places].tolist(), strict=True))
-            hidden.update(self._takeovers.with_same(regions, asked, self._place))
+        near = chosen[(gaps < OFF) & self._takeovers.beside(regions)[chosen]]
+        if len(near):
+            hidden.update(self._takeovers.with_same(regions, near.tolist(), self._place))
         return np.flatnonzero(np.isin(chosen, list(hidden))) if hidden else np.zeros(0, dtype=int)
 
     def taking_over(self, q: Array, k: int, region: Region) -> list[int]:
         """Pairs that touch where pair `k` does: they take over where it ends."""
-        beside = np.array(sorted(self._takeovers.beside([k])), dtype=int)
-        gaps = dict(zip(beside.tolist(), self.gaps(q, {}, beside).tolist(), strict=True))
-        return self._takeovers.with_same({k: region}, gaps, self._place)
+        beside = np.flatnonzero(self._takeovers.beside([k]))
+        near = beside[self.gaps(q, {}, beside) < OFF]
+        return self._takeovers.with_same({k: region}, near.tolist(), self._place)
 
     def _gap(self, k: int, region: Region | None) -> float:
         """The gap of a pair as it goes on in a region, or is while it is open, where the joints are up to date."""
@@ -344,30 +345,35 @@ class PairKinematics(Computing):
         return arms
 
     @cached_property
-    def _couples(self) -> tuple[Array, Array, Array]:
-        """Joints (c, 2) of couples of bodies, the couple of each pair (k,), and the pairs that have no bounds (k,)."""
-        joints, _, _, _, _ = self._sizes
-        couples, couple = np.unique(joints.T, axis=0, return_inverse=True)
-        features = (pair.features for pair in self.pairs)
-        endless = np.array([not one.skippable or one.extent_b is None for one in features], dtype=bool)
-        return couples, couple.ravel(), endless
+    def _couples(self) -> Couples:
+        return Couples(self.pairs, self._ends)
 
-    @cached_property
-    def _around(self) -> Array:
-        """Radius (joints,) of a ball around the origin of each joint that holds all that touches others [m]."""
-        found, shifts = self._arms.copy(), np.linalg.norm(self._solids[1][1], axis=1)
-        for pair, (a, _) in zip(self.pairs, self._ends.tolist(), strict=True):
-            own = shifts[a] + pair.features.extent_a + pair.features.radius_a
-            found[pair.joint_a] = max(found[pair.joint_a], own)
-        return found
+    def _joints(self) -> tuple[Array, Array]:
+        """Axes (joints, 3, 3) and origins (joints, 3) of all joints, where these are up to date."""
+        placed = list(self._data.oMi)
+        return np.array([place.rotation for place in placed]), np.array([place.translation for place in placed])
 
     def near(self, q: Array, distance: float) -> Array:
-        """Pairs (k,) of bodies that are no farther from each other than that, by balls around them [m]."""
-        couples, couple, endless = self._couples
+        """Pairs (k,) of bodies that are no farther from each other than that, by boxes around them [m]."""
+        couples = self._couples
         self._data.forward_kinematics(q)
-        origins = np.array([place.translation for place in self._data.oMi])[couples]
-        apart = np.linalg.norm(origins[:, 0] - origins[:, 1], axis=1) - self._around[couples].sum(axis=1)
-        return np.flatnonzero((apart <= distance)[couple] | endless)
+        close = ~couples.apart(*self._joints(), distance)
+        return np.sort(np.concatenate([couples.endless, couples.bounded[close[couples.of]]]))
+
+    def meeting(self, reach: Reach, path: JointPath, at: Callable[[float], Array]) -> tuple[Array, Array]:
+        """Pairs (k,) of bodies that may touch along a path `at` (t) -> q, and their way to each other there (k,) [m].
+
+        Bodies are looked at at many times; between two of these they come no closer than their speed allows.
+        """
+        couples = self._couples
+        ways = path.duration * Sway(reach, path).speeds(reach.index[couples.joints], couples.arms).sum(axis=1)
+        count = int(np.clip(np.ceil(ways.max(initial=0.0) / self.vicinity), 1, MOST_TIMES))
+        reached, between = np.zeros(len(ways), dtype=bool), 0.5 * ways / count + NEARING
+        for k in range(count):
+            self._data.forward_kinematics(at(path.t + (k + 0.5) / count * path.duration))
+            reached |= ~couples.apart(*self._joints(), between)
+        met = reached[couples.of]
+        return couples.bounded[met], ways[couples.of[met]]
 
     @cached_property
     def vicinity(self) -> float:
@@ -400,11 +406,12 @@ class PairKinematics(Computing):
         moving = zip(self._data.oMi, motions, strict=True)
         return np.array([place.act(motion).vector for place, motion in moving])[self._solids[0]]
 
-    def paces(self, q: Array, v: Array, a: Array) -> Array:
-        """Bounds (2, pairs) of how fast any point of A moves relative to B [m/s], and how that changes [m/s^2]."""
+    def paces(self, q: Array, v: Array, a: Array, chosen: Array) -> Array:
+        """Bounds (2, k) of how fast any point of A moves relative to B [m/s], and how that changes [m/s^2]."""
         self._data.forward_kinematics(q, v, a)
         V, A = self._twists(self._data.v), self._twists(self._data.a)
-        c, (one, two), extents = self._poses()[1][self._ends[:, 0]], self._ends.T, self._sizes[2]
+        one, two = self._ends[chosen].T
+        c, extents = self._poses()[1][one], self._sizes[2][chosen]
 
         def most(twist: Array) -> Array:
             return np.asarray(_norms(at(twist, c)) + _norms(twist[:, 3:]) * extents)
@@ -563,7 +570,7 @@ def _turning(twists: Array, R: Array, o: Array) -> tuple[Array, Array]:
     return axes, twists[:, :3] + cross(twists[:, 3:], o)
 
 
-def _solids_of(pairs: Sequence[PairShape]) -> tuple[tuple[Array, tuple[Array, Array]], Array]:
+def solids_of(pairs: Sequence[PairShape]) -> tuple[tuple[Array, tuple[Array, Array]], Array]:
     """All solids once, as (joints, (rotations, translations)), and the places among them of A and B of each pair."""
     numbers: dict[tuple[int, bytes], int] = {}
     solids, ends = list[tuple[int, Any]](), np.empty((len(pairs), 2), dtype=int)

@@ -28,7 +28,8 @@ from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .closest_points.features import Feature, Point
 from .cylinder_pairs import Named, of_cylinders, on_capsule, on_flats, on_half_space
-from .cylinder_points import CornerOnDrum, StandingPoint
+from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
+from .cylinders import Taper
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
 from .hulls import Hull
@@ -36,14 +37,14 @@ from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
 from .shapes import Shape
 from .smooth import SmoothOnSolid
-from .solids import CORNERS, EXACT, FLAT_FACED, PRISMATIC, Solid, items_of, placement_of
+from .solids import CORNERS, EXACT, FACETED, FLAT_FACED, ON_CONES, PRISMATIC, Solid, items_of, placement_of
 
 MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
 Numbers = tuple[float, float, float]  # friction, static friction and restitution
 DEFAULT = 0.8  # friction of two bodies of which neither says anything, as that of a ContactPoint
 
 
-ON_CYLINDERS = {"capsule": on_capsule, "box": on_flats, "hull": on_flats, "half_space": on_half_space}
+ON_ROUND = {"capsule": on_capsule, "box": on_flats, "hull": on_flats, "half_space": on_half_space}
 JOINTS, SOLIDS = "joints of frames", "solids of frames"
 
 
@@ -129,7 +130,7 @@ def _meetings(robot: RobotModel, pair: ContactPair, known: _Names) -> list[tuple
     """Names of the points and solids, and of the edges and edges, that a pair stands for."""
     points: Sequence[Tip] = () if of_edges(pair) else _tips(robot, pair.first, known)
     solids, order = _solids(robot, pair.second.removesuffix(EDGES), known), known.order
-    met = [(p, s) for p in points for s in solids if meet_at_points(_surface(robot, p), s)]
+    met = [(p, s) for p in points for s in solids if meet_at_points(p, _surface(robot, p), s)]
     apart = [(p.name, s.name) for p, s in met if _apart(robot, p.frame, s.frame)]
     apart = [_ball_first(robot, known.everything, *names) for names in apart]
     for one, two in product(known.solids.by(pair.first.removesuffix(EDGES)), solids):
@@ -217,7 +218,7 @@ def automatic(robot: RobotModel) -> tuple[ContactPair, ...]:
             and (owner.kind != "ellipsoid" or order[owner.name] < order[solid.name])
         ):
             continue
-        if not meet_at_points(owner, solid):
+        if not meet_at_points(tip, owner, solid):
             continue
         fixed = not (_joint(robot, tip.frame) or _joint(robot, solid.frame))
         if fixed or _part(tip.name) == _part(solid.name) or (solid.name not in balls and solid.name in held):
@@ -269,8 +270,20 @@ def affordable(solids: Sequence[Solid], names: Sequence[str]) -> bool:
     return sum(count[name] * (total - count[name]) for name in names) // 2 <= MOST_EDGES
 
 
-def tell_of_stand_ins(solids: Sequence[Solid], others: Sequence[Solid], hulls: Sequence[MeshHull], name: str) -> None:
-    """Warn of what of a part meets solids of others as hulls, prisms and pyramids, and of what these add or miss."""
+def tell_of_stand_ins(
+    solids: Sequence[Solid],
+    others: Sequence[Solid],
+    hulls: Sequence[MeshHull],
+    name: str,
+) -> None:
+    """Warn of what of a part meets others as hulls, prisms and pyramids, and of what these add or miss.
+
+    Args:
+        solids: of the part.
+        others: of the other parts.
+        hulls: that stand for meshes of the part.
+        name: of the part.
+    """
     said = []
     if hulls:
         most, least = max(hulls, key=lambda h: np.nan_to_num(h.added)), max(hulls, key=lambda h: h.missed)
@@ -285,8 +298,12 @@ def tell_of_stand_ins(solids: Sequence[Solid], others: Sequence[Solid], hulls: S
             f"its cylinders as prisms, up to {_inside(drums):.3g} mm inside their surface (cylinder_sides), where they"
             " meet ellipsoids and cones"
         )
-    if cones := [solid for solid in solids if solid.kind == "cone"]:
-        said.append(f"its cones as pyramids, up to {_inside(cones):.3g} mm inside their surface (cylinder_sides)")
+    cones = [solid for solid in solids if solid.kind == "cone"]
+    if cones and any(solid.kind not in ON_CONES for solid in others):
+        said.append(
+            f"its cones as pyramids, up to {_inside(cones):.3g} mm inside their surface (cylinder_sides), where they"
+            " meet cylinders, cones and ellipsoids"
+        )
     if said:
         warnings.warn(f"part '{name}' meets other parts with {', and '.join(said)}", stacklevel=4)
 
@@ -338,12 +355,22 @@ def _on_frame(robot: RobotModel, frame: str) -> list[Solid]:
 def with_edges(one: Solid, two: Solid) -> bool:
     """Whether two solids meet by edges, too, or by rims."""
     kinds = {one.kind, two.kind}
-    return kinds <= set(CORNERS) or kinds == {"cylinder", "half_space"}
+    return kinds <= set(CORNERS) or kinds in ({"cylinder", "half_space"}, {"cone", "half_space"})
 
 
-def meet_at_points(owner: Solid | None, solid: Solid) -> bool:
-    """Whether a solid touches another one with corners: a cylinder has none, but for those on which a disc stands."""
-    return owner is None or owner.kind != "cylinder" or solid.kind != "capsule"
+def meet_at_points(tip: Tip, owner: Solid | None, solid: Solid) -> bool:
+    """Whether a solid touches another one with a corner: a cylinder has none, but for those on which a disc stands.
+
+    A cone has that at its tip.
+    """
+    if owner is None or owner.kind not in FACETED or solid.kind != "capsule":
+        return True
+    return owner.kind == "cone" and not _is_below(tip, owner)
+
+
+def _is_below(tip: Tip, owner: Solid) -> bool:
+    """Whether a corner of a cylinder or cone is on its lower end."""
+    return bool(placement_of(owner).actInv(tip.offset)[2] < 0.0)
 
 
 def _holds(everything: Sequence[Tip], solid: Solid) -> bool:
@@ -450,21 +477,41 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
         smooth = SmoothOnSolid(own, *solid.surface)
         return PairShape(pair.name, joint, place_a, int(two.parentJoint), place_b, smooth)
     inner = robot.model.inertias[joint].lever - centre
-    placement, met = pin.SE3(np.eye(3), centre), _met_by(robot, point, solid)
-    owner, radius = _surface(robot, point), float(point.radius)
-    features = PointOnSolid(met, radius, inner, **_as_corner(robot, point, solid))
-    if owner is not None and owner.kind == "cylinder" and solid.kind in ("cylinder", *FLAT_FACED):
-        turn = (one.placement * placement_of(owner)).rotation
-        below = placement_of(owner).actInv(point.offset)[2] < 0.0
-        features = StandingPoint(met, radius, inner, axis=-turn[:, 2] if below else turn[:, 2])
-    elif owner is not None and owner.kind in EXACT and solid.kind == "cylinder":
-        features = CornerOnDrum(met, radius, inner, edges=_edges_of(robot, point, owner))
-    return PairShape(pair.name, joint, placement, int(two.parentJoint), place_b, features)
+    up = None if (owner := _surface(robot, point)) is None else (one.placement * placement_of(owner)).rotation[:, 2]
+    features = _of_point(robot, point, solid, inner, up)
+    return PairShape(pair.name, joint, pin.SE3(np.eye(3), centre), int(two.parentJoint), place_b, features)
+
+
+def _of_point(robot: RobotModel, point: Tip, solid: Solid, inner: Array, up: Array | None) -> PointOnSolid:
+    """What it is against a solid, with the centre of its body and the z axis of its own solid in axes of its joint."""
+    owner, met, radius = _surface(robot, point), _met_by(robot, point, solid), float(point.radius)
+    on_cone = solid.kind == "cone" and isinstance(met, Taper)
+    if owner is None and on_cone and not radius:
+        return CornerOnRound(met, radius, inner)
+    if owner is not None and up is not None:
+        below = _is_below(point, owner)
+        if _stands(owner, solid, below):
+            return StandingPoint(met, radius, inner, axis=-up if below else up)
+        if owner.kind == "cone" and solid.kind in ("capsule", "box", "hull"):
+            base, height = owner.size
+            return ConeTip(met, radius, inner, axis=-up, sine=base / float(np.hypot(base, height)))
+        if owner.kind in EXACT and (on_cone or solid.kind == "cylinder"):
+            return CornerOnRound(met, radius, inner, edges=_edges_of(robot, point, owner))
+    return PointOnSolid(met, radius, inner, **_as_corner(robot, point, solid))
+
+
+def _stands(owner: Solid, solid: Solid, below: bool) -> bool:
+    """Whether a corner of what stands for a cylinder or cone is one of those on which its flat end stands."""
+    if owner.kind == "cone":
+        return below and solid.kind in FLAT_FACED
+    return owner.kind == "cylinder" and solid.kind in ("cylinder", *FLAT_FACED)
 
 
 def _met_by(robot: RobotModel, point: Tip, solid: Solid) -> Shape:
-    """The distance function of a solid: of a cylinder as a prism for corners of what meets it so."""
+    """The distance function of a solid: of a cylinder or cone as it is, but where a prism or pyramid stands for it."""
     owner = _surface(robot, point)
+    if solid.kind == "cone" and (owner is None or owner.kind in ON_CONES):
+        return Taper(solid.size[0], 0.5 * solid.size[1])
     if solid.kind == "cylinder" and owner is not None and owner.kind == "cone":
         return Hull(solid.polyhedron, solid.rounding)
     return solid.shape
@@ -507,10 +554,10 @@ def _features(one: Solid, two: Solid) -> tuple[Iterable[Named], Iterable[Named]]
     """Features of the first solid that meet the second, by name, and such of the second that meet the first."""
     if one.kind == two.kind == "cylinder":
         return of_cylinders(one, two)
-    if two.kind == "cylinder" and one.kind in ON_CYLINDERS:
-        return (), ON_CYLINDERS[one.kind](two, one)
-    if one.kind == "cylinder" and two.kind in ON_CYLINDERS:
-        return ON_CYLINDERS[two.kind](one, two), ()
+    if two.kind in FACETED and one.kind in ON_ROUND:
+        return (), ON_ROUND[one.kind](two, one)
+    if one.kind in FACETED and two.kind in ON_ROUND:
+        return ON_ROUND[two.kind](one, two), ()
     a, b, names = one.polyhedron, two.polyhedron, (one.name, two.name)
     return (
         (f"{names[0]}/edge{i}+{names[1]}/edge{j}", EdgeOnEdge(a, i, b, j, one.rounding, two.rounding))

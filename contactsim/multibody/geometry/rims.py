@@ -1,4 +1,4 @@
-"""Rims of cylinders against sides, ends and rims of others, and against faces and edges of polyhedra, exactly.
+"""Rims of cylinders and cones against sides, ends and rims of others, and faces and edges of polyhedra, exactly.
 
 A cylinder is the hull of its two end discs. A disc, the side of another cylinder between its ends, its flat ends and
 its discs are parts of the bodies, so that their distance is one that contact keeps from being negative. A rim touches
@@ -27,7 +27,7 @@ from ..zero import DEEP, FLAT, OFF, PARALLEL_RIMS, RIM, ROUND_RIM
 from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, across_axis, closest
-from .convex import Convex, cylinder, on_far_side, polyhedron
+from .convex import Convex, cone, cylinder, on_far_side, polyhedron
 from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned, turned_back
 from .polyhedra import Polyhedron
 from .shapes import Region, length_of, turning
@@ -203,13 +203,23 @@ class End(_OfCylinder):
 
 @dataclass(frozen=True, eq=False)
 class Rim(_OfCylinder):
-    """A rim, with the disc inside it."""
+    """A rim of a cylinder, or that of a cone, with the disc inside it.
+
+    Attributes:
+        lean: sine of the angle by which normals of the side lean away from the rim; zero of a cylinder.
+    """
 
     radius: float
     half: float
     end: float
+    lean: float = 0.0
     ends = 2
     sharp = True
+
+    @cached_property
+    def body(self) -> Convex:  # type: ignore[override]
+        """The cylinder, or the cone."""
+        return (cone if self.lean else cylinder)(self.radius, 2.0 * self.half)
 
     @cached_property
     def feature(self) -> Feature:  # type: ignore[override]
@@ -222,7 +232,7 @@ class Rim(_OfCylinder):
 
     def margins(self, x: Array, m: Array) -> list[Margin]:
         """Its tilt, and how far the normal leans away from that of the side, as a way [m]."""
-        return [self.tilt(m), Margin(self.end * self.radius * m[..., 2], *SMOOTHLY)]
+        return [self.tilt(m), Margin(self.radius * (self.end * m[..., 2] + self.lean), *SMOOTHLY)]
 
 
 class _OfPolyhedron(Part):
@@ -608,7 +618,8 @@ class RimOnLines(RimOnPart):
 
     @cached_property
     def _search(self) -> RimsAbove:
-        return RimsAbove([self.part.ruled], np.array([self.rim.radius]), np.array([self.rim.end]))
+        rim = self.rim
+        return RimsAbove([self.part.ruled], np.array([rim.radius]), np.array([rim.end]), np.array([rim.lean]))
 
     def _angle(self, place: Place) -> float:
         """That of the normal of one place; nan where the rim has none."""
@@ -756,6 +767,11 @@ def _lowest(rim: Rim, other: Rim, place: Place) -> Array:
 def rims_of(radius: float, length: float) -> tuple[Rim, Rim]:
     """Both rims of a cylinder, the lower one first."""
     return Rim(radius, 0.5 * length, -1.0), Rim(radius, 0.5 * length, 1.0)
+
+
+def rim_of_cone(radius: float, length: float) -> Rim:
+    """The rim of a cone with its tip above."""
+    return Rim(radius, 0.5 * length, -1.0, radius / float(np.hypot(radius, length)))
 
 
 def parts_of(radius: float, length: float) -> dict[str, Part]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...common.arrays import Array
 from ..zero import FAR_BODIES, TIED
-from .closest_points.equations import Nearest, Pose, drift, settled
+from .closest_points.equations import Nearest, Pose, Settled, drift, settled
 from .closest_points.features import Ellipsoid, Feature, Line, Plane, Point
 from .closest_points.search import closest
 from .features import Bodies, FeaturePair, Meet, Place, turned_back
@@ -89,30 +89,33 @@ class SmoothOnSolid(FeaturePair):
         return np.asarray(way - slides.T @ (slides @ way))
 
     @cached_property
-    def _found(self) -> dict[Any, Nearest]:
+    def _found(self) -> dict[Any, tuple[Nearest, Settled]]:
         """Closest points of the last places: gap, region, its margins, rows and frame ask for the same ones."""
         return {}
 
-    def _nearest(self, place: Place, region: Region) -> Nearest:
-        """Closest points of one place."""
+    def _nearest(self, place: Place, region: Region) -> tuple[Nearest, Settled]:
+        """Closest points of one place, as they are found and with their sides, derivative and points to rounding."""
         key = region, *(np.asarray(part).tobytes() for part in place)
         found = self._found.get(key)
         if found is None:
             feature = self._piece(region)
             poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-            found = closest(self.own, feature, poses, self._towards(place, feature)).nearest
+            nearest = closest(self.own, feature, poses, self._towards(place, feature)).nearest
+            found = nearest, settled(self.own, feature, poses, nearest.y)
             if len(self._found) >= KEPT:
                 self._found.clear()
             self._found[key] = found
         return found
 
-    def _settled(self, place: Place | Bodies, region: Region) -> tuple[Feature, tuple]:
+    def _settled(self, place: Place | Bodies, region: Region) -> tuple[Feature, Settled]:
         """The same for places with leading axes and complex steps around one place."""
-        lead = place.o_a.shape[:-1]
+        lead, feature = place.o_a.shape[:-1], self._piece(region)
         here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
-        y, feature = self._nearest(here, region).y, self._piece(region)
+        nearest, found = self._nearest(here, region)
+        if not lead and not any(map(np.iscomplexobj, place[:4])):
+            return feature, found
         poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return feature, settled(self.own, feature, poses, np.broadcast_to(y, (*lead, len(y))))
+        return feature, settled(self.own, feature, poses, np.broadcast_to(nearest.y, (*lead, len(nearest.y))))
 
     # --- the contract -------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ CORNERS = ("box", "hull", "capsule", "cylinder", "cone")  # shapes with edges an
 FLAT_FACED = ("box", "hull", "half_space")
 EXACT = ("cylinder", "capsule", "box", "hull")  # what meets cylinders as they are, with its edges and sides
 PRISMATIC = ("ellipsoid", "cone")  # what meets them as prisms
+ON_CONES = ("sphere", "capsule", "box", "hull", "half_space")  # what meets cones as they are
 FACETED = ("cylinder", "cone")  # shapes for which a prism or a pyramid can stand
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
@@ -70,7 +71,7 @@ class Solid:
         sides: of the prism in a cylinder whose faces, edges and corners stand for it where it meets ellipsoids and
             cones: they lie inside its surface by up to radius (1 - cos(pi / sides)). All others meet the
             cylinder as it is, and an end that lies flat stands on so many points of its rim. Of a cone, those of a
-            pyramid, which all others meet.
+            pyramid, which cylinders, cones and ellipsoids meet.
     """
 
     frame: str

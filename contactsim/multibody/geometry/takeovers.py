@@ -1,9 +1,10 @@
 """Contacts of two bodies that take over from each other where both have one point and one normal.
 
-Side, rims and ends of a cylinder, and the faces, edges and corners that they meet, end a little beyond the place where
-the next of them begins to touch. There the gap of the one that is still open is that of the closed one, but for the
-square of the way beyond that place: it says nothing new, and would fire as a guard by rounding. So it is hidden while
-the closed one lasts, and closes where that ends.
+Side, rims and ends of a cylinder, axis and round ends of a capsule, corners of a body that lies on a face and slides
+over its edge, and the faces, edges and corners that they meet, end a little beyond the place where the next of them
+begins to touch. There the gap of the one that is still open is that of the closed one, but for the square of the way
+beyond that place: it says nothing new, and would fire as a guard by rounding. So it is hidden while the closed one
+lasts, and closes where that ends.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import OFF, ONE_NORMAL, ONE_POINT
+from ..zero import ONE_NORMAL, ONE_POINT
 from .features import Bodies, PairShape, Place
 from .shapes import Region
 
@@ -34,30 +35,34 @@ class Takeovers:
         for k, pair in enumerate(pairs):
             if pair.features.takes_over:
                 self._couples.setdefault(self._couple(k), []).append(k)
+        self._last: tuple[tuple[int, ...], Array] = (), np.zeros(len(pairs), dtype=bool)
 
     def _couple(self, k: int) -> tuple[int, int]:
         """The joints of both bodies."""
         one, two = sorted((self._pairs[k].joint_a, self._pairs[k].joint_b))
         return one, two
 
-    def beside(self, closed: Collection[int]) -> set[int]:
-        """Open contacts that may take over from closed ones."""
-        taking = [k for k in closed if self._pairs[k].features.takes_over] if self._couples else []
-        return {j for k in taking for j in self._couples[self._couple(k)]} - set(closed)
+    def beside(self, closed: Collection[int]) -> Array:
+        """Which contacts (k,) may take over from closed ones: open ones of the same bodies. The last ones are kept."""
+        key, last = tuple(closed), self._last
+        if last[0] != key:
+            couples = {self._couple(k) for k in key if self._pairs[k].features.takes_over}
+            found = np.zeros(len(self._pairs), dtype=bool)
+            found[[k for couple in couples for k in self._couples[couple]]] = True
+            found[list(key)] = False
+            self._last = last = key, found
+        return last[1]
 
     def with_same(
-        self, closed: Mapping[int, Region], gaps: Mapping[int, float], place: Callable[[int], Place]
+        self, closed: Mapping[int, Region], near: Collection[int], place: Callable[[int], Place]
     ) -> list[int]:
-        """Those of some open contacts, with their gaps, that touch where one of the closed contacts does.
+        """Those of some open contacts that touch where one of the closed contacts does.
 
         Args:
             closed: regions of the closed contacts.
-            gaps: of the open ones, all among those `beside` these [m].
+            near: open ones, all among those `beside` these, whose gaps are less than OFF.
             place: where the solids of a contact are.
         """
-        near = [k for k, gap in gaps.items() if gap < OFF]
-        if not near:
-            return []
         couples = {self._couple(k) for k in near}
         held: dict[tuple[int, int], list[Met]] = {couple: [] for couple in couples}
         for k, region in closed.items():

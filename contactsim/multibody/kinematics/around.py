@@ -89,6 +89,10 @@ class Around(SameShapes):
         """By how much bodies come closer to each other along a path."""
         return self.inner.approach(path)
 
+    def meeting(self, path: JointPath, at: Callable[[float], Array]) -> tuple[Array, Array]:
+        """Contacts of bodies that may touch along a path, and by how much these come closer to each other."""
+        return self.inner.meeting(path, at)
+
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """A gap and its rate."""
         return self.inner.gap_motion(t, q, v, contact)

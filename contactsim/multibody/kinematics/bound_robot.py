@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -18,7 +18,7 @@ from ...contact.modes import Mode, SystemMode
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ...hybrid.system import LIMIT
-from ..forest import Workspace, data_of, groups_of, roots_of
+from ..forest import Workspace, data_of, generic, groups_of, roots_of
 from ..mechanism import (
     ContactMechanism,
     GapBounds,
@@ -72,6 +72,8 @@ class Watched(ContactMechanism):
 
     def overlaps(self, t: float, q: Array) -> list[Overlap]:
         """Bodies that are inside each other or in the ground, by their shapes alone."""
+        if self._robot.shapeless:  # and what looks at shapes need not be loaded
+            return []
         self._workspace.data.forward_kinematics(q)
         return list(self._shapes.found(t, self._workspace.data.oMi, self.terrain))
 
@@ -81,6 +83,21 @@ class Watched(ContactMechanism):
         from ..geometry.overlaps import Overlaps
 
         return Overlaps(bodies_of(self._robot))
+
+
+class CurvedRows(NamedTuple):
+    """Rows of some points on curved or moving ground."""
+
+    bound: BoundRobot
+    contacts: tuple[int, ...]
+
+    def __call__(self, t: float, v: Array) -> tuple[Array, Array, Array]:
+        """Rows, velocities and bias, where the data is up to date."""
+        return self.bound._rows(self.contacts, t, v)
+
+    def rates(self, t: float, v: Array) -> Array:
+        """Velocities alone, where places and velocities in the data are up to date."""
+        return self.bound._row_rates(self.contacts, t)
 
 
 class BoundRobot(Watched):
@@ -106,11 +123,11 @@ class BoundRobot(Watched):
         self.restitution = np.concatenate([[point.restitution for point in points], alone])
         self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)
         self._passive = Passive(self._model, robot.own_springs) or None
-        self.bounded_steps = True
         self.autonomous = not terrain.moving
         self._still = np.zeros(self.nv)
         self._turning = turning_velocities(self._model)
         self._place_contacts()
+        self.bounded_steps = terrain.growth(0.0, 0.0, self._radius) is not None
         for point in points:
             terrain.check_sphere(point.name, point.radius)
         normal, motions = terrain.constant_normal(), self._motions()
@@ -148,10 +165,9 @@ class BoundRobot(Watched):
         """Orthonormal directions (r, 3) in which the contacts can move at all; none: it has no contacts."""
         if not len(self._joints):
             return np.zeros((0, 3))
-        rng = np.random.default_rng(0)
         columns = []
-        for _ in range(3):
-            q = self.space.integrate(pin.neutral(self._model), rng.uniform(-1.0, 1.0, self.nv))
+        for step in generic(3, self.nv):
+            q = self.space.integrate(pin.neutral(self._model), step)
             self._workspace.data.joint_jacobians(q)
             columns += [self._jacobian(i)[:3] for i in range(len(self._frames))]
         directions, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
@@ -209,7 +225,7 @@ class BoundRobot(Watched):
 
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds from the joints' motion and from that of the ground: |c''| + curvature |c'|^2."""
-        if self.reach is None or self.terrain.growth(0.0, 0.0, self._radius) is None:
+        if self.reach is None or not self.bounded_steps:
             return None
         reach, terrain = self.reach, self.terrain
         points, limits = contacts[contacts < len(self.names)], contacts[contacts >= len(self.names)] - len(self.names)
@@ -258,13 +274,12 @@ class BoundRobot(Watched):
         return self.prepared(contacts)(t, q, v)
 
     def rates(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
-        """Contact velocities (m,); on a plane from the velocities of the centres."""
+        """Contact velocities (m,), from the velocities of the centres."""
         equations = self.prepared(contacts)
-        alone = getattr(equations.rows, "rates", None) if isinstance(equations, Equations) else None
-        if alone is None:
-            return equations(t, q, v).rates
+        if not isinstance(equations, Equations):
+            return np.zeros(0)
         self._workspace.data.forward_kinematics(q, v)
-        return np.asarray(alone(v))
+        return np.asarray(equations.rows.rates(t, v))
 
     def prepared(self, contacts: tuple[int, ...]) -> TermsOf:
         """The `terms` of `contacts`; what they fix is worked out once for all flows."""
@@ -276,7 +291,7 @@ class BoundRobot(Watched):
             if points and self._plane is not None:
                 rows = self._on_plane(motion, list(points))
             elif points:
-                rows = partial(self._rows, points)
+                rows = CurvedRows(self, points)
             if limits:
                 rows = WithLimits(rows, self.nv, [limit.v for limit in limits], [limit.sign for limit in limits])
             self._prepared[contacts] = Equations(motion, rows) if contacts else motion
@@ -305,6 +320,17 @@ class BoundRobot(Watched):
         with UserCall("the ground", type(self.terrain).__name__, t):
             ground = self.terrain.near(t, centres, radius)
         return rows(ground, self.tangents, radius, jacobians, motion)
+
+    def _row_rates(self, contacts: tuple[int, ...], t: float) -> Array:
+        """Velocities alone of rows on curved or moving ground."""
+        from .curved_ground import rates
+
+        chosen, data = list(contacts), self._workspace.data
+        data.update_frame_placements()
+        velocities = np.array([data.frame_velocity(self._frames[i], WORLD_AXES).vector for i in contacts])
+        with UserCall("the ground", type(self.terrain).__name__, t):
+            ground = self.terrain.near(t, self._positions()[chosen], self._radius[chosen])
+        return rates(ground, self.tangents, self._radius[chosen], velocities[:, :3], velocities[:, 3:])
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
@@ -430,24 +456,31 @@ class BoundRobot(Watched):
 
     def validate(self, q: Array) -> None:
         """Raise InputError where a quaternion or an angle's (cos, sin) pair is not of unit length."""
-        for i in range(1, self._model.njoints):
-            joint = self._model.joints[i]
-            size = {"JointModelFreeFlyer": (3, 7), "JointModelSpherical": (0, 4), "JointModelPlanar": (2, 4)}.get(
-                joint.shortname(), (0, 2) if joint.nq == 2 and joint.nv == 1 else (0, 0)
-            )
-            part = q[joint.idx_q + size[0] : joint.idx_q + size[1]]
-            length = float(np.linalg.norm(part)) if len(part) else 1.0
-            if abs(length - 1.0) > UNIT:
-                kind = "quaternion" if len(part) == 4 else "(cos, sin) pair"
-                raise InputError(f"the {kind} of joint '{self._model.names[i]}' has length {length:.6g}; normalise it")
+        for joint, start, end in self._units:
+            length = math.sqrt(q[start:end].dot(q[start:end]))
+            if not abs(length - 1.0) <= UNIT:
+                kind = "quaternion" if end - start == 4 else "(cos, sin) pair"
+                raise InputError(f"the {kind} of joint '{joint}' has length {length:.6g}; normalise it")
+
+    @lazy
+    def _units(self) -> tuple[tuple[str, int, int], ...]:
+        """Joints with a part of unit length, and where it begins and ends in a configuration."""
+        kinds = {"JointModelFreeFlyer": (3, 7), "JointModelSpherical": (0, 4), "JointModelPlanar": (2, 4)}
+        found = []
+        for name, joint in list(zip(self._model.names, self._model.joints, strict=True))[1:]:
+            start, end = kinds.get(joint.shortname(), (0, 2) if joint.nq == 2 and joint.nv == 1 else (0, 0))
+            if end:
+                found.append((name, joint.idx_q + start, joint.idx_q + end))
+        return tuple(found)
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
         """Plain arrays of it, for compiled engines; None on other grounds than planes, and of joints that they lack."""
-        from ..plain_robot import PlainContact, PlainRobot, plain_joints
+        from ..plain_robot import PlainContact, PlainRobot, plain_ground, plain_joints
 
         joints, springs = plain_joints(self._model), () if self._passive is None else self._passive.plain
-        if not self._plain or self._plane is None or joints is None or springs is None:
+        ground = plain_ground(self.terrain)
+        if ground is None or joints is None or springs is None:
             return None
         found, number = joints
         on_ground = zip(self._joints, self._centres, self._radius.tolist(), strict=True)
@@ -465,10 +498,11 @@ class BoundRobot(Watched):
             springs=springs,
             contacts=(*points, *limits),
             basis=self._basis,
-            belt=np.array(self.terrain.belt()),
-            point=np.array(self._plane[0]),
+            belt=ground.belt,
+            point=ground.point,
             turning=self._turning,
             reach=None if self.reach is None else self.reach.plain(),
+            motion=ground.motion,
         )
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:

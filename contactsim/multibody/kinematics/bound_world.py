@@ -42,6 +42,11 @@ class PairFeatures(Around):
     _behind: int
     has_regions = True
 
+    @property
+    def pair_kinematics(self) -> PairKinematics:
+        """Kinematics of the contacts between bodies."""
+        return self._pairs
+
     def _regions_at(self, q: Array, pairs: list[int]) -> list[Region]:
         return self._pairs.regions(q, self._regions, pairs)
 
@@ -213,6 +218,12 @@ class BoundWorld(PairFeatures):
         assert self.inner.reach is not None
         return self._pairs.approach(self.inner.reach, path)
 
+    def meeting(self, path: JointPath, at: Callable[[float], Array]) -> tuple[Array, Array]:
+        """Contacts of bodies that may touch along a path, and by how much these come closer to each other."""
+        assert self.inner.reach is not None
+        pairs, ways = self._pairs.meeting(self.inner.reach, path, at)
+        return self._first + pairs, ways
+
     def gap_motion(self, t: float, q: Array, v: Array, contact: int) -> Look:
         """The gap of a contact and its rate."""
         if self._first <= contact < self._behind:
@@ -237,7 +248,7 @@ class BoundWorld(PairFeatures):
         paired = (contacts >= self._first) & (contacts < self._behind)
         found = np.full((2, len(contacts)), np.inf)
         if paired.any():
-            found[:, paired] = self._pairs.paces(q, v, a)[:, contacts[paired] - self._first]
+            found[:, paired] = self._pairs.paces(q, v, a, contacts[paired] - self._first)
         return found
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
@@ -318,7 +329,7 @@ class BoundWorld(PairFeatures):
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
         """That of the robot on its ground; contacts between bodies are not among it."""
-        ground = plain_robot(self.inner)
+        ground = self.inner.plain_robot
         if ground is None:
             return None
         contacts = ground.contacts[: self._first], ground.contacts[self._first :]
@@ -345,8 +356,3 @@ class BoundWorld(PairFeatures):
 def _inserted(rows: Array, place: int, own: Array) -> Array:
     """`own` between the first `place` rows and the rest."""
     return np.concatenate([rows[:place], own, rows[place:]])
-
-
-def plain_robot(mechanism: ContactMechanism) -> PlainRobot | None:
-    """A mechanism as plain arrays, for compiled engines; None where it is no robot on a plane."""
-    return mechanism._plain_robot if isinstance(mechanism, BoundRobot | BoundWorld) else None

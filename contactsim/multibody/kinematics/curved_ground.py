@@ -61,6 +61,15 @@ def rows(
     return (frame @ point).reshape(k * frame.shape[1], -1), rates.ravel(), bias.ravel()
 
 
+def rates(ground: Surface, tangents: Tangents, radius: Array, speed: Array, spin: Array) -> Array:
+    """Contact velocities (m,) of k contacts alone, by the velocities (k, 3) of their centres and their spins (k, 3)."""
+    n = ground.normal
+    frame = np.concatenate([n[:, None], tangents.at(n).axes], axis=1)
+    found = _apply(frame, speed - ground.velocity + _apply(radius[:, None, None] * skew(n), spin))
+    found[:, 0] = (n * speed).sum(axis=1) + ground.distance_rate
+    return found.ravel()
+
+
 def _normal_rate(ground: Surface, motion: PointKinematics) -> Array:
     """n' (k, 3) at the moving centres."""
     return ground.normal_rate + _apply(ground.hessian, motion.speed)

@@ -8,6 +8,9 @@ The first axis is that of a direction fixed to the body, a, laid onto the tangen
 (n, t1, t2) of the contact, alpha = (t1 . a, t2 . a), u = alpha / |alpha| and u' across it,
 
     w = D z_t,   D = S (u, u')^T (2, 2),   w' = D z_t' + D' z_t,   J^T f = J_t^T D^T g.
+
+Where one of the coefficients is zero, so is its row, which is left out: a blade, which glides freely one way and is
+held by a force of up to mu N in the other. It is a contact with one tangential row, and sticks while it glides.
 """
 
 from __future__ import annotations
@@ -44,6 +47,27 @@ class Ellipse(NamedTuple):
     axis: Array
     scale: Array
 
+    @property
+    def rows(self) -> list[int]:
+        """The axes along which there is friction: both, or that of a blade."""
+        return [k for k in (0, 1) if self.scale[k] > 0.0]
+
+
+class Place(NamedTuple):
+    """Where the tangential rows of an elliptic contact lie.
+
+    Attributes:
+        contact: which one.
+        inner: its two rows in the inner mechanism.
+        own: its rows here.
+        rows: which of its axes these are.
+    """
+
+    contact: int
+    inner: slice
+    own: slice
+    rows: list[int]
+
 
 def with_ellipses(mechanism: ContactMechanism, robot: Any) -> ContactMechanism:
     """The mechanism with the elliptic cones that contacts of its robot ask for; itself without any."""
@@ -75,6 +99,7 @@ class EllipticCones(Around, Computing):
         self._workspace = Workspace(self._model)
         self._still = np.zeros(robot.nv)
         self.adopt(mechanism)
+        self.dims = tuple([1 + len(cones[i].rows) if i in cones else dim for i, dim in enumerate(mechanism.dims)])
 
     def within(self, regions: Mapping[int, tuple[int, ...]]) -> EllipticCones:
         """The same with the regions of some contacts held."""
@@ -108,66 +133,75 @@ class EllipticCones(Around, Computing):
             found.append((cone.scale[:, None] * _both(u), cone.scale[:, None] * _both(u_rate)))
         return found
 
-    def _elliptic(self, contacts: tuple[int, ...]) -> list[tuple[int, slice]]:
-        """(contact, its tangential rows) of those of the contacts whose cones are elliptic."""
-        found, start = [], 0
+    def _elliptic(self, contacts: tuple[int, ...]) -> tuple[list[Place], Array]:
+        """Those of the contacts whose cones are elliptic, and the inner rows (m,) that have a place here."""
+        found: list[Place] = []
+        kept: list[int] = []
+        inner = start = 0
         for i in contacts:
             if i in self._cones:
-                found.append((i, slice(start + 1, start + 3)))
-            start += self.dims[i]
-        return found
+                own = slice(start + 1, start + self.dims[i])
+                found.append(Place(i, slice(inner + 1, inner + 3), own, self._cones[i].rows))
+            kept += range(inner, inner + self.dims[i])
+            inner, start = inner + self.inner.dims[i], start + self.dims[i]
+        return found, np.array(kept, dtype=int)
 
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """M, forces and rows, those of elliptic cones turned and scaled."""
-        terms, own = self.inner.terms(t, q, v, contacts), self._elliptic(contacts)
+        terms, (own, kept) = self.inner.terms(t, q, v, contacts), self._elliptic(contacts)
         if not own:
             return terms
-        rows, rates, bias = terms.rows.copy(), terms.rates.copy(), terms.bias.copy()
-        for (_, part), (turn, turning) in zip(own, self._turns(t, q, v, [i for i, _ in own]), strict=True):
-            rows[part] = turn @ terms.rows[part]
-            rates[part] = turn @ terms.rates[part]
-            bias[part] = turn @ terms.bias[part] + turning @ terms.rates[part]
+        rows, rates, bias = terms.rows[kept], terms.rates[kept], terms.bias[kept]
+        for place, turns in zip(own, self._turns(t, q, v, [place.contact for place in own]), strict=True):
+            turn, turning = (one[place.rows] for one in turns)
+            rows[place.own] = turn @ terms.rows[place.inner]
+            rates[place.own] = turn @ terms.rates[place.inner]
+            bias[place.own] = turn @ terms.bias[place.inner] + turning @ terms.rates[place.inner]
         return terms._replace(rows=rows, rates=rates, bias=bias)
 
     def rates(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """Contact velocities (m,)."""
-        rates, own = self.inner.rates(t, q, v, contacts), self._elliptic(contacts)
-        for (_, part), (turn, _) in zip(own, self._turns(t, q, v, [i for i, _ in own]), strict=True):
-            rates[part] = turn @ rates[part]
+        inner, (own, kept) = self.inner.rates(t, q, v, contacts), self._elliptic(contacts)
+        rates = inner[kept]
+        for place, (turn, _) in zip(own, self._turns(t, q, v, [place.contact for place in own]), strict=True):
+            rates[place.own] = turn[place.rows] @ inner[place.inner]
         return rates
 
     # --- derivatives ------------------------------------------------------------------------------------------
 
-    def _inner_forces(self, forces: Array, own: list[tuple[int, slice]], turns: list[tuple[Array, Array]]) -> Array:
+    def _inner_forces(self, forces: Array, contacts: tuple[int, ...], turns: list[tuple[Array, Array]]) -> Array:
         """Forces along the rows of the inner mechanism: S f in the axes of the frame."""
-        along = forces.copy()
-        for (_, part), (turn, _) in zip(own, turns, strict=True):
-            along[part] = turn.T @ forces[part]
+        own, kept = self._elliptic(contacts)
+        along = np.zeros(sum([self.inner.dims[i] for i in contacts]))
+        along[kept] = forces
+        for place, (turn, _) in zip(own, turns, strict=True):
+            along[place.inner] = turn[place.rows].T @ forces[place.own]
         return along
 
     def term_derivatives(
         self, t: float, q: Array, v: Array, a: Array, contacts: tuple[int, ...], forces: Array
     ) -> TermDerivatives:
         """Those of the inner mechanism, with the turning of the axes by differences."""
-        own = self._elliptic(contacts)
+        own, kept = self._elliptic(contacts)
         if not own:
             return self.inner.term_derivatives(t, q, v, a, contacts, forces)
-        chosen, terms = [i for i, _ in own], self.inner.terms(t, q, v, contacts)
+        chosen, terms = [place.contact for place in own], self.inner.terms(t, q, v, contacts)
         turns = self._turns(t, q, v, chosen)
-        found = self.inner.term_derivatives(t, q, v, a, contacts, self._inner_forces(forces, own, turns))
+        found = self.inner.term_derivatives(t, q, v, a, contacts, self._inner_forces(forces, contacts, turns))
         turned_q, turned_v = self._turns_by_q(t, q, v, chosen), self._turning_by_v(t, q, v, chosen)
         change = terms.rows @ a + terms.bias
         residual = found.residual_q.copy()
-        rates_q, motion_q, motion_v = found.rates_q.copy(), found.motion_q.copy(), found.motion_v.copy()
-        for k, (_, part) in enumerate(own):
-            (turn, turning), (by_q, rate_by_q) = turns[k], turned_q[k]
-            z, z_rate = terms.rates[part], change[part]
-            residual -= terms.rows[part].T @ np.einsum("abn,a->bn", by_q, forces[part])
-            rates_q[part] = turn @ found.rates_q[part] + np.einsum("abn,b->an", by_q, z)
-            motion_q[part] = turn @ found.motion_q[part] + np.einsum("abn,b->an", by_q, z_rate)
-            motion_q[part] += turning @ found.rates_q[part] + np.einsum("abn,b->an", rate_by_q, z)
-            motion_v[part] = turn @ found.motion_v[part] + turning @ terms.rows[part]
-            motion_v[part] += np.einsum("abn,b->an", turned_v[k], z)
+        rates_q, motion_q, motion_v = found.rates_q[kept], found.motion_q[kept], found.motion_v[kept]
+        for k, (_, inner, part, rows) in enumerate(own):
+            turn, turning = (one[rows] for one in turns[k])
+            by_q, rate_by_q = turned_q[k][:, rows]
+            z, z_rate = terms.rates[inner], change[inner]
+            residual -= terms.rows[inner].T @ np.einsum("abn,a->bn", by_q, forces[part])
+            rates_q[part] = turn @ found.rates_q[inner] + np.einsum("abn,b->an", by_q, z)
+            motion_q[part] = turn @ found.motion_q[inner] + np.einsum("abn,b->an", by_q, z_rate)
+            motion_q[part] += turning @ found.rates_q[inner] + np.einsum("abn,b->an", rate_by_q, z)
+            motion_v[part] = turn @ found.motion_v[inner] + turning @ terms.rows[inner]
+            motion_v[part] += np.einsum("abn,b->an", turned_v[k][rows], z)
         return TermDerivatives(residual, found.residual_v, rates_q, motion_q, motion_v)
 
     def _turns_by_q(self, t: float, q: Array, v: Array, chosen: Sequence[int]) -> Array:
@@ -188,35 +222,39 @@ class EllipticCones(Around, Computing):
 
     def impulse_derivatives(self, t: float, q: Array, w: Array, contacts: tuple[int, ...], impulses: Array) -> Array:
         """That of the inner mechanism, with the turning of the axes by differences."""
-        own = self._elliptic(contacts)
+        own, _ = self._elliptic(contacts)
         if not own:
             return self.inner.impulse_derivatives(t, q, w, contacts, impulses)
-        chosen, rows = [i for i, _ in own], self.inner.terms(t, q, self._still, contacts).rows
-        along = self._inner_forces(impulses, own, self._turns(t, q, self._still, chosen))
+        chosen, rows = [place.contact for place in own], self.inner.terms(t, q, self._still, contacts).rows
+        along = self._inner_forces(impulses, contacts, self._turns(t, q, self._still, chosen))
         found = self.inner.impulse_derivatives(t, q, w, contacts, along).copy()
-        for (_, part), (by_q, _) in zip(own, self._turns_by_q(t, q, self._still, chosen), strict=True):
-            found -= rows[part].T @ np.einsum("abn,a->bn", by_q, impulses[part])
+        for place, (by_q, _) in zip(own, self._turns_by_q(t, q, self._still, chosen), strict=True):
+            found -= rows[place.inner].T @ np.einsum("abn,a->bn", by_q[place.rows], impulses[place.own])
         return found
 
     def rate_derivatives(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
         """Those of the inner mechanism, with the turning of the axes by differences."""
-        found, own = self.inner.rate_derivatives(t, q, v, contacts), self._elliptic(contacts)
+        inner, (own, kept) = self.inner.rate_derivatives(t, q, v, contacts), self._elliptic(contacts)
         if not own:
-            return found
-        chosen, rates, found = [i for i, _ in own], self.inner.rates(t, q, v, contacts), found.copy()
+            return inner
+        chosen, rates, found = [place.contact for place in own], self.inner.rates(t, q, v, contacts), inner[kept]
         turns, turned = self._turns(t, q, v, chosen), self._turns_by_q(t, q, v, chosen)
-        for (_, part), (turn, _), (by_q, _) in zip(own, turns, turned, strict=True):
-            found[part] = turn @ found[part] + np.einsum("abn,b->an", by_q, rates[part])
+        for place, (turn, _), (by_q, _) in zip(own, turns, turned, strict=True):
+            along = np.einsum("abn,b->an", by_q, rates[place.inner])
+            found[place.own] = (turn @ inner[place.inner] + along)[place.rows]
         return found
 
     # --- what users see ---------------------------------------------------------------------------------------
 
     def world_force(self, t: float, q: Array, contact: int, force: Array) -> Array:
         """A contact force in world axes (3,)."""
-        if contact not in self._cones or not np.any(force):
+        if contact not in self._cones:
             return self.inner.world_force(t, q, contact, force)
+        if not np.any(force):
+            return np.zeros(3)
         ((turn, _),) = self._turns(t, q, self._still, [contact])
-        return self.inner.world_force(t, q, contact, np.append(force[:1], turn.T @ force[1:]))
+        rows = self._cones[contact].rows
+        return self.inner.world_force(t, q, contact, np.append(force[:1], turn[rows].T @ force[1:]))
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the inner mechanism, where no elliptic contact is closed."""

@@ -48,7 +48,7 @@ class ManyPlaneRows:
         change = at(A, centres) + cross(V[:, 3:], at(V, centres)) + cross(A[:, 3:], self._shift)
         return rows.reshape(-1, rows.shape[-1]), self._rates(factors, V), (change @ self._basis.T).ravel()
 
-    def rates(self, v: Array) -> Array:
+    def rates(self, t: float, v: Array) -> Array:
         """Velocities alone, where places and velocities in the data are up to date."""
         return self._rates(self._touch()[1], self._twists(self._motion.workspace.data.v))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pinocchio as pin
@@ -20,7 +20,16 @@ from ..springs import Passive
 from .plane_ground import skew
 
 WORLD_AXES = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-RowsOf = Callable[[float, Array], tuple[Array, Array, Array]]  # (t, v) -> rows (m, nv), rates (m,), bias (m,)
+
+
+class RowsOf(Protocol):
+    """Rows of some contacts, where places and velocities in pinocchio's data are up to date."""
+
+    def __call__(self, t: float, v: Array) -> tuple[Array, Array, Array]:
+        """Rows (m, nv), velocities (m,), and bias (m,), for which accelerations have to be up to date, too."""
+
+    def rates(self, t: float, v: Array) -> Array:
+        """Velocities (m,) alone."""
 
 
 class ContactWorkspace(Workspace):
@@ -86,6 +95,10 @@ class NoRows:
         """None."""
         return np.zeros((0, self._nv)), np.zeros(0), np.zeros(0)
 
+    def rates(self, t: float, v: Array) -> Array:
+        """None."""
+        return np.zeros(0)
+
 
 class PlaneRows:
     """Rows on a plane: a constant combination of the Jacobians and drift accelerations of the centres.
@@ -131,7 +144,7 @@ class PlaneRows:
             rates = rates - self._belt
         return rows, rates, self._layout @ np.concatenate(drifts)
 
-    def rates(self, v: Array) -> Array:
+    def rates(self, t: float, v: Array) -> Array:
         """Velocities alone, where places and velocities in the data are up to date."""
         data = self._motion.workspace.data
         speeds = [data.frame_velocity(frame, WORLD_AXES) for frame in self._frames]
@@ -157,6 +170,10 @@ class WithLimits:
             np.concatenate([rates, own @ v]),
             np.concatenate([bias, self._bias]),
         )
+
+    def rates(self, t: float, v: Array) -> Array:
+        """Velocities alone, those of the limits last."""
+        return np.concatenate([self._own.rates(t, v), self._rows @ v])
 
 
 # --- the dynamics of Pinocchio itself: (q, v, applied) -> (acceleration, forces when asked) ---------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -180,6 +179,8 @@ def _coupling(
     leader = str(mimic.get("joint"))
     if leader not in joints or leader == name:
         others = sorted(joints.keys() - {name})
+        from difflib import get_close_matches
+
         near = ", ".join(get_close_matches(leader, others, n=5, cutoff=0.3) or others[:8]) or "none"
         raise InputError(
             f"joint '{name}' in {place} mimics '{leader}', which is no other joint; similar ones are {near}"

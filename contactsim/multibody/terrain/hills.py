@@ -16,11 +16,13 @@ has the same zero and the same gradient there, and is smooth everywhere.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from functools import cache
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from itertools import combinations_with_replacement, permutations, product
-from math import inf, perm, prod
+from math import hypot, inf, perm, prod
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,11 @@ ITERATIONS = 40  # of Newton's method for the nearest point; from within the rea
 LONGEST = 0.5  # step of Newton's method, in radii of curvature
 NAMES = ("height", "gradient", "hessian")  # of the functions of a ground, by order
 UNIT, LEVEL, SPACE = np.eye(2), np.eye(2, 3), np.eye(4)[1:3]
-Equation = tuple[tuple[Array, Array], tuple[Array, Array, Array, Array]]  # two values (k,), and their 2 x 2 matrices
+FEW = 16  # places that are looked for one by one, in plain numbers: of more, arrays are quicker
+ALL = slice(None)
+Number = Any  # of one place, or of several (k,)
+Equation = tuple[tuple[Number, Number], tuple[Number, Number, Number, Number]]  # two values, and their 2 x 2 matrix
+NOT_UNIQUE = "the point of the ground nearest to a contact is not unique; make the ground smoother"
 CURVATURE = 25.0  # bound of the curvature of a Function that says nothing [1/m]: hills of 4 cm radius
 
 
@@ -59,6 +65,12 @@ class Hills(Terrain):
     @abstractmethod
     def jet(self, t: float, places: Array, order: int) -> list[Array]:
         """The height (k,) at places (k, 2), and its derivatives (k, 3), (k, 3, 3), ... by (t, x, y) up to `order`."""
+
+    def bends(self, t: float, x: Number, y: Number) -> tuple[Number, ...]:
+        """h, h_x, h_y, h_xx, h_xy and h_yy at one place, plain numbers, or at places x, y (k,)."""
+        height, slope, bend = self.jet(t, np.array([x, y]).T.reshape(-1, 2), 2)
+        found = height, slope[:, 1], slope[:, 2], bend[:, 1, 1], bend[:, 1, 2], bend[:, 2, 2]
+        return tuple([float(part[0]) for part in found]) if isinstance(x, float) else found
 
     @property
     def velocity(self) -> tuple[float, float]:
@@ -178,17 +190,17 @@ class Hills(Terrain):
         places = centres[:, :2].copy()
         round_ = radii > 0.0
         if round_.any():
-            goal, r = centres[round_, :2], radii[round_]
-            x, y = goal.T
+            goal = centres[round_, :2]
+            r, x, y = _by_number(radii[round_], *goal.T)
 
-            def equation(xi: Array) -> Equation:
-                _, (_, u, v), ((_, _, _), (_, uu, uv), (_, _, vv)) = (part.T for part in self.jet(t, xi, 2))
-                upward = 1.0 / np.sqrt(1.0 + u * u + v * v)
+            def equation(k: Any, a: Number, b: Number) -> Equation:
+                _, u, v, uu, uv, vv = self.bends(t, a, b)
+                upward = (1.0 + u * u + v * v) ** -0.5
                 turn = upward**3
                 along, across = turn * (u * uu + v * uv), turn * (u * uv + v * vv)
-                value = xi[:, 0] - r * upward * u - x, xi[:, 1] - r * upward * v - y
-                bends = 1.0 + r * (u * along - upward * uu), r * (u * across - upward * uv)
-                return value, (*bends, r * (v * along - upward * uv), 1.0 + r * (v * across - upward * vv))
+                value = a - r[k] * upward * u - x[k], b - r[k] * upward * v - y[k]
+                bends = 1.0 + r[k] * (u * along - upward * uu), r[k] * (u * across - upward * uv)
+                return value, (*bends, r[k] * (v * along - upward * uv), 1.0 + r[k] * (v * across - upward * vv))
 
             places[round_] = self._newton(equation, goal)
         height, slopes = self.jet(t, places, 1)
@@ -197,24 +209,32 @@ class Hills(Terrain):
 
     def _nearest(self, t: float, centres: Array, start: Array) -> Array:
         """Places (k, 2) of the points of the surface nearest to the centres."""
-        x, y, z = centres.T
+        x, y, z = _by_number(*centres.T)
 
-        def equation(xi: Array) -> Equation:
-            height, (_, u, v), ((_, _, _), (_, uu, uv), (_, _, vv)) = (part.T for part in self.jet(t, xi, 2))
-            above = height - z
+        def equation(k: Any, a: Number, b: Number) -> Equation:
+            height, u, v, uu, uv, vv = self.bends(t, a, b)
+            above = height - z[k]
             across = u * v + above * uv
             matrix = 1.0 + u * u + above * uu, across, across, 1.0 + v * v + above * vv
-            return (xi[:, 0] - x + above * u, xi[:, 1] - y + above * v), matrix
+            return (a - x[k] + above * u, b - y[k] + above * v), matrix
 
         return self._newton(equation, start)
 
-    def _newton(self, equation: Callable[[Array], Equation], start: Array) -> Array:
-        """Places (k, 2) where the two values of an equation vanish."""
+    def _newton(self, equation: Callable[[Any, Number, Number], Equation], start: Array) -> Array:
+        """Places (k, 2) where the two values of an equation vanish, asked of one place after the other if they are few.
+
+        Args:
+            equation: (number of the place, or a slice of all; x, y) -> its values.
+            start: places (k, 2) from which they are looked for.
+        """
         longest = LONGEST / self.curvature if self.curvature > 0.0 else inf
         small = FOUND * min(longest, 1.0)
+        if len(start) <= FEW:
+            found = [_newton_at(partial(equation, k), place, longest, small) for k, place in enumerate(start.tolist())]
+            return np.array(found)
         xi = start.copy()
         for _ in range(ITERATIONS):
-            (one, two), (a, b, c, d) = equation(xi)
+            (one, two), (a, b, c, d) = equation(ALL, *xi.T)
             determinant = _positive(a * d - b * c)
             step = np.array([b * two - d * one, c * one - a * two]) / determinant
             size = np.hypot(*step)
@@ -224,11 +244,7 @@ class Hills(Terrain):
             xi += step.T
             if largest <= small or largest <= RELATIVE * float(np.abs(xi).max()):
                 return xi
-        place = ", ".join(f"{c:.4g}" for c in xi[int(np.argmax(size))])
-        raise SingularError(
-            f"the point of the ground nearest to a contact near ({place}) m is not found; check the curvature that the"
-            " ground was given, or make its hills smoother"
-        )
+        raise _not_found(xi[int(np.argmax(size))])
 
     def _derive(self, t: float, centres: Array, radii: Array, order: int) -> _Distances:
         key = (t, centres.tobytes(), radii.tobytes())
@@ -268,8 +284,16 @@ class Hills(Terrain):
 class _Distances:
     """The distances of some points from a surface, with their derivatives by (t, x, y, z)."""
 
+    third: Third | None
+
     def __init__(self, ground: Hills, t: float, centres: Array, feet: Array, order: int) -> None:
-        self.feet, self.order = feet, order
+        self.feet, self.order, self.third = feet, order, None
+        if order == 2 and len(feet) <= FEW and not ground.moving:
+            points = zip(centres.tolist(), feet.tolist(), strict=True)
+            found = [_still_distance(point, foot, ground.bends(t, *foot), ground.velocity) for point, foot in points]
+            values, *parts = (np.array(part) for part in zip(*found, strict=True))
+            self.distance, (self.gradient, self.curvature, self.velocity, self.change) = values, parts
+            return
         jet = ground.jet(t, feet, order)
         n, n1, n2 = _normal_jet(jet)
         k = len(feet)
@@ -291,7 +315,6 @@ class _Distances:
         self.velocity[:, :2], self.velocity[:, 2] = ground._drift[1:], drift[0]
         self.change = np.zeros((k, 3, 4))
         self.change[:, 2] = (drift[1][:, None] @ along)[:, 0]
-        self.third: Third | None = None
         if order > 2:
             self.third = self._third(n, n1, n2, along, matrix, drift)
 
@@ -310,6 +333,67 @@ class _Distances:
         return Third(distance, velocity)
 
 
+def _still_distance(
+    centre: Sequence[float], foot: Sequence[float], bends: Sequence[float], drift: tuple[float, float]
+) -> tuple[float, list[float], list[list[float]], list[float], list[list[float]]]:
+    """Distance of one point from ground whose height stays; N, N_y, the material's velocity and its derivatives.
+
+    What `_Distances` says, in plain numbers: n_xi = ((-h_x, -h_y, 1) w)_xi, and xi_c = (1 + phi n_xi)^-1 (1 - n n).
+    """
+    (x, y, z), (h, u, v, uu, uv, vv) = centre, bends
+    w = 1.0 / math.sqrt(1.0 + u * u + v * v)
+    n = (-u * w, -v * w, w)
+    phi = (x - foot[0]) * n[0] + (y - foot[1]) * n[1] + (z - h) * n[2]
+    along, across = -(w**3) * (u * uu + v * uv), -(w**3) * (u * uv + v * vv)  # of w by the foot
+    turn = (-uu * w - u * along, -uv * w - u * across), (-uv * w - v * along, -vv * w - v * across), (along, across)
+    a, b, c, d = 1.0 + phi * turn[0][0], phi * turn[0][1], phi * turn[1][0], 1.0 + phi * turn[1][1]
+    determinant = a * d - b * c
+    if not determinant > 0.0:
+        raise SingularError(NOT_UNIQUE)
+    one = (1.0 - n[0] * n[0], -n[0] * n[1], -n[0] * n[2])
+    two = (-n[1] * n[0], 1.0 - n[1] * n[1], -n[1] * n[2])
+    first = [(d * p - b * q) / determinant for p, q in zip(one, two, strict=True)]
+    second = [(a * q - c * p) / determinant for p, q in zip(one, two, strict=True)]
+    curvature = [[0.0, *[p * f + q * s for f, s in zip(first, second, strict=True)]] for p, q in turn]
+    rise = drift[0] * uu + drift[1] * uv, drift[0] * uv + drift[1] * vv
+    change = [0.0, *[rise[0] * f + rise[1] * s for f, s in zip(first, second, strict=True)]]
+    still = [0.0, 0.0, 0.0, 0.0]
+    velocity = [*drift, drift[0] * u + drift[1] * v]
+    return phi, [0.0, *n], [still, *curvature], velocity, [still, still, change]
+
+
+def _by_number(*parts: Array) -> tuple[Any, ...]:
+    """Numbers (k,) as they are asked for: plain ones of few places, or arrays."""
+    return tuple([part.tolist() for part in parts]) if len(parts[0]) <= FEW else parts
+
+
+def _newton_at(
+    equation: Callable[[float, float], Equation], start: list[float], longest: float, small: float
+) -> tuple[float, float]:
+    """`Hills._newton` of one place."""
+    x, y = start
+    for _ in range(ITERATIONS):
+        (one, two), (a, b, c, d) = equation(x, y)
+        determinant = a * d - b * c
+        if not determinant > 0.0:
+            raise SingularError(NOT_UNIQUE)
+        along, across = (b * two - d * one) / determinant, (c * one - a * two) / determinant
+        size = hypot(along, across)
+        share = longest / size if size > longest else 1.0
+        x, y = x + share * along, y + share * across
+        if size <= small or size <= RELATIVE * max(abs(x), abs(y)):
+            return x, y
+    raise _not_found((x, y))
+
+
+def _not_found(near: Iterable[float]) -> SingularError:
+    place = ", ".join(f"{c:.4g}" for c in near)
+    return SingularError(
+        f"the point of the ground nearest to a contact near ({place}) m is not found; check the curvature that the"
+        " ground was given, or make its hills smoother"
+    )
+
+
 def _inverse(matrix: Array) -> Array:
     """Inverses of small matrices (k, 2, 2)."""
     a, b, c, d = matrix.reshape(-1, 4).T
@@ -319,7 +403,7 @@ def _inverse(matrix: Array) -> Array:
 def _positive(determinants: Array) -> Array:
     """Determinants of matrices that have to have positive ones."""
     if not determinants.min() > 0.0:
-        raise SingularError("the point of the ground nearest to a contact is not unique; make the ground smoother")
+        raise SingularError(NOT_UNIQUE)
     return determinants
 
 
@@ -384,6 +468,13 @@ class Sinusoid(Hills):
         along, across = self._along * np.array([s, c, s, c]), self._across * np.array([p, q, p, q])
         return static_jet(along[:, None] * across, order)
 
+    def bends(self, t: float, x: Number, y: Number) -> tuple[Number, ...]:
+        """The same products."""
+        sin, cos = (math.sin, math.cos) if isinstance(x, float) else (np.sin, np.cos)
+        x, y = self.a2 * x, self.a3 * y
+        s, c, p, q = self.a1 * sin(x), self.a1 * self.a2 * cos(x), cos(y), -self.a3 * sin(y)
+        return s * p, c * p, s * q, -(self.a2**2) * s * p, c * q, -(self.a3**2) * s * p
+
     def parameters(self) -> dict[str, float]:
         """a1 [m], a2 and a3 [rad/m]."""
         return {"a1": self.a1, "a2": self.a2, "a3": self.a3}
@@ -415,6 +506,7 @@ class HeightField(Hills):
         self.x, self.y = self._grid("x", x), self._grid("y", y)
         self.field = finite("heights of the height field", heights, (len(self.x), len(self.y)))
         self._cells = self._coefficients()
+        self._lines = self.x.tolist(), self.y.tolist()
         self._low = np.array([self.x[0], self.y[0]])
         self._high = np.array([self.x[-1], self.y[-1]])
         super().__init__(self._largest_curvature(), velocity)
@@ -462,18 +554,34 @@ class HeightField(Hills):
         """
         outside = (places < self._low) | (places > self._high)
         if outside.any():
-            here = ", ".join(f"{c:.4g}" for c in places[int(np.argmax(outside.any(axis=1)))])
-            low, high = (
-                " to ".join(f"{c:.4g}" for c in ends) for ends in ((self.x[0], self.x[-1]), (self.y[0], self.y[-1]))
-            )
-            raise SimulationError(
-                f"a contact is at ({here}) m, outside of the height field, which covers x = {low} m and y = {high} m;"
-                " give a larger field or a shorter run"
-            )
+            raise self._beyond(places[int(np.argmax(outside.any(axis=1)))])
         cell = [g[1:-1].searchsorted(places[:, k], "right") for k, g in enumerate((self.x, self.y))]
         along, across = (_powers(places[:, k] - g[cell[k]]) for k, g in enumerate((self.x, self.y)))
         table = along @ self._cells[cell[0], cell[1]] @ across.transpose(0, 2, 1)
         return static_jet(table.transpose(1, 2, 0), order)
+
+    def bends(self, t: float, x: Number, y: Number) -> tuple[Number, ...]:
+        """Those of one place by Horner's rule, along y and then along x."""
+        if not isinstance(x, float):
+            return super().bends(t, x, y)
+        xs, ys = self._lines
+        if not (xs[0] <= x <= xs[-1] and ys[0] <= y <= ys[-1]):
+            raise self._beyond((x, y))
+        i, j = bisect_right(xs, x, 1, len(xs) - 1) - 1, bisect_right(ys, y, 1, len(ys) - 1) - 1
+        u, v = x - xs[i], y - ys[j]
+        values, slopes, bends = zip(*[_cubic(row, v) for row in self._cells[i, j].tolist()], strict=True)
+        (h, h_x, h_xx), (h_y, h_xy, _), (h_yy, _, _) = _cubic(values, u), _cubic(slopes, u), _cubic(bends, u)
+        return h, h_x, h_y, h_xx, h_xy, h_yy
+
+    def _beyond(self, place: Iterable[float]) -> SimulationError:
+        here = ", ".join(f"{c:.4g}" for c in place)
+        low, high = (
+            " to ".join(f"{c:.4g}" for c in ends) for ends in ((self.x[0], self.x[-1]), (self.y[0], self.y[-1]))
+        )
+        return SimulationError(
+            f"a contact is at ({here}) m, outside of the height field, which covers x = {low} m and y = {high} m;"
+            " give a larger field or a shorter run"
+        )
 
 
 # Weights of central differences of fourth order, by the number of derivatives along an axis: {point: weight}.
@@ -604,6 +712,12 @@ class Function(Hills):
                         f"the {name} of the ground is off by {error:.3g} at (t, x, y) = {place} from differences of the"
                         " order below; mend it or leave it out"
                     )
+
+
+def _cubic(coefficients: Sequence[float], u: float) -> tuple[float, float, float]:
+    """A cubic at u, from its lowest coefficient on, and its first two derivatives."""
+    a, b, c, d = coefficients
+    return a + u * (b + u * (c + u * d)), b + u * (2.0 * c + 3.0 * u * d), 2.0 * c + 6.0 * u * d
 
 
 def _powers(way: Array) -> Array:

@@ -28,7 +28,6 @@ from . import _native
 from .contacts import CLEAR_RANK, SINGULAR, NativeSolver
 from .cruises import NativeWatch
 from .events import NativeEvents
-from .variations import propagated
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
 STATES = ("smooth", "stick", "slip", "directed", "begins")
@@ -88,7 +87,11 @@ def native_drive(arc: PlainArc, robot: _native.Robot) -> _native.Drive:
 
 def on_plane(robot: PlainRobot) -> _native.ContactMode:
     """A mode of a robot on its plane, in which no contact is closed yet."""
-    return _native.ContactMode(np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist(), TURNING)
+    given = np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist()
+    mode = _native.ContactMode(*given, TURNING)
+    if robot.motion is not None:
+        mode.oscillate(list(robot.motion.amplitude), robot.motion.pace, robot.motion.phase)
+    return mode
 
 
 class NativeArc(CompiledArc):
@@ -112,27 +115,43 @@ class NativeArc(CompiledArc):
         self._redundant, self._begins = arc.redundant, any(closed.state == "begins" for closed in arc.closed)
         if arc.redundant:
             self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
-        self._drive, self._called = native_drive(arc, self._robot), arc.drive is not None
+        self._drive = native_drive(arc, self._robot)
+        self._differentiable = not (arc.drive is not None or self._begins or self._redundant)
+        self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
         """The motion at a state, under what drives it, and smallest forces; None where it cannot tell."""
         rows = self._mode.rows
-        acceleration, rates, forces = np.empty(self._plain.nv), np.empty(rows), np.empty(rows)
+        acceleration, rates, forces, change = np.empty(self._plain.nv), np.empty(rows), np.empty(rows), np.empty(rows)
         given = self._robot, self._mode, directions, straight, self._drive, t, x
-        found = _native.accelerate(*given, acceleration, rates, forces)
-        return None if found is None else PlainMotion(acceleration, rates, forces, *found)
+        found = _native.accelerate(*given, acceleration, rates, forces, change)
+        return None if found is None else PlainMotion(acceleration, rates, forces, *found, change)
 
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
-        """Those of acceleration, forces and contact velocities; None where slips begin or rows depend on each other."""
-        if self._begins or self._redundant:
+        """Those of acceleration, forces and contact velocities; None where slips begin or rows depend on each other.
+
+        None, too, of a ground that moves, of which the time says where it is.
+        """
+        if self._begins or self._redundant or self._plain.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
         force = np.zeros(len(v)) if applied is None else applied
         given = self._robot, self._mode, directions, straight, q, v, force, np.ascontiguousarray(applied_x)
         return found if _native.derivatives(*given, *found) else None
+
+    def driven_derivatives(
+        self, t: float, x: Array, directions: Array, straight: float
+    ) -> tuple[Array, Array, Array] | None:
+        """The same under what drives it; None under a controller that is called back, or has memory, too."""
+        if not self._differentiable or self._memory:
+            return None
+        nv, rows = self._plain.nv, self._mode.rows
+        found = np.empty((nv, 2 * nv)), np.empty((rows, 2 * nv)), np.empty((rows, 2 * nv))
+        given = self._robot, self._mode, directions, straight, self._drive, t, x
+        return found if _native.driven_derivatives(*given, *found) else None
 
     def propagated(
         self,
@@ -145,14 +164,16 @@ class NativeArc(CompiledArc):
         straight: float,
     ) -> Array | None:
         """By collocation in C++; None under a controller that is called back, and where `derivatives` has none."""
-        if self._called or self._begins or self._redundant:
+        if not self._differentiable:
             return None
         motion = self._robot, self._mode, directions, straight, self._drive
+        from .variations import propagated  # whose tables only derivatives need
+
         return propagated(path, t0, t1, variations, accuracy, motion)
 
     def watched(self, guards: PlainGuards) -> CompiledWatch:
         """The arc with its guards."""
-        return NativeWatch(self._plain, self._robot, self._mode, self._drive, guards)
+        return NativeWatch(self._plain, self._robot, self._mode, self._drive, guards, self._differentiable)
 
     def stages(self, base: Array, directions: Array, straight: float) -> Stages:
         """The rates of whole steps in the chart around a state."""
@@ -180,6 +201,7 @@ class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
 
     interface = 7  # of the engines of contactsim that it was written for
+    moves_ground = True
 
     def __init__(self) -> None:
         self._solver = NativeSolver()
@@ -193,8 +215,8 @@ class NativeEngine(Engine):
         return NativeArc(arc) if knows_gains(arc) else None
 
     def events(self, world: PlainEvents) -> CompiledEvents | None:
-        """The events in C++; None where its arcs are not."""
-        if not knows_gains(world.arc):
+        """The events in C++; None where its arcs are not, and on ground that moves."""
+        if not knows_gains(world.arc) or world.arc.robot.motion is not None:
             return None
         robot = native_robot(world.arc.robot)
         return NativeEvents.of(world, robot, on_plane(world.arc.robot), native_drive(world.arc, robot))

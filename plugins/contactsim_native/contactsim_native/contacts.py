@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from contactsim.contact import stick_slip_choice, zero
+from contactsim.contact import cone_program, stick_slip_choice, zero
 from contactsim.contact.compiled import CompiledSolver, Directions, Pivoted, PlainProblem, Unknown
 from contactsim.contact.modes import Mode
 from contactsim.contact.solvers import gauss_seidel, slip_directions
@@ -32,6 +32,8 @@ RULES = _native.PivotRules(
     still=zero.STILL,
     barely=zero.BARELY,
     inside=zero.INSIDE,
+    accuracy=cone_program.ACCURACY,
+    smallest_force=zero.SMALLEST_FORCE,
     quick_steps=slip_directions.QUICK_STEPS,
     newton_steps=slip_directions.NEWTON_STEPS,
     sweeps=stick_slip_choice.FIRST_SWEEPS,

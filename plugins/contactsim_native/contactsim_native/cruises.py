@@ -13,16 +13,31 @@ from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
 from contactsim.hybrid import zero as hybrid_zero
 from contactsim.hybrid.course import Course, Landing, Passed
-from contactsim.hybrid.integrators import dop853
+from contactsim.hybrid.integrators import collocation, tables853, tables_radau9
+from contactsim.hybrid.segments import Interpolant853
 from contactsim.hybrid.step_bounds import LARGEST853
 from contactsim.multibody.configuration_space import CHART_RADIUS
 from contactsim.multibody.kinematics.bound_robot import TURN
-from contactsim.multibody.plain_robot import PlainContact, PlainReach, PlainRobot
+from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot
 
 from . import _native
 
 GUARDS = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn")
-GOES_ON = ("t", "fresh", "step", "proposed", "natural", "approach", "in_haste", "held_steps", "loose_steps", "began")
+GOES_ON = (
+    "t",
+    "fresh",
+    "step",
+    "proposed",
+    "natural",
+    "approach",
+    "in_haste",
+    "held_steps",
+    "loose_steps",
+    "began",
+    "tried",
+    "asked",
+    "fastest",
+)
 GIVEN = ("bound", "rtol", "atol", "max_step", "path_rtol", "path_atol", "automatic", "patience", "most")
 Array = np.ndarray
 
@@ -34,9 +49,8 @@ def _row(table: Array) -> Array:
 @lru_cache(maxsize=1)
 def method() -> _native.Dop853:
     """The tables of DOP853, and those by which guards are seen in samples of its steps."""
-    of = dop853.Dop853
     tables = (
-        *(dop853.COEFFICIENTS, dop853.TIMES, of.E3, of.E5, of.D, LARGEST853),
+        *(tables853.COEFFICIENTS, tables853.TIMES, tables853.ERROR3, tables853.ERROR5, tables853.DENSE, LARGEST853),
         *(guard_samples.NODES, guard_samples.TO_SERIES, guard_samples.GRID),
         *(guard_samples.TO_GRID, guard_samples.TO_SLOPES),
     )
@@ -44,26 +58,55 @@ def method() -> _native.Dop853:
 
 
 @lru_cache(maxsize=1)
+def stiff_method() -> _native.Radau9:
+    """The tables of Radau9, its polynomials written as the dense outputs of DOP853 are."""
+    own, stages = tables_radau9, collocation.STAGES
+    return _native.Radau9(
+        nodes=own.NODES,
+        inverse=_row(own.INVERSE),
+        estimate=own.ESTIMATE,
+        to_parts=_row(np.linalg.inv(Interpolant853.parts(own.NODES)[:stages].T)),
+        rate=float(own.MODES.rates[0].real),
+        between=own.BETWEEN,
+        safety=own.SAFETY,
+        growth=own.GROWTH,
+        shrinkage=own.SHRINKAGE,
+        enough=own.ENOUGH,
+        fresh=own.FRESH,
+        converged=own.CONVERGED,
+        relaxed=own.RELAXED,
+        least_share=own.LEAST_SHARE,
+        iterations=own.ITERATIONS,
+        order=own.ORDER,
+    )
+
+
+@lru_cache(maxsize=1)
 def thresholds() -> _native.Thresholds:
     """The thresholds of the modules whose choices are made in C++."""
     found = _native.Thresholds()
     values = {
-        "safety": dop853.SAFETY,
-        "min_factor": dop853.MIN_FACTOR,
-        "max_factor": dop853.MAX_FACTOR,
+        "safety": tables853.SAFETY,
+        "min_factor": tables853.MIN_FACTOR,
+        "max_factor": tables853.MAX_FACTOR,
         "chart_radius": CHART_RADIUS,
         "turn": TURN,
         "within_reach": stepper.WITHIN_REACH,
         "short_step": stepper.SHORT,
         "beyond": stepper.BEYOND,
         "first_share": stepper.FIRST_SHARE,
-        "brief": dop853.BRIEF,
+        "brief": tables853.BRIEF,
         "briefly": stepper.BRIEFLY,
         "near_edge": hybrid_zero.NEAR_EDGE,
         "loose": stiff_arcs.LOOSE,
         "held": stiff_arcs.HELD,
         "held_fast": stiff_arcs.HELD_FAST,
         "grown": stiff_arcs.GROWN,
+        "few": stiff_arcs.FEW,
+        "growing": stiff_arcs.GROWING,
+        "easy": hybrid_zero.EASY,
+        "rounded": hybrid_zero.ROUNDED,
+        "spent_stiffly": stepper.SPENT,
         "exact": stepper.EXACT,
         "cut": stepper.CUT,
         "spent": stepper.SPENT_853,
@@ -71,6 +114,7 @@ def thresholds() -> _native.Thresholds:
         "flat": hybrid_zero.FLAT,
         "unresolved": guard_samples.UNRESOLVED,
         "bent": guard_samples.BENT,
+        "monotone": guard_samples.MONOTONE,
         "quiet": guard_samples.QUIET,
         "dip": guard_samples.DIP,
         "shallow": hybrid_zero.SHALLOW,
@@ -130,6 +174,7 @@ class NativeWatch(CompiledWatch):
         plain: the robot as plain data.
         robot, mode, drive: the same, the mode, and what drives it, as the extension has them.
         guards: the guards.
+        stiff: whether it knows its derivative, which stiff steps need.
     """
 
     def __init__(
@@ -139,7 +184,9 @@ class NativeWatch(CompiledWatch):
         mode: _native.ContactMode,
         drive: _native.Drive,
         guards: PlainGuards,
+        stiff: bool,
     ) -> None:
+        self.stiff = stiff
         self._arc = arc = _native.Arc(robot, mode, drive, plain.turning.tolist())
         parts = guards.kinds, guards.contacts, guards.closed, guards.friction, guards.directions, guards.margins
         for of_gaps, run in groupby(zip(*parts, strict=True), key=lambda guard: guard[0] == "gap"):
@@ -147,7 +194,9 @@ class NativeWatch(CompiledWatch):
                 arc.add_gaps(native_gaps(plain), [number for _, number, *_ in run])
                 continue
             for kind, _, closed, friction, direction, margin in run:
-                if margin is not None:
+                if isinstance(margin, PlainMargin):
+                    arc.add_sines(margin.constant, margin.sines)
+                elif margin is not None:
                     arc.add_margin(margin)
                 else:
                     arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
@@ -187,8 +236,11 @@ class NativeWatch(CompiledWatch):
             setattr(own, name, getattr(course, name))
         arrays = course.x, course.base, course.y, course.rate, course.values, course.highest
         given = *arrays, course.floor, course.rounding, course.band, directions
-        record, error = _native.cruise(self._arc, method(), thresholds(), own, *given)
+        if course.stiff and course.kept is None:
+            course.kept = _native.Radau(stiff_method())
+        record, error = _native.cruise(self._arc, method(), course.kept, thresholds(), own, *given)
         for name in GOES_ON:
             setattr(course, name, getattr(own, name))
         landing = Landing(tuple(own.fired), own.leader, own.at_once) if own.located else None
-        return Passed(record, own.pending, landing, own.suspected, own.hemmed, own.evaluations, error)
+        asked = course.kept.derivative() if own.asks else None
+        return Passed(record, own.pending, landing, own.suspected, own.hemmed, own.evaluations, error, asked)

@@ -127,6 +127,10 @@ class NativeEvents(CompiledEvents):
             self._impact(event, found) if found.struck else None,
         )
 
+    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]]:
+        """Contacts near to closing."""
+        return _native.low(self.world, x, lowest)
+
     def _state(self, i: int, given: tuple[int, int, float, float]) -> ContactState:
         standing, phase, *direction = given
         known = WITHOUT_DIRECTION.get((standing, phase))

@@ -198,7 +198,7 @@ void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
 void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d, int columns, DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
     const int nv = robot.nv, width = d.stride;
-    const auto zeros = [&](std::vector<double>& a) { a.assign(mode.rows * width, 0.0); };
+    const auto zeros = [&](std::vector<double>& a) { set_zeros(a, mode.rows * width); };
     zeros(s.rates), zeros(s.change), zeros(s.direct);
     for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
@@ -248,8 +248,7 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     solve_directions(robot, s.scratch);
     // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d.
     const Rows held{s.scratch.held.data(), nv}, solved{s.scratch.solved.data(), nv};
-    s.unknown.assign(size * width, 0.0);
-    s.matrix.assign(size * padded(size), 0.0);
+    set_zeros(s.unknown, size * width), set_zeros(s.matrix, size * padded(size));
     const Rows unknown{s.unknown.data(), width}, matrix{s.matrix.data(), padded(size)};
     int place = 0, first = 0;
     for (const Closed& closed : mode.closed) {
@@ -259,17 +258,13 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
         place += stuck, first += count;
     }
     add_product(unknown, -1.0, held, d, size, nv, wide);
-    for (int i = 0; i < size; ++i) {
-        for (int j = 0; j < size; ++j) {
-            for (int k = 0; k < nv; ++k) matrix[i][j] += held[i][k] * solved[j][k];
-        }
-    }
-    if (!solve_dense(matrix, unknown, size, wide)) return false;
-    s.solved.resize(nv * size);
-    const Rows by_unknown{s.solved.data(), size};
+    s.solved.resize(nv * matrix.stride);
+    const Rows by_unknown{s.solved.data(), matrix.stride};
     for (int j = 0; j < size; ++j) {
         for (int k = 0; k < nv; ++k) by_unknown[k][j] = solved[j][k];
     }
+    add_product(matrix, 1.0, held, by_unknown, size, nv, matrix.stride);
+    if (!solve_dense(matrix, unknown, size, wide)) return false;
     add_product(d, 1.0, by_unknown, unknown, nv, size, wide);
     if (!told) return true;
     place = first = 0;

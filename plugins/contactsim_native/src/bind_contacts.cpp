@@ -36,11 +36,12 @@ ContactProblem problem_of(Table delassus, Row free, Numbers widths, Row kinetic,
 void bind_contacts(nb::module_& m) {
     nb::class_<PivotRules>(m, "PivotRules")
         .def(nb::init<double, double, double, double, double, double, double, double, double, double, double, double,
-                      double, double, double, int, int, int, int>(),
+                      double, double, double, double, double, int, int, int, int>(),
              nb::arg("tolerance"), nb::arg("creep"), nb::arg("lost"), nb::arg("regular"), nb::arg("rank"),
              nb::arg("clear_rank"), nb::arg("across"), nb::arg("turned"), nb::arg("nothing"), nb::arg("farthest_turn"),
              nb::arg("stalled_turn"), nb::arg("runaway"), nb::arg("still"), nb::arg("barely"), nb::arg("inside"),
-             nb::arg("quick_steps"), nb::arg("newton_steps"), nb::arg("sweeps"), nb::arg("inner"));
+             nb::arg("accuracy"), nb::arg("smallest_force"), nb::arg("quick_steps"), nb::arg("newton_steps"),
+             nb::arg("sweeps"), nb::arg("inner"));
 
     nb::class_<ContactProblem>(m, "ContactProblem")
         .def("__init__", [](ContactProblem* self, Table delassus, Row free, Numbers widths, Row kinetic, Row resting,

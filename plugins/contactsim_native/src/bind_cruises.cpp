@@ -1,5 +1,10 @@
 // What Python sees of arcs that are followed step by step.
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
+#include <tuple>
 
 #include "bindings.hpp"
 #include "cruise.hpp"
@@ -7,6 +12,9 @@
 using namespace native;
 
 namespace {
+
+// Amplitude, phase, and (coordinate, factor) of each angle.
+using SineNumbers = std::tuple<double, double, std::vector<std::pair<int, double>>>;
 
 // What a function of Python raised, with its traceback; None: nothing.
 nb::object raised(const std::exception_ptr& error) {
@@ -45,6 +53,50 @@ void bind_cruises(nb::module_& m) {
                    "the tables of DOP853");
         });
 
+    nb::class_<Radau9>(m, "Radau9")
+        .def(
+            "__init__",
+            [](Radau9* self, Row nodes, Row inverse, Row estimate, Row to_parts, double rate, double between,
+               double safety, double growth, double shrinkage, double enough, double fresh, double converged,
+               double relaxed, double least_share, int iterations, int order) {
+                new (self) Radau9{numbers(nodes),
+                                  numbers(inverse),
+                                  numbers(estimate),
+                                  numbers(to_parts),
+                                  rate,
+                                  between,
+                                  safety,
+                                  growth,
+                                  shrinkage,
+                                  enough,
+                                  fresh,
+                                  converged,
+                                  relaxed,
+                                  least_share,
+                                  iterations,
+                                  order};
+                constexpr std::size_t stages = Radau9::STAGES;
+                demand(nodes.shape(0) == stages && inverse.shape(0) == stages * stages && estimate.shape(0) == stages &&
+                           to_parts.shape(0) == stages * stages,
+                       "the tables of Radau9");
+            },
+            nb::arg("nodes"), nb::arg("inverse"), nb::arg("estimate"), nb::arg("to_parts"), nb::arg("rate"),
+            nb::arg("between"), nb::arg("safety"), nb::arg("growth"), nb::arg("shrinkage"), nb::arg("enough"),
+            nb::arg("fresh"), nb::arg("converged"), nb::arg("relaxed"), nb::arg("least_share"), nb::arg("iterations"),
+            nb::arg("order"));
+
+    nb::class_<Radau>(m, "Radau")
+        .def(nb::init<const Radau9&>())
+        .def(
+            "derivative",
+            [](const Radau& method) {
+                const ChartDerivative& found = method.derivative();
+                std::vector<double> whole(found.size() * found.size());
+                found.whole(whole.data());
+                return table(whole, found.size(), found.size());
+            },
+            "The derivative (dim, dim) of the rate in the chart, as the method has it.");
+
     nb::class_<Thresholds>(m, "Thresholds")
         .def(nb::init<>())
         .def_rw("safety", &Thresholds::safety)
@@ -70,6 +122,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("flat", &Thresholds::flat)
         .def_rw("unresolved", &Thresholds::unresolved)
         .def_rw("bent", &Thresholds::bent)
+        .def_rw("monotone", &Thresholds::monotone)
         .def_rw("quiet", &Thresholds::quiet)
         .def_rw("dip", &Thresholds::dip)
         .def_rw("shallow", &Thresholds::shallow)
@@ -84,6 +137,11 @@ void bind_cruises(nb::module_& m) {
         .def_rw("turning", &Thresholds::turning)
         .def_rw("no_force", &Thresholds::no_force)
         .def_rw("leap", &Thresholds::leap)
+        .def_rw("few", &Thresholds::few)
+        .def_rw("easy", &Thresholds::easy)
+        .def_rw("rounded", &Thresholds::rounded)
+        .def_rw("spent_stiffly", &Thresholds::spent_stiffly)
+        .def_rw("growing", &Thresholds::growing)
         .def_rw("slope", &Thresholds::slope)
         .def_rw("soon", &Thresholds::soon)
         .def_rw("far", &Thresholds::far)
@@ -138,23 +196,40 @@ void bind_cruises(nb::module_& m) {
              [](PythonArc& arc, const Gaps& gaps, const std::vector<int>& contacts) {
                  for (const int i : contacts) {
                      demand(i >= 0 && i < static_cast<int>(gaps.contacts.size()), "contacts by their numbers");
-                     arc.add({GuardKind::gap, -1, gaps.contacts[i], 0.0, {}}, gaps.hosts[i], gaps.arms[i]);
+                     Guard guard(GuardKind::gap);
+                     guard.contact = gaps.contacts[i];
+                     arc.add(guard, gaps.hosts[i], gaps.arms[i]);
                  }
              })
         .def("add_guard",
              [](PythonArc& arc, int kind, int closed, double friction, double along, double aside) {
                  demand(closed < static_cast<int>(arc.mode.closed.size()), "the number of a closed contact");
-                 arc.add({static_cast<GuardKind>(kind), closed, {}, friction, {along, aside}}, -1, 0.0);
+                 Guard guard(static_cast<GuardKind>(kind));
+                 guard.closed = closed, guard.friction = friction, guard.direction = {along, aside};
+                 arc.add(guard, -1, 0.0);
              })
         .def("add_margin",
              [](PythonArc& arc, nb::object function) {
                  const std::size_t size = arc.robot.nq + arc.robot.nv + arc.drive.memory;
-                 Guard guard{GuardKind::margin};
+                 Guard guard(GuardKind::margin);
                  guard.margin = [function = nb::handle(function), size](double t, const double* x) {
                      nb::gil_scoped_acquire held;
                      return nb::cast<double>(function(t, state_of(x, size)));
                  };
                  arc.called.margins.push_back(function);
+                 arc.add(guard, -1, 0.0);
+             })
+        .def("add_sines",
+             [](PythonArc& arc, double constant, const std::vector<SineNumbers>& sines) {
+                 Sines margin{constant, {}};
+                 for (const auto& [amplitude, phase, angles] : sines) {
+                     for (const auto& [coordinate, factor] : angles) {
+                         demand(coordinate >= 0 && coordinate < arc.robot.nq, "coordinates of the robot");
+                     }
+                     margin.all.push_back({amplitude, phase, angles});
+                 }
+                 Guard guard(GuardKind::margin);
+                 guard.margin = margin;
                  arc.add(guard, -1, 0.0);
              })
         .def("set_reach", [](PythonArc& arc, const Reach& reach) { arc.reach = reach; })
@@ -192,6 +267,9 @@ void bind_cruises(nb::module_& m) {
         .def_rw("loose_steps", &Course::loose_steps)
         .def_rw("patience", &Course::patience)
         .def_rw("began", &Course::began)
+        .def_rw("tried", &Course::tried)
+        .def_rw("asked", &Course::asked)
+        .def_rw("fastest", &Course::fastest)
         .def_rw("most", &Course::most)
         .def_ro("steps", &Course::steps)
         .def_ro("pending", &Course::pending)
@@ -201,12 +279,13 @@ void bind_cruises(nb::module_& m) {
         .def_ro("at_once", &Course::at_once)
         .def_ro("suspected", &Course::suspected)
         .def_ro("hemmed", &Course::hemmed)
+        .def_ro("asks", &Course::asks)
         .def_ro("evaluations", &Course::evaluations);
 
     m.def(
         "cruise",
-        [](const PythonArc& arc, const Dop853& method, const Thresholds& thresholds, Course& course, Out x, Out base,
-           Out y, Out f, Out values, Out highest, Row floor, Row rounding, Row band, Out directions) {
+        [](const PythonArc& arc, const Dop853& method, Radau* stiff, const Thresholds& thresholds, Course& course,
+           Out x, Out base, Out y, Out f, Out values, Out highest, Row floor, Row rounding, Row band, Out directions) {
             const std::size_t n = 2 * arc.robot.nv + arc.drive.memory, guards = arc.guards.all.size();
             const std::size_t size = arc.robot.nq + arc.robot.nv + arc.drive.memory;
             demand(x.size() == size && base.size() == size && y.size() == n && f.size() == n, "states and rates");
@@ -218,6 +297,7 @@ void bind_cruises(nb::module_& m) {
             course.values = values.data(), course.highest = highest.data(), course.floor = floor.data(),
             course.rounding = rounding.data(), course.band = band.data();
             course.directions = directions.data();
+            course.stiff = stiff;
             {
                 nb::gil_scoped_release released;
                 cruise(arc, method, thresholds, course);
@@ -228,7 +308,29 @@ void bind_cruises(nb::module_& m) {
             course.error = nullptr;  // its traceback holds the course
             return nb::make_tuple(record, error);
         },
+        nb::arg("arc"), nb::arg("method"), nb::arg("stiff").none(), nb::arg("thresholds"), nb::arg("course"),
+        nb::arg("x"), nb::arg("base"), nb::arg("y"), nb::arg("f"), nb::arg("values"), nb::arg("highest"),
+        nb::arg("floor"), nb::arg("rounding"), nb::arg("band"), nb::arg("directions"),
         "Steps until one may hold an event: their record (steps, record_size), and what a user's function raised.");
+
+    m.def(
+        "modes",
+        [](Row matrix) {
+            demand(matrix.shape(0) == std::size_t(Modes::MOST * Modes::MOST), "a matrix (5, 5)");
+            Modes found;
+            demand(find_modes(numbers(matrix), found), "a matrix with eigenvalues of its own");
+            using Numbers = std::vector<std::complex<double>>;
+            Numbers rates;
+            std::vector<Numbers> into, back;
+            for (int k = 0; k < found.count; ++k) {
+                rates.push_back(found.rates[k]);
+                into.emplace_back(found.into[k], found.into[k] + Modes::MOST);
+                back.emplace_back(found.back[k], found.back[k] + Modes::MOST);
+            }
+            return nb::make_tuple(rates, into, back);
+        },
+        "Of a matrix V diag(rates) V^-1 the rates, rows of V^-1 and columns of V, of complex pairs one with its column "
+        "twice.");
 
     m.def(
         "gap",

@@ -156,6 +156,18 @@ void bind_events(nb::module_& m) {
         });
 
     m.def(
+        "low",
+        [](const TouchingWorld& world, Row x, double lowest) {
+            demand(x.shape(0) == std::size_t(world.robot.nq + world.robot.nv + world.drive.memory), "a state");
+            nb::list found;
+            for (const Low& one : low_contacts(world, x.data(), lowest)) {
+                found.append(nb::make_tuple(one.contact, one.gap, one.rate));
+            }
+            return found;
+        },
+        "Contacts whose gaps are at most so large, in rising order, with these and their rates.");
+
+    m.def(
         "resolve",
         [](const TouchingWorld& world, double t, Row x, const std::vector<int>& touching,
            const std::vector<std::vector<double>>& states, const std::vector<int>& kinds) -> std::optional<Outcome> {

@@ -41,8 +41,9 @@ void add_path(nb::module_& m) {
         });
 }
 
-bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v,
-                 Row applied, Table applied_x, Out acceleration_x, Out forces_x, Out rates_x) {
+bool derivatives_on(const Ground& ground, const Robot& robot, const ContactMode& mode, Table directions,
+                    double straight, Row q, Row v, Row applied, Table applied_x, Out acceleration_x, Out forces_x,
+                    Out rates_x) {
     const std::size_t nv = robot.nv, rows = mode.rows, columns = applied_x.shape(1);
     demand(q.shape(0) == std::size_t(robot.nq) && v.shape(0) == nv && applied.shape(0) == nv &&
                applied_x.shape(0) == nv && columns >= 2 * nv && acceleration_x.size() == nv * columns &&
@@ -53,6 +54,7 @@ bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, 
     std::vector<double> room(nv * stride, 0.0);
     for (std::size_t k = 0; k < nv; ++k) std::copy_n(applied_x.data() + k * n, n, &room[k * stride]);
     ContactDerivatives told;
+    scratch.scratch.sweep.ground = ground;
     if (!differentiate(robot, mode, references(mode, directions, straight), q.data(), v.data(), applied.data(),
                        {room.data(), stride}, n, scratch, &told)) {
         return false;
@@ -62,6 +64,29 @@ bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, 
     };
     tell(room, acceleration_x), tell(told.forces, forces_x), tell(told.rates, rates_x);
     return true;
+}
+
+// Those on ground that stands still.
+bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v,
+                 Row applied, Table applied_x, Out acceleration_x, Out forces_x, Out rates_x) {
+    demand(!mode.plane.motion, "the time, where the ground moves");
+    return derivatives_on({}, robot, mode, directions, straight, q, v, applied, applied_x, acceleration_x, forces_x,
+                          rates_x);
+}
+
+// The same under the drive of the mode; the arrays have as many columns as that says, by dq, dv and what is held.
+bool driven_derivatives(const Robot& robot, const ContactMode& mode, Table directions, double straight,
+                        const PythonDrive& drive, double t, Row x, Out acceleration_x, Out forces_x, Out rates_x) {
+    const std::size_t nv = robot.nv, columns = 2 * nv + drive.held_on.size();
+    demand(!drive.callback, "derivatives of a function that is called back");
+    demand(x.shape(0) == robot.nq + nv + drive.memory, "a state");
+    Known known;
+    std::vector<double> applied(nv, 0.0), memory(drive.memory), applied_x(nv * columns, 0.0);
+    drive.at(robot, t, x.data(), applied.data(), memory.data(), known);
+    drive.by_state(robot, {applied_x.data(), static_cast<int>(columns)});
+    const Row q(x.data(), {std::size_t(robot.nq)}), v(x.data() + robot.nq, {nv}), force(applied.data(), {nv});
+    return derivatives_on(mode.plane.at(t), robot, mode, directions, straight, q, v, force,
+                          Table(applied_x.data(), {nv, columns}), acceleration_x, forces_x, rates_x);
 }
 
 // How it ended, and at which time.
@@ -96,5 +121,6 @@ void bind_variations(nb::module_& m) {
     m.def("derivatives", &derivatives,
           "Derivatives of acceleration, forces and contact velocities by the state, from those of the applied forces; "
           "False where the rows of the mode depend on each other.");
+    m.def("driven_derivatives", &driven_derivatives, "The same under the drive of the mode.");
     m.def("propagate", &propagated, "Variations along a path, in place; (how it ended, when).");
 }

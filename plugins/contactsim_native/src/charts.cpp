@@ -26,9 +26,10 @@ void turning(double square, double& first, double& second) {
 // c = (1 - (a / 2) cot(a / 2)) / a^2 and c' / a, by the squared angle.
 void unturning(double square, double& value, double& slope) {
     if (square < SMALL) {  // |B_2n| a^(2n-2) / (2n)!
-        constexpr double series[] = {1.0 / 12.0,      1.0 / 720.0,      1.0 / 30240.0, 1.0 / 1209600.0,
-                                     1.0 / 47900160.0, 691.0 / 1307674368000.0, 1.0 / 74724249600.0,
-                                     3617.0 / 10670622842880000.0};
+        constexpr double series[] = {1.0 / 12.0,          1.0 / 720.0,
+                                     1.0 / 30240.0,       1.0 / 1209600.0,
+                                     1.0 / 47900160.0,    691.0 / 1307674368000.0,
+                                     1.0 / 74724249600.0, 3617.0 / 10670622842880000.0};
         value = slope = 0.0;
         for (int k = 7; k >= 0; --k) value = value * square + series[k];
         for (int k = 7; k >= 1; --k) slope = slope * square + 2.0 * k * series[k];
@@ -67,8 +68,7 @@ void rate_of_motion(const Vec3& move, const Vec3& angle, Vec3& along, Vec3& abou
     double value, slope;
     unturning(dot(angle, angle), value, slope);
     const Vec3 across = cross(angle, about);
-    const Vec3 coupled = cross(move, about) * 0.5 +
-                         (cross(angle, cross(move, about)) + cross(move, across)) * value +
+    const Vec3 coupled = cross(move, about) * 0.5 + (cross(angle, cross(move, about)) + cross(move, across)) * value +
                          cross(angle, across) * (slope * dot(angle, move));
     along = unturned(angle, along, value) + coupled;
     about = unturned(angle, about, value);
@@ -81,11 +81,24 @@ void turn_pair(const double* pair, double angle, double* out) {
     out[0] = x * size, out[1] = y * size;
 }
 
-Vec3 three(const double* a) { return {a[0], a[1], a[2]}; }
+Vec3 three(const double* a) {
+    return {a[0], a[1], a[2]};
+}
 
-void put(const Vec3& a, double* out) { out[0] = a.x, out[1] = a.y, out[2] = a.z; }
+void put(const Vec3& a, double* out) {
+    out[0] = a.x, out[1] = a.y, out[2] = a.z;
+}
 
-void put(const Quaternion& a, double* out) { out[0] = a.x, out[1] = a.y, out[2] = a.z, out[3] = a.w; }
+void put(const Quaternion& a, double* out) {
+    out[0] = a.x, out[1] = a.y, out[2] = a.z, out[3] = a.w;
+}
+
+void put_skew(Bracket& bracket, int row, int column, const double* w) {
+    double* m = bracket.matrix.data() + row * bracket.size + column;
+    m[1] = -w[2], m[2] = w[1];
+    m[bracket.size] = w[2], m[bracket.size + 2] = -w[0];
+    m[2 * bracket.size] = -w[1], m[2 * bracket.size + 1] = w[0];
+}
 
 }  // namespace
 
@@ -150,6 +163,25 @@ double joint_difference(const Joint& joint, const double* from, const double* to
     const double *a = from + joint.q, *b = to + joint.q;
     if (joint.kind == JointKind::unbounded) return std::atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1]);
     return b[0] - a[0];
+}
+
+std::vector<Bracket> brackets(const Robot& robot, const double* velocity) {
+    std::vector<Bracket> found;
+    for (const Joint& joint : robot.joints) {
+        const double* v = velocity + joint.v;
+        Bracket bracket{joint.v, joint.size, {}};
+        if (joint.kind == JointKind::free_flyer) {
+            put_skew(bracket, 0, 0, v + 3), put_skew(bracket, 3, 3, v + 3), put_skew(bracket, 0, 3, v);
+        } else if (joint.kind == JointKind::spherical) {
+            put_skew(bracket, 0, 0, v);
+        } else if (joint.kind == JointKind::planar) {
+            bracket.matrix = {0.0, -v[2], v[1], v[2], 0.0, -v[0]};
+        } else {
+            continue;
+        }
+        found.push_back(bracket);
+    }
+    return found;
 }
 
 }  // namespace native

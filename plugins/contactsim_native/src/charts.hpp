@@ -1,6 +1,8 @@
 // Configurations reached along tangent vectors, and rates in exponential charts.
 #pragma once
 
+#include <array>
+
 #include "robot.hpp"
 
 namespace native {
@@ -13,5 +15,13 @@ void chart_rate(const Robot& robot, const double* dq, double* rate);
 
 // Torque kp (q_ref (-) q) of plain joints and of those that turn without end.
 double joint_difference(const Joint& joint, const double* from, const double* to);
+
+// The bracket ad(v) (size, size) of a joint whose motions do not commute.
+struct Bracket {
+    int first, size;
+    std::array<double, 36> matrix;
+};
+
+std::vector<Bracket> brackets(const Robot& robot, const double* velocity);
 
 }  // namespace native

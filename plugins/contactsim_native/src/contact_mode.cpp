@@ -7,6 +7,16 @@
 
 namespace native {
 
+Ground Plane::at(double t) const {
+    if (!motion) return {};
+    const double w = motion->pace, s = std::sin(w * t + motion->phase), c = std::cos(w * t + motion->phase);
+    return {motion->amplitude * s, motion->amplitude * (w * c), motion->amplitude * (-w * w * s)};
+}
+
+double Plane::fastest(int order) const {
+    return motion ? std::abs(dot(basis[0], motion->amplitude)) * std::pow(motion->pace, order) : 0.0;
+}
+
 int rows_of(const ContactMode& mode, const Closed& closed) {
     return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.plane.basis.size());
 }
@@ -43,7 +53,8 @@ void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& clo
     // The material point below the centre: -r n does not turn with the sphere.
     const Spatial &motion = sweep.velocity[j], &drift = sweep.drift[j];
     const Vec3 speed = motion.linear + cross(motion.angular, centre);
-    const Vec3 change = drift.linear + robot.gravity + cross(drift.angular, touching) + cross(motion.angular, speed);
+    const Vec3 change = drift.linear + robot.gravity + cross(drift.angular, touching) + cross(motion.angular, speed) -
+                        sweep.ground.acceleration;
     const Vec3 slip = slip_velocity(mode, contact, sweep);
     for (int d = 0; d < count; ++d) {
         s.rates[first + d] = dot(mode.plane.basis[d], slip);
@@ -107,7 +118,7 @@ int outermost(const Robot& robot, const Contact& contact) {
 // Rows C that are held and directions D of the forces, at a state that has been swept; their number.
 int assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
     const int nv = robot.nv, rows = mode.rows;
-    s.row.assign(rows * nv, 0.0);
+    set_zeros(s.row, rows * nv);
     s.rates.resize(rows), s.bias.resize(rows), s.slip.resize(mode.closed.size());
     s.held.clear(), s.held_bias.clear(), s.directions.clear(), s.tip.clear();
     int first = 0, size = 0;
@@ -139,7 +150,7 @@ int assemble(const Robot& robot, const ContactMode& mode, const References& refe
 void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directions, int size) {
     const int nv = robot.nv, width = padded(size);
     s.inwards = directions, s.weighed = s.held;
-    s.across.assign(nv * width, 0.0);
+    set_zeros(s.across, nv * width);
     for (int first = 0, end; first < size; first = end) {
         const int tip = s.tip[first];
         for (end = first + 1; end < size && s.tip[end] == tip;) ++end;
@@ -155,7 +166,7 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
             }
         }
     }
-    s.product.assign(size * width, 0.0);
+    set_zeros(s.product, size * width);
     add_product({s.product.data(), width}, 1.0, {s.weighed.data(), nv}, {s.across.data(), width}, size, nv, width);
     s.matrix.resize(size * size);
     for (int i = 0; i < size; ++i) std::copy_n(&s.product[i * width], size, &s.matrix[i * size]);
@@ -383,14 +394,15 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.joint < 0) return contact.sign * (q[contact.coordinate] - contact.bound);
     const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
-    return dot(mode.plane.basis[0], centre + (sweep.origin - mode.plane.point)) - contact.radius;
+    return dot(mode.plane.basis[0], centre + (sweep.origin - mode.plane.point - sweep.ground.place)) - contact.radius;
 }
 
 Vec3 slip_velocity(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
     const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
     const Vec3 below = mode.plane.basis[0] * -contact.radius;
     const Spatial& motion = sweep.velocity[contact.joint];
-    return motion.linear + cross(motion.angular, centre) + cross(motion.angular, below) - mode.plane.belt;
+    const Vec3 ground = mode.plane.belt + sweep.ground.velocity;
+    return motion.linear + cross(motion.angular, centre) + cross(motion.angular, below) - ground;
 }
 
 void contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
@@ -410,7 +422,7 @@ double gap_rate(const ContactMode& mode, const Contact& contact, const Sweep& sw
     if (contact.joint < 0) return contact.sign * v[contact.velocity];
     const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
     const Spatial& motion = sweep.velocity[contact.joint];
-    return dot(mode.plane.basis[0], motion.linear + cross(motion.angular, centre));
+    return dot(mode.plane.basis[0], motion.linear + cross(motion.angular, centre) - sweep.ground.velocity);
 }
 
 double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
@@ -420,7 +432,7 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
     const Vec3 centre = sweep.place[j] + sweep.turn[j] * contact.centre;
     const Joint& joint = robot.joints[j];
     Spatial change = sweep.drift[j];
-    change.linear += robot.gravity;
+    change.linear += robot.gravity - sweep.ground.acceleration;
     for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
     const Spatial& motion = sweep.velocity[j];
     const Vec3 speed = motion.linear + cross(motion.angular, centre);

@@ -36,10 +36,20 @@ struct References {
     double leap = 1e300;      // turn of a slip that begins beyond which it is another one, or none [rad]
 };
 
+// amplitude sin(pace t + phase).
+struct Oscillation {
+    Vec3 amplitude;
+    double pace, phase;
+};
+
 struct Plane {
     std::vector<Vec3> basis;  // normal and the tangents in which the robot can move
     Vec3 belt;
     Vec3 point;
+    std::optional<Oscillation> motion;  // none: it stands still
+
+    Ground at(double t) const;
+    double fastest(int order) const;  // bound on that derivative of its place along the normal
 };
 
 // How the directions of slips that begin are looked for: see contactsim's contact/solvers/slip_directions.py.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "cone_program.hpp"
 #include "linear.hpp"
 
 namespace native {
@@ -49,7 +50,7 @@ class Modes {
             if (!solve_forces()) return false;
         }
         if (!turning_.empty() && !turn()) return false;
-        return chosen_.unique || within_cones();
+        return chosen_.unique || least_margin(chosen_.forces) >= 0.0 || move_inside();
     }
 
     // Whether no contact breaks the law.
@@ -106,16 +107,113 @@ class Modes {
     Factors factors_;
     Smallest smallest_;
 
-    // Whether the smallest forces keep to their cones: else others may, which are looked for elsewhere.
-    bool within_cones() const {
-        if (!problem_.given.empty()) return false;
+    // The least distance of the force of a closed contact from the edge of its cone, negative outside.
+    double least_margin(const std::vector<double>& forces) const {
+        if (!problem_.given.empty()) return -INFINITY;
+        double least = INFINITY;
         for (int i = 0; i < problem_.count; ++i) {
             if (chosen_.modes[i] == Touch::open) continue;
-            const double* force = &chosen_.forces[problem_.first[i]];
-            if (force[0] < 0.0) return false;
+            const double* force = &forces[problem_.first[i]];
+            least = std::min(least, force[0]);
             if (chosen_.modes[i] != Touch::stick || !problem_.width[i]) continue;
             const double rubbing = std::hypot(force[1], problem_.width[i] == 2 ? force[2] : 0.0);
-            if (problem_.static_[i] * force[0] - rubbing < 0.0) return false;
+            least = std::min(least, problem_.static_[i] * force[0] - rubbing);
+        }
+        return least;
+    }
+
+    // Forces whose least margin is largest among all with the same motion; where none of them is admissible and some
+    // contacts slip, among all that hold what is to be held. False where that is not told.
+    bool move_inside() {
+        if (!problem_.given.empty() || !are_joined()) return false;
+        const int k = static_cast<int>(held_.size());
+        std::vector<std::vector<double>> basis(k), image(problem_.rows, std::vector<double>(k)), held;
+        for (int j = 0; j < k; ++j) {
+            std::vector<double> unit(k, 0.0);
+            unit[j] = 1.0;
+            expand(unit, basis[j]);
+            for (int i = 0; i < problem_.rows; ++i) {
+                for (int c = 0; c < problem_.rows; ++c) image[i][j] += problem_.at(i, c) * basis[j][c];
+            }
+        }
+        for (const int row : held_) held.push_back(image[row]);
+        std::vector<double> best;
+        std::vector<const std::vector<std::vector<double>>*> images = {&image};
+        if (std::count(chosen_.modes.begin(), chosen_.modes.end(), Touch::slip)) images.push_back(&held);
+        for (const auto* one : images) {
+            std::vector<std::vector<double>> free;
+            if (!null_space(*one, k, rules_.rank, rules_.clear_rank, free)) return false;
+            if (free.empty()) continue;
+            std::vector<double> found;
+            if (!largest_margin(basis, free, found)) return false;
+            double largest = rules_.nothing;
+            for (const double force : found) largest = std::max(largest, std::abs(force));
+            const bool inside = least_margin(found) >= -rules_.tolerance * largest;
+            if (best.empty() || inside) best = found;
+            if (inside) break;
+        }
+        if (!best.empty()) chosen_.forces = best;
+        return true;
+    }
+
+    // Whether the closed contacts all move each other, one through the next.
+    bool are_joined() const {
+        std::vector<int> reached, left;
+        for (int i = 0; i < problem_.count; ++i) {
+            if (chosen_.modes[i] != Touch::open) (reached.empty() ? reached : left).push_back(i);
+        }
+        for (std::size_t k = 0; k < reached.size(); ++k) {
+            const auto apart = [&](int i) { return !move_each_other(i, reached[k]); };
+            const auto joined = std::stable_partition(left.begin(), left.end(), apart);
+            reached.insert(reached.end(), joined, left.end());
+            left.erase(joined, left.end());
+        }
+        return left.empty();
+    }
+
+    bool move_each_other(int i, int j) const {
+        for (int a = 0; a <= problem_.width[i]; ++a) {
+            for (int b = 0; b <= problem_.width[j]; ++b) {
+                if (problem_.at(problem_.first[i] + a, problem_.first[j] + b) != 0.0) return true;
+            }
+        }
+        return false;
+    }
+
+    // Forces plus any of E N y whose least margin r is largest: variables (y, r), and normal forces of at least r, and
+    // friction of at most mu lam_n - r.
+    bool largest_margin(const std::vector<std::vector<double>>& basis, const std::vector<std::vector<double>>& free,
+                        std::vector<double>& found) const {
+        const int p = static_cast<int>(free.size()), n = p + 1;
+        std::vector<std::vector<double>> moves(p, std::vector<double>(problem_.rows, 0.0));
+        for (int j = 0; j < p; ++j) {
+            for (std::size_t k = 0; k < basis.size(); ++k) {
+                for (int i = 0; i < problem_.rows; ++i) moves[j][i] += free[j][k] * basis[k][i];
+            }
+        }
+        double size = rules_.smallest_force;
+        for (const double force : chosen_.forces) size = std::max(size, std::abs(force));
+        ConeProgram program;
+        program.cost.assign(n, 0.0), program.cost[p] = -1.0;
+        const auto row = [&](int of, double factor, bool head) {
+            for (int j = 0; j < p; ++j) program.matrix.push_back(-factor * moves[j][of]);
+            program.matrix.push_back(head ? 1.0 : 0.0);
+            program.right.push_back(factor * chosen_.forces[of] / size);
+        };
+        for (int i = 0; i < problem_.count; ++i) {
+            if (chosen_.modes[i] == Touch::open) continue;
+            const int first = problem_.first[i], width = problem_.width[i];
+            row(first, 1.0, true), program.sizes.push_back(1);
+            if (chosen_.modes[i] != Touch::stick || !width) continue;
+            row(first, problem_.static_[i], true), program.sizes.push_back(1 + width);
+            for (int d = 1; d <= width; ++d) row(first + d, 1.0, false);
+        }
+        std::vector<double> x(n, 0.0);
+        x[p] = least_margin(chosen_.forces) / size - 1.0;
+        if (!minimise(program, rules_.accuracy, x)) return false;
+        found = chosen_.forces;
+        for (int j = 0; j < p; ++j) {
+            for (int i = 0; i < problem_.rows; ++i) found[i] += size * x[j] * moves[j][i];
         }
         return true;
     }
@@ -451,7 +549,7 @@ bool sweep(const ContactProblem& problem, const PivotRules& rules, int rounds, s
         before = forces;
         for (const Alone& contact : contacts) {
             const int first = contact.first(), size = contact.size();
-            double rest[3], now[3];
+            double rest[3] = {}, now[3] = {};
             for (int a = 0; a < size; ++a) {
                 rest[a] = motion[first + a], now[a] = forces[first + a];
                 for (int b = 0; b < size; ++b) rest[a] -= contact.at(a, b) * forces[first + b];

@@ -13,6 +13,7 @@ enum class Touch { open, stick, slip };
 struct PivotRules {
     double tolerance, creep, lost, regular, rank, clear_rank, across, turned, nothing;
     double farthest_turn, stalled_turn, runaway, still, barely, inside;
+    double accuracy, smallest_force;  // of cone programs
     int quick_steps, newton_steps, sweeps, inner;
 };
 
@@ -39,11 +40,11 @@ struct Chosen {
     std::vector<char> directed;  // whether a direction is known
     std::vector<char> lifted;    // whether a contact parts under its given force; empty: none does
     std::vector<double> forces;
-    bool unique = true;  // whether the forces are the only ones; else they are the smallest
+    bool unique = true;  // whether the forces are the only ones; else they are the smallest, or farthest inside cones
 };
 
 // solved: admissible modes were found; none: the corrections run in circles; unknown: it cannot be told
-// whether forces are unique, or the smallest ones leave their cones.
+// whether forces are unique, or which of them are farthest inside their cones where the smallest ones leave these.
 enum class Pivoted { solved, none, unknown };
 
 // Modes corrected from those that are given, all at once at first and then one at a time, until no contact breaks the

@@ -39,6 +39,7 @@ bool Voyage::step() {
     const bool in_haste = course_.in_haste;
     if ((free_ || begins_) && !turn_references(approach)) return false;
     const double longest = std::min({course_.max_step, without_turning(), approach});
+    if (course_.stiff) return step_stiffly(approach, longest);
     const double until_next = led_to_next(longest);
     if (course_.fresh) begin_chart();
     double proposed = course_.step;
@@ -68,6 +69,7 @@ bool Voyage::turn_references(double& approach) {
     const double* x = step_.start.data();
     Sweep& sweep = room_.scratch.sweep;
     sweep.prepare(robot_);
+    sweep.ground = arc_.mode.plane.at(step_.t0);
     sweep.motions(robot_, x, x + robot_.nq);
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (!slips_freely(arc_.mode.closed[i])) continue;
@@ -79,6 +81,7 @@ bool Voyage::turn_references(double& approach) {
     }
     if (!motion_at(arc_, references(), step_.t0, x, room_)) return false;
     along_rows(robot_, arc_.mode, room_.scratch, room_.acceleration.data(), room_.change.data());
+    double slowest = INFINITE;
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (arc_.mode.closed[i].state == State::slip_begins) {
             std::copy_n(room_.scratch.slip[i].data(), 2, course_.directions + 2 * i);
@@ -88,6 +91,11 @@ bool Voyage::turn_references(double& approach) {
         const double* along = &room_.change[arc_.mode.first[i]];
         const double speed = std::sqrt(z[1] * z[1] + z[2] * z[2]), slow = arc_.slip_speed;
         const double slowing = speed > 0.0 ? -(z[1] * along[1] + z[2] * along[2]) / speed : 0.0;
+        if (speed < slowest) {
+            slowest = speed;
+            const double square = std::max(z[1] * z[1] + z[2] * z[2], rules_.no_speed * rules_.no_speed);
+            slowing_ = (z[1] * along[1] + z[2] * along[2]) / square;
+        }
         if (!(slowing > 0.0 && speed > slow)) continue;
         double ahead = speed - slow;
         ahead = ahead <= rules_.close_to_stop * slow ? ahead + 0.5 * slow : rules_.approach * ahead;
@@ -115,6 +123,7 @@ double Voyage::soonest(double horizon) {
     const double* v = x + robot_.nq;
     Sweep& sweep = room_.scratch.sweep;
     sweep.prepare(robot_);
+    sweep.ground = arc_.mode.plane.at(step_.t0);
     sweep.motions(robot_, x, v);
     std::vector<const Contact*> near;
     for (const Guard& guard : arc_.guards.all) {
@@ -205,7 +214,7 @@ bool Voyage::advance_briefly(double length) {
     std::fill(step_.parts.begin(), step_.parts.end(), 0.0);
     cubic(y_new.data(), h);
     course_.step = rules_.max_factor * h;
-    return end_step(y_new.data(), end);
+    return end_step(y_new.data(), &k_[Dop853::STAGES * n_], end, rules_.spent);
 }
 
 bool Voyage::advance(double proposed, double longest) {
@@ -234,21 +243,21 @@ bool Voyage::advance(double proposed, double longest) {
     dense_output(y_new, h);
     const double before = course_.step;
     course_.step = length * (rejected ? std::min(1.0, grown) : grown);
-    if (end_step(y_new, end)) return true;
+    if (end_step(y_new, &k_[Dop853::STAGES * n_], end, rules_.spent)) return true;
     course_.step = before;
     return false;
 }
 
-bool Voyage::end_step(const double* y_new, double end) {
+bool Voyage::end_step(const double* y_new, const double* f_new, double end, double spent) {
     for (int i = 0; i < n_; ++i) {
         if (!std::isfinite(y_new[i])) return false;
     }
     step_.t1 = step_.until = end;
     chart_point(y_new, step_.end.data());
     if (!values_at(end, step_.end.data(), step_.guards.data())) return false;
-    step_.miss = std::min(1.0, std::pow((end - step_.t0) / course_.step, rules_.spent));
+    step_.miss = std::min(1.0, std::pow((end - step_.t0) / course_.step, spent));
     std::copy(y_new, y_new + n_, course_.y);
-    std::copy(&k_[Dop853::STAGES * n_], &k_[Dop853::STAGES * n_] + n_, course_.f);
+    std::copy(f_new, f_new + n_, course_.f);
     return true;
 }
 
@@ -347,6 +356,7 @@ void Voyage::restart() {
 bool Voyage::put_back() {
     const int nq = robot_.nq, nv = robot_.nv;
     std::vector<double> there(course_.x, course_.x + size_);
+    room_.scratch.sweep.ground = arc_.mode.plane.at(course_.t);
     const Projection found =
         project(robot_, arc_.mode, references(), arc_.drift, room_.scratch, there.data(), there.data() + nq);
     if (found == Projection::unknown) return false;

@@ -1,10 +1,12 @@
-// An arc, step by step, for as long as nothing happens: steps of DOP853 in charts of the manifold, guards watched,
-// states put back onto the constraints. The choices are those of contactsim's Stepper and Watch, in the same order.
+// An arc, step by step, for as long as nothing happens: steps of DOP853 or Radau9 in charts of the manifold, guards
+// watched, states put back onto the constraints. The choices are those of contactsim's Stepper and Watch, in the same
+// order.
 #pragma once
 
 #include <exception>
 
 #include "guards.hpp"
+#include "radau.hpp"
 
 namespace native {
 
@@ -39,7 +41,11 @@ struct Course {
     bool automatic;                  // whether stiffness is looked for
     int held_steps, loose_steps, patience;
     double began;
-    int most;  // steps at once
+    Radau* stiff = nullptr;  // the stiff method, where it is at work
+    int tried = 0;           // its steps since it took over
+    bool asked = false;      // whether it was told before the next step
+    double fastest = NAN;    // largest eigenvalue of its derivative [1/s]; NaN: it was not told
+    int most;                // steps at once
     // What was found.
     int steps = 0;
     bool pending = false;    // whether the last step may hold an event, or ends at the bound
@@ -49,6 +55,7 @@ struct Course {
     bool at_once = false;    // whether that had not risen since the arc began
     bool suspected = false;  // whether stability seems to hold the steps
     bool hemmed = false;
+    bool asks = false;  // whether the stiff method may be left, by the eigenvalues of its derivative
     long evaluations = 0;
     std::vector<double>
         record;  // t0, t1, miss, end of its polynomial, base, start, end, y, dense output, guards at the end

@@ -5,16 +5,18 @@
 
 // One version for each width of registers; the first that the processor has is taken. No product is fused with a sum.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define EVERY_WIDTH __attribute__((target_clones("avx2", "default")))
+#define EVERY_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define EVERY_WIDTH
 #endif
+// Within such a version, of its width.
+#define WITHIN inline __attribute__((always_inline))
 
 namespace native {
 
 namespace {
 
-constexpr int TILE = 4;   // rows of a product that are summed together
+constexpr int TILE = 6;   // rows of a product that are summed together
 constexpr int BLOCK = 8;  // columns that are eliminated together
 
 }  // namespace
@@ -23,9 +25,19 @@ EVERY_WIDTH void add_scaled(double* __restrict to, double factor, const double* 
     for (int k = 0; k < count; ++k) to[k] += factor * from[k];
 }
 
-EVERY_WIDTH void add_difference(double* __restrict to, double factor, const double* __restrict a,
-                                const double* __restrict b, int count) {
-    for (int k = 0; k < count; ++k) to[k] += factor * (a[k] - b[k]);
+EVERY_WIDTH void set_difference(double* __restrict to, const double* __restrict a, const double* __restrict b,
+                                int count) {
+    for (int k = 0; k < count; ++k) to[k] = a[k] - b[k];
+}
+
+EVERY_WIDTH void set_repeated(Rows c, const double* weights, int times, ConstRows a, int rows, int columns) {
+    for (int r = 0; r < rows; ++r) {
+        const double* __restrict from = a[r];
+        for (int l = 0; l < times; ++l) {
+            double* __restrict to = c[r] + l * columns;
+            for (int k = 0; k < columns; ++k) to[k] = weights[l] * from[k];
+        }
+    }
 }
 
 EVERY_WIDTH double largest(const double* a, int count) {
@@ -47,88 +59,138 @@ EVERY_WIDTH double largest(const double* a, int count) {
 
 namespace {
 
-// Four numbers that are taken at once, or in parts by processors with narrower registers.
-typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
+// Eight numbers that are taken at once, or in parts by processors with narrower registers.
+typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
+static_assert(sizeof(Eight) == LANES * sizeof(double) && BLOCK == LANES);
+
+WITHIN Eight& eight(double* first) {
+    return *reinterpret_cast<Eight*>(first);
+}
+WITHIN const Eight& eight(const double* first) {
+    return *reinterpret_cast<const Eight*>(first);
+}
+
+// C += factor A B, for LANES columns and so many rows.
+WITHIN void add_tile(Rows c, double factor, ConstRows a, ConstRows b, const int rows, const int inner) {
+    Eight sum[TILE] = {};
+    for (int k = 0; k < inner; ++k) {
+        const Eight row = eight(b[k]);
+        for (int r = 0; r < rows; ++r) sum[r] += a[r][k] * row;
+    }
+    for (int r = 0; r < rows; ++r) eight(c[r]) += factor * sum[r];
+}
 
 }  // namespace
 
-EVERY_WIDTH void add_product(Rows c, double factor, Rows a, Rows b, int rows, int inner, int columns) {
+namespace {
+
+WITHIN void add_tiles(Rows c, double factor, ConstRows a, ConstRows b, int rows, const int inner, int columns) {
     for (int first = 0; first < columns; first += LANES) {
+        const ConstRows own = b.from(0, first);
         int i = 0;
-        for (; i + TILE <= rows; i += TILE) {
-            Four low[TILE] = {}, high[TILE] = {};
-            for (int k = 0; k < inner; ++k) {
-                const Four* row = reinterpret_cast<const Four*>(b[k] + first);
-                for (int r = 0; r < TILE; ++r) low[r] += a[i + r][k] * row[0], high[r] += a[i + r][k] * row[1];
-            }
-            for (int r = 0; r < TILE; ++r) {
-                Four* row = reinterpret_cast<Four*>(c[i + r] + first);
-                row[0] += factor * low[r], row[1] += factor * high[r];
-            }
-        }
-        for (; i < rows; ++i) {
-            Four low{}, high{};
-            for (int k = 0; k < inner; ++k) {
-                const Four* row = reinterpret_cast<const Four*>(b[k] + first);
-                low += a[i][k] * row[0], high += a[i][k] * row[1];
-            }
-            Four* row = reinterpret_cast<Four*>(c[i] + first);
-            row[0] += factor * low, row[1] += factor * high;
-        }
+        for (; i + TILE <= rows; i += TILE) add_tile(c.from(i, first), factor, a.from(i), own, TILE, inner);
+        for (; i + 2 <= rows; i += 2) add_tile(c.from(i, first), factor, a.from(i), own, 2, inner);
+        if (i < rows) add_tile(c.from(i, first), factor, a.from(i), own, 1, inner);
+    }
+}
+
+}  // namespace
+
+EVERY_WIDTH void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns) {
+    if (inner == BLOCK) {
+        add_tiles(c, factor, a, b, rows, BLOCK, columns);
+    } else {
+        add_tiles(c, factor, a, b, rows, inner, columns);
     }
 }
 
 namespace {
 
-// L and U of the columns [first, end), rows of A and B being exchanged; false where a pivot is zero.
-bool eliminate(Rows a, Rows b, int first, int end, int size, int width, int columns) {
-    for (int k = first; k < end; ++k) {
+// L and U of BLOCK columns of A from `first` on, rows of A and B being exchanged; false where a pivot is zero. Columns
+// behind the last one are padding, whose numbers mean nothing.
+EVERY_WIDTH bool eliminate(Rows a, Rows b, int first, int size, int columns) {
+    for (int k = first; k < std::min(first + BLOCK, size); ++k) {
         int pivot = k;
         for (int i = k + 1; i < size; ++i) {
             if (std::abs(a[i][k]) > std::abs(a[pivot][k])) pivot = i;
         }
         if (!(std::abs(a[pivot][k]) > 0.0)) return false;
         if (pivot != k) {
-            std::swap_ranges(a[k], a[k] + width, a[pivot]);
+            std::swap_ranges(a[k], a[k] + size, a[pivot]);
             std::swap_ranges(b[k], b[k] + columns, b[pivot]);
         }
-        const double* row = a[k];
+        const double reciprocal = 1.0 / a[k][k];
+        Eight behind = eight(a[k] + first);
+        for (int j = first; j <= k; ++j) behind[j - first] = 0.0;
         for (int i = k + 1; i < size; ++i) {
-            const double share = a[i][k] /= row[k];
-            for (int j = k + 1; j < end; ++j) a[i][j] -= share * row[j];
+            const double share = a[i][k] * reciprocal;
+            eight(a[i] + first) -= share * behind;
+            a[i][k] = share;
         }
     }
     return true;
+}
+
+// X = L^-1 X, L with ones on its diagonal; X (count, columns), count at most BLOCK.
+WITHIN void solve_below(Rows l, Rows x, const int count, int columns) {
+    for (int first = 0; first < columns; first += LANES) {
+        Eight row[BLOCK];
+        for (int i = 0; i < count; ++i) {
+            row[i] = eight(x[i] + first);
+            for (int k = 0; k < i; ++k) row[i] -= l[i][k] * row[k];
+            eight(x[i] + first) = row[i];
+        }
+    }
+}
+
+// X = U^-1 X, likewise.
+WITHIN void solve_above(Rows u, Rows x, const int count, int columns) {
+    double reciprocal[BLOCK];
+    for (int i = 0; i < count; ++i) reciprocal[i] = 1.0 / u[i][i];
+    for (int first = 0; first < columns; first += LANES) {
+        Eight row[BLOCK];
+        for (int i = count - 1; i >= 0; --i) {
+            row[i] = eight(x[i] + first);
+            for (int k = count - 1; k > i; --k) row[i] -= u[i][k] * row[k];
+            eight(x[i] + first) = row[i] *= reciprocal[i];
+        }
+    }
+}
+
+EVERY_WIDTH void solve_lower(Rows l, Rows x, int count, int columns) {
+    if (count == BLOCK) {
+        solve_below(l, x, BLOCK, columns);
+    } else {
+        solve_below(l, x, count, columns);
+    }
+}
+
+EVERY_WIDTH void solve_upper(Rows u, Rows x, int count, int columns) {
+    if (count == BLOCK) {
+        solve_above(u, x, BLOCK, columns);
+    } else {
+        solve_above(u, x, count, columns);
+    }
 }
 
 }  // namespace
 
 bool solve_dense(Rows a, Rows b, int size, int columns) {
     for (int first = 0; first < size; first += BLOCK) {
-        const int end = std::min(first + BLOCK, size), count = end - first;
-        if (!eliminate(a, b, first, end, size, size, columns)) return false;
-        for (int k = first; k < end; ++k) {
-            for (int i = k + 1; i < end; ++i) {
-                add_scaled(a[i] + end, -a[i][k], a[k] + end, size - end);
-                add_scaled(b[i], -a[i][k], b[k], columns);
-            }
-        }
-        // The rest of A is updated up to the end of its padding, whose numbers mean nothing.
-        const int rest = size - end;
-        if (rest > 0) {
+        const int end = std::min(first + BLOCK, size), count = end - first, rest = size - end;
+        if (!eliminate(a, b, first, size, columns)) return false;
+        const Rows factors = a.from(first, first);
+        solve_lower(factors, b.from(first), count, columns);
+        if (rest > 0) {  // up to the end of the padding
+            solve_lower(factors, a.from(first, end), count, padded(rest));
             add_product(a.from(end, end), -1.0, a.from(end, first), a.from(first, end), rest, count, padded(rest));
             add_product(b.from(end), -1.0, a.from(end, first), b.from(first), rest, count, columns);
         }
     }
-    for (int end = size; end > 0;) {
-        const int first = (end - 1) / BLOCK * BLOCK;
-        for (int k = end - 1; k >= first; --k) {
-            const double share = 1.0 / a[k][k];
-            for (int j = 0; j < columns; ++j) b[k][j] *= share;
-            for (int i = first; i < k; ++i) add_scaled(b[i], -a[i][k], b[k], columns);
-        }
-        if (first > 0) add_product(b, -1.0, a.from(0, first), b.from(first), first, end - first, columns);
-        end = first;
+    for (int first = (size - 1) / BLOCK * BLOCK; first >= 0; first -= BLOCK) {
+        const int count = std::min(BLOCK, size - first);
+        solve_upper(a.from(first, first), b.from(first), count, columns);
+        if (first > 0) add_product(b, -1.0, a.from(0, first), b.from(first), first, count, columns);
     }
     return true;
 }

@@ -2,12 +2,21 @@
 // Every number is summed in one order, however many of them a processor takes at once.
 #pragma once
 
+#include <cstring>
+#include <vector>
+
 namespace native {
 
 constexpr int LANES = 8;  // rows are padded to multiples of so many numbers
 
 inline int padded(int columns) {
     return (columns + LANES - 1) / LANES * LANES;
+}
+
+// So many zeros, in the room that there is.
+inline void set_zeros(std::vector<double>& a, std::size_t count) {
+    a.resize(count);
+    if (count) std::memset(a.data(), 0, count * sizeof(double));
 }
 
 // A matrix within a larger one; `stride` numbers lead from one row to the next.
@@ -18,17 +27,30 @@ struct Rows {
     Rows from(int row, int column = 0) const { return {data + row * stride + column, stride}; }
 };
 
+// A matrix that is only read.
+struct ConstRows {
+    const double* data;
+    int stride;
+    ConstRows(const double* data, int stride) : data(data), stride(stride) {}
+    ConstRows(const Rows& rows) : data(rows.data), stride(rows.stride) {}
+    const double* operator[](int row) const { return data + row * stride; }
+    ConstRows from(int row, int column = 0) const { return {data + row * stride + column, stride}; }
+};
+
 // to += factor from, for so many numbers.
 void add_scaled(double* to, double factor, const double* from, int count);
 
-// to += factor (a - b), for so many numbers.
-void add_difference(double* to, double factor, const double* a, const double* b, int count);
+// to = a - b, for so many numbers.
+void set_difference(double* to, const double* a, const double* b, int count);
+
+// C = (w_1 A, w_2 A, ...) side by side, A (rows, columns).
+void set_repeated(Rows c, const double* weights, int times, ConstRows a, int rows, int columns);
 
 // The largest absolute value; NaN where there is one. The count is a multiple of LANES.
 double largest(const double* a, int count);
 
 // C += factor A B, A (rows, inner) and B (inner, columns); columns are a multiple of LANES.
-void add_product(Rows c, double factor, Rows a, Rows b, int rows, int inner, int columns);
+void add_product(Rows c, double factor, ConstRows a, ConstRows b, int rows, int inner, int columns);
 
 // B = A^-1 B in place, A (size, size) and B (size, columns), columns a multiple of LANES, A being lost;
 // false where it is singular. Gaussian elimination with partial pivoting, by blocks.

@@ -100,8 +100,19 @@ bool motion_at(const Arc& arc, const References& references, double t, const dou
     room.force.assign(robot.nv, 0.0), room.memory.resize(arc.drive.memory);
     room.acceleration.resize(robot.nv), room.change.resize(arc.mode.rows);
     arc.drive.at(robot, t, x, room.force.data(), room.memory.data(), room.known);
+    room.scratch.sweep.ground = arc.mode.plane.at(t);
     return accelerate(robot, arc.mode, references, x, x + robot.nq, room.force.data(), room.scratch,
                       room.acceleration.data(), &room.told);
+}
+
+double Sines::operator()(double, const double* x) const {
+    double value = constant;
+    for (const Sine& sine : all) {
+        double angle = sine.phase;
+        for (const auto& [coordinate, factor] : sine.angles) angle += factor * x[coordinate];
+        value += sine.amplitude * std::sin(angle);
+    }
+    return value;
 }
 
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
@@ -111,6 +122,7 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
     } else {
         room.scratch.sweep.prepare(arc.robot);
         room.scratch.sweep.places(arc.robot, x);
+        room.scratch.sweep.ground = arc.mode.plane.at(t);
     }
     for (std::size_t k = 0; k < arc.guards.all.size(); ++k) {
         const Guard& guard = arc.guards.all[k];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 #include "minima.hpp"
 #include "reach.hpp"
@@ -14,6 +15,19 @@ enum class GuardKind { gap, force, cone, slow, stop, fast, jam, turn, margin };
 
 using Margin = std::function<double(double, const double*)>;
 
+// amplitude sin(sum of factor q[coordinate] + phase).
+struct Sine {
+    double amplitude, phase;
+    std::vector<std::pair<int, double>> angles;  // coordinates and factors
+};
+
+// A margin that is a sum of sines.
+struct Sines {
+    double constant;
+    std::vector<Sine> all;
+    double operator()(double t, const double* x) const;
+};
+
 struct Guard {
     GuardKind kind;
     int closed = -1;                    // number among the closed contacts
@@ -21,6 +35,8 @@ struct Guard {
     double friction = 0.0;              // of a cone: its static coefficient
     std::array<double, 2> direction{};  // of a stop of a slip that begins
     Margin margin;
+
+    explicit Guard(GuardKind kind) : kind(kind) {}
 };
 
 // Where a guard "jam" stands: see contactsim's RigidFlow.
@@ -45,12 +61,15 @@ struct Thresholds {
     double near_edge, loose, held, held_fast, grown;              // of steps at the edge of stability
     double exact, cut, spent;                                     // of dense outputs
     double at_once, flat, unresolved, bent, quiet, dip, shallow;  // of guards between the ends of a step
+    double monotone;                                              // of guards that fall towards a singular place
     double approach, close_to_stop, leave, no_speed;              // of slips
     double slope, soon, far, landed, guess, lowest;               // of the times of events
     int corrections;                                              // of these
     double fastest, jolt;                                         // of gaps that are seen coming
     double jammed, near_jam;                                      // of determinants
     double turning, no_force, leap;                               // of slips that begin
+    double few, easy, rounded, spent_stiffly;                     // of steps of the stiff method
+    int growing;                                                  // of these
     Looking looking;                                              // at guards between the ends of a step
 };
 

@@ -65,32 +65,78 @@ class Factors {
     }
 };
 
+inline double length_of(const std::vector<double>& a) {
+    double sum = 0.0;
+    for (const double one : a) sum += one * one;
+    return std::sqrt(sum);
+}
+
+inline void scale(std::vector<double>& a, double factor) {
+    for (double& one : a) one *= factor;
+}
+
+// Takes from a what it has along a unit vector, which is returned.
+inline double take(std::vector<double>& a, const std::vector<double>& unit) {
+    double along = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) along += a[k] * unit[k];
+    for (std::size_t k = 0; k < a.size(); ++k) a[k] -= along * unit[k];
+    return along;
+}
+
+// Orthonormal vectors that span some given ones; false where their rank is not clear: one beyond it has more than the
+// share `rank` of the largest one outside of those before it, or one within it less than `clear`.
+inline bool orthonormal(std::vector<std::vector<double>> left, double rank, double clear,
+                        std::vector<std::vector<double>>& found) {
+    double largest = 0.0;
+    found.clear();
+    for (std::size_t r = 0, most = left.size(); r < most; ++r) {
+        const auto longest = std::max_element(left.begin(), left.end(),
+                                              [](const auto& a, const auto& b) { return length_of(a) < length_of(b); });
+        const double length = length_of(*longest);
+        largest = std::max(largest, length);
+        if (!(length > rank * largest)) break;
+        if (length < clear * largest) return false;
+        std::vector<double> own = *longest;
+        for (const std::vector<double>& other : found) take(own, other);  // once more: rounding of those before it
+        scale(own, 1.0 / length_of(own));
+        for (std::vector<double>& one : left) take(one, own);
+        found.push_back(own);
+    }
+    return true;
+}
+
+// Orthonormal vectors (n,) that a matrix (m, n), given row by row, takes to zero; false where its rank is not clear.
+inline bool null_space(const std::vector<std::vector<double>>& rows, int n, double rank, double clear,
+                       std::vector<std::vector<double>>& found) {
+    std::vector<std::vector<double>> range, left(n, std::vector<double>(n));
+    if (!orthonormal(rows, rank, clear, range)) return false;
+    for (int k = 0; k < n; ++k) {
+        left[k][k] = 1.0;
+        for (const std::vector<double>& one : range) take(left[k], one);
+    }
+    found.clear();
+    while (range.size() < std::size_t(n)) {
+        std::vector<double> own = *std::max_element(
+            left.begin(), left.end(), [](const auto& a, const auto& b) { return length_of(a) < length_of(b); });
+        for (const std::vector<double>& one : range) take(own, one);
+        scale(own, 1.0 / length_of(own));
+        for (std::vector<double>& one : left) take(one, own);
+        range.push_back(own), found.push_back(own);
+    }
+    return true;
+}
+
 // Moore and Penrose's inverse of a square matrix that is clearly singular, A = Q L Z^T with orthonormal Q and Z.
 class Smallest {
   public:
-    // False where the rank is not clear: a column beyond it has more than the share `rank` of the largest one outside
-    // of those before it, or a column within it less than `clear`.
+    // False where the matrix is regular, or its rank is not clear: see `orthonormal`.
     bool factorise(const std::vector<double>& matrix, int n, double rank, double clear) {
-        n_ = n, r_ = 0;
-        q_.clear();
-        std::vector<std::vector<double>> left(n, std::vector<double>(n));
+        std::vector<std::vector<double>> columns(n, std::vector<double>(n));
         for (int j = 0; j < n; ++j) {
-            for (int i = 0; i < n; ++i) left[j][i] = matrix[i * n + j];
+            for (int i = 0; i < n; ++i) columns[j][i] = matrix[i * n + j];
         }
-        double largest = 0.0;
-        for (; r_ < n; ++r_) {
-            const auto longest = std::max_element(left.begin(), left.end(),
-                                                  [](const auto& a, const auto& b) { return size(a) < size(b); });
-            const double length = size(*longest);
-            largest = std::max(largest, length);
-            if (!(length > rank * largest)) break;
-            if (length < clear * largest) return false;
-            q_.push_back(*longest);
-            std::vector<double>& own = q_.back();
-            for (int k = 0; k < r_; ++k) take(own, q_[k]);  // once more: rounding of those before it
-            scale(own, 1.0 / size(own));
-            for (std::vector<double>& column : left) take(column, own);
-        }
+        if (!orthonormal(columns, rank, clear, q_)) return false;
+        n_ = n, r_ = static_cast<int>(q_.size());
         if (r_ == n) return false;
         z_.assign(r_, std::vector<double>(n)), l_.assign(r_ * r_, 0.0);
         for (int i = 0; i < r_; ++i) {
@@ -101,7 +147,7 @@ class Smallest {
             for (int twice = 0; twice < 2; ++twice) {
                 for (int k = 0; k < i; ++k) l_[i * r_ + k] += take(row, z_[k]);
             }
-            l_[i * r_ + i] = size(row);
+            l_[i * r_ + i] = length_of(row);
             if (!(l_[i * r_ + i] > 0.0)) return false;
             scale(row, 1.0 / l_[i * r_ + i]);
         }
@@ -126,24 +172,6 @@ class Smallest {
     int n_ = 0, r_ = 0;
     std::vector<std::vector<double>> q_, z_;
     std::vector<double> l_;
-
-    static double size(const std::vector<double>& a) {
-        double sum = 0.0;
-        for (const double one : a) sum += one * one;
-        return std::sqrt(sum);
-    }
-
-    static void scale(std::vector<double>& a, double factor) {
-        for (double& one : a) one *= factor;
-    }
-
-    // Takes from a what it has along a unit vector, which is returned.
-    static double take(std::vector<double>& a, const std::vector<double>& unit) {
-        double along = 0.0;
-        for (std::size_t k = 0; k < a.size(); ++k) along += a[k] * unit[k];
-        for (std::size_t k = 0; k < a.size(); ++k) a[k] -= along * unit[k];
-        return along;
-    }
 };
 
 // The smallest x that minimises |A x - b|, in place; false where it cannot be told whether A (n, n) is singular.

@@ -104,8 +104,10 @@ bool Voyage::dip_between(int g, int node, double& time) {
 
 bool Voyage::locate() {
     const Step whole = step_;
+    const std::vector<double> base = base_;
+    lander_.reset();
     if (follow_falls()) return true;
-    step_ = whole;
+    step_ = whole, base_ = base;
     course_.fired.clear();
     return false;
 }
@@ -133,6 +135,7 @@ double Voyage::guard_at(double t, int g) {
     if (arc_.guards.all[g].kind == GuardKind::gap) {
         room_.scratch.sweep.prepare(robot_);
         room_.scratch.sweep.places(robot_, x);
+        room_.scratch.sweep.ground = arc_.mode.plane.at(t);
         return gap_of(arc_.mode, arc_.guards.all[g].contact, room_.scratch.sweep, x);
     }
     one_.resize(ng_);
@@ -244,7 +247,8 @@ bool Voyage::correct(const Crossing& leader, double time, double slope) {
 
 bool Voyage::is_exact(double t) const {
     const double longest = rules_.short_step * std::max(course_.natural, 0.0);
-    return step_.t0 < t && t < step_.t1 && step_.t1 <= step_.t0 + longest && step_.miss <= rules_.cut;
+    const bool within = step_.t0 < t && t < step_.t1 && step_.t1 <= step_.t0 + longest;
+    return within && !course_.stiff && step_.miss <= rules_.cut;
 }
 
 bool Voyage::cut(double t) {
@@ -255,6 +259,7 @@ bool Voyage::cut(double t) {
 }
 
 bool Voyage::land(double t) {
+    if (course_.stiff) return land_stiffly(t);
     const double h = t - step_.t0;
     const double* y_new = &points_[Dop853::STAGES * n_];
     stages(h, 1, Dop853::STAGES + 1);  // the rate where the step starts is still there

@@ -71,6 +71,8 @@ NB_MODULE(_native, m) {
                  }
                  self->plane.belt = vec3(belt), self->plane.point = vec3(point);
              })
+        .def("oscillate", [](ContactMode& mode, const std::vector<double>& amplitude, double pace,
+                             double phase) { mode.plane.motion = Oscillation{vec3(amplitude), pace, phase}; })
         .def("add_point",
              [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius, int state,
                 double friction) {
@@ -167,16 +169,18 @@ NB_MODULE(_native, m) {
     m.def(
         "accelerate",
         [](const Robot& robot, const ContactMode& mode, Table directions, double straight, const PythonDrive& drive,
-           double t, Row x, Out acceleration, Out rates, Out forces) -> std::optional<std::pair<double, double>> {
+           double t, Row x, Out acceleration, Out rates, Out forces,
+           Out change) -> std::optional<std::pair<double, double>> {
             const std::size_t nv = robot.nv, rows = mode.rows;
             demand(x.shape(0) == robot.nq + nv + drive.memory && acceleration.size() == nv && rates.size() == rows &&
-                       forces.size() == rows,
-                   "a state and arrays (nv,), (rows,), (rows,)");
+                       forces.size() == rows && change.size() == rows,
+                   "a state and arrays (nv,), (rows,), (rows,), (rows,)");
             thread_local Scratch scratch;
             Forces told;
             Known known;
             std::vector<double> applied(nv, 0.0), memory(drive.memory);
             drive.at(robot, t, x.data(), applied.data(), memory.data(), known);
+            scratch.sweep.ground = mode.plane.at(t);
             const References slips = references(mode, directions, straight);
             if (!accelerate(robot, mode, slips, x.data(), x.data() + robot.nq, applied.data(), scratch,
                             acceleration.data(), &told)) {
@@ -188,12 +192,12 @@ NB_MODULE(_native, m) {
             }
             std::copy(told.rates.begin(), told.rates.end(), rates.data());
             std::copy(told.forces.begin(), told.forces.end(), forces.data());
+            along_rows(robot, mode, scratch, acceleration.data(), change.data());
             return std::make_pair(others, regularity_there(robot, mode, scratch));
         },
-        "Acceleration (nv,), contact velocities and forces (rows,) of a mode under its drive; told are the largest of "
-        "all other forces, and what friction leaves of the determinant of the closed contacts; None where its rows "
-        "depend on each "
-        "other.");
+        "Acceleration (nv,), and contact velocities, forces and accelerations (rows,) of a mode under its drive; told "
+        "are the largest of all other forces, and what friction leaves of the determinant of the closed contacts; None "
+        "where its rows depend on each other.");
 
     m.def(
         "integrate",

@@ -271,9 +271,28 @@ class Resolution final : public Landing {
         if (world_.law == ImpactLaw::poisson && !expand(own, struck)) return false;
         struck.energy = struck.work > 0.0 ? energy(v) : 0.0;
         for (const Stage& stage : struck.stages) push(v, kept_rows, stage.chosen.forces);
+        if (world_.law == ImpactLaw::newton && !leave_as_told(own, struck.stages[0].chosen, rebound, v)) return false;
         at_rest.assign(count_, false);
         const std::vector<Touch>& modes = struck.stages.back().chosen.modes;
         for (int k = 0; k < own.problem.count; ++k) at_rest[own.contacts[k]] = modes[k] == Touch::stick;
+        return true;
+    }
+
+    // Puts right what rounding left of the velocities with which contacts leave by Newton's law: impulses are rounded
+    // relative to their size, and a light body turns by the small difference of two large ones, so that corners that
+    // are to hop together would part.
+    bool leave_as_told(const OwnProblem& own, const Chosen& chosen, const std::vector<double>& rebound,
+                       std::vector<double>& v) const {
+        std::vector<int> thrown;
+        std::vector<double> missed = rates_of(v), impulses;
+        for (int k = 0; k < own.problem.count; ++k) {
+            if (rebound[k] <= 0.0 || chosen.modes[k] == Touch::open) continue;
+            thrown.push_back(all_.first[own.contacts[k]]);
+            missed[thrown.back()] -= rebound[k];
+        }
+        if (thrown.size() < 2) return true;
+        if (!smallest_change(thrown, missed, impulses)) return false;
+        push(v, thrown, impulses);
         return true;
     }
 
@@ -348,7 +367,7 @@ class Resolution final : public Landing {
                 const bool began = before.touching[i] && before.states[i].phase == Phase::incipient && !at_rest[i];
                 slipping[i] = began && tangential(i, rates) > rules_.speed;
             }
-            if (!settle(still, still_rates, slipping, stopped, out)) return false;
+            if (!settle(still, still_rates, slipping, stopped, any(bouncing), out)) return false;
             add_first(first, staying, out);
             Contacts hopping(count_, false);
             if (any(leaving) && !hops(still, leaving, slowest, hopping, out)) return false;
@@ -411,6 +430,41 @@ class Resolution final : public Landing {
         return solve_smallest(matrix, k, rules_.pivots.regular, rules_.rank, rules_.clear_rank, impulses);
     }
 
+    // The same by forces of which those of contacts that slip carry their friction, whose rows are added to `chosen`.
+    bool rubbing_change(const std::vector<ContactState>& states, const std::vector<double>& rates,
+                        std::vector<int>& chosen, std::vector<double>& impulses) const {
+        struct Rub {
+            std::size_t normal;
+            int row;
+            double share;
+        };
+        std::vector<Rub> rubs;
+        for (int i = 0; i < count_; ++i) {
+            if (states[i].phase != Phase::directed && states[i].phase != Phase::free) continue;
+            const auto head = std::find(chosen.begin(), chosen.end(), all_.first[i]);
+            const double mu = world_.kinetic[number_[i]], speed = tangential(i, rates);
+            for (int d = 0; d < width(i); ++d) {
+                const int row = all_.first[i] + 1 + d;
+                const double slip = states[i].phase == Phase::directed ? states[i].direction[d] : rates[row] / speed;
+                rubs.push_back({static_cast<std::size_t>(head - chosen.begin()), row, -mu * slip});
+            }
+        }
+        const std::size_t count = chosen.size();
+        std::vector<double> matrix(count * count);
+        impulses.assign(count, 0.0);
+        for (std::size_t r = 0; r < count; ++r) {
+            impulses[r] = -rates[chosen[r]];
+            for (std::size_t c = 0; c < count; ++c) matrix[r * count + c] = at(chosen[r], chosen[c]);
+            for (const Rub& rub : rubs) matrix[r * count + rub.normal] += rub.share * at(chosen[r], rub.row);
+        }
+        if (!solve_smallest(matrix, static_cast<int>(count), rules_.pivots.regular, rules_.rank, rules_.clear_rank,
+                            impulses)) {
+            return false;
+        }
+        for (const Rub& rub : rubs) chosen.push_back(rub.row), impulses.push_back(rub.share * impulses[rub.normal]);
+        return true;
+    }
+
     void add_first(const std::vector<double>& first, const Contacts& staying, Outcome& out) const {
         if (first.empty()) return;
         for (int i = 0; i < rows(); ++i) out.left[i] += first[i];
@@ -418,9 +472,10 @@ class Resolution final : public Landing {
     }
 
     // Remove what rounding, a hop or a held slip direction leave of velocities that the new mode says are zero; what is
-    // said to slide, but has no slip velocity left since others stick, has `stopped`.
+    // said to slide, but has no slip velocity left since others stick, has `stopped`. Where `hops` are stopped,
+    // contacts that slip rub meanwhile.
     bool settle(std::vector<double>& v, std::vector<double>& rates, const Contacts& slipping, Contacts& stopped,
-                Outcome& out) const {
+                bool hops, Outcome& out) const {
         out.settled.assign(count_, false), out.left.assign(rows(), 0.0);
         const std::vector<ContactState>& states = out.states;
         bool begins = false;
@@ -440,7 +495,10 @@ class Resolution final : public Landing {
             }
             if (!moves) continue;
             std::vector<double> change;
-            if (!smallest_change(chosen, rates, change)) return false;
+            const bool rubs = hops && out.unique;
+            if (rubs ? !rubbing_change(states, rates, chosen, change) : !smallest_change(chosen, rates, change)) {
+                return false;
+            }
             push(v, chosen, change);
             rates = rates_of(v);
             for (std::size_t k = 0; k < chosen.size(); ++k) out.left[chosen[k]] += change[k];
@@ -701,6 +759,21 @@ class Resolution final : public Landing {
         return {Standing::slip, Phase::free, {}};
     }
 };
+
+std::vector<Low> low_contacts(const TouchingWorld& world, const double* x, double lowest) {
+    thread_local Sweep sweep;
+    const double* v = x + world.robot.nq;
+    sweep.prepare(world.robot);
+    sweep.motions(world.robot, x, v);
+    ContactMode mode;
+    mode.plane = world.plane;
+    std::vector<Low> found;
+    for (std::size_t i = 0; i < world.contacts.size(); ++i) {
+        const double gap = gap_of(mode, world.contacts[i], sweep, x);
+        if (gap <= lowest) found.push_back({static_cast<int>(i), gap, gap_rate(mode, world.contacts[i], sweep, v)});
+    }
+    return found;
+}
 
 bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome) {
     Resolution resolution(world, event);

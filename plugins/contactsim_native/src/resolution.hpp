@@ -87,6 +87,15 @@ struct Outcome {
     double rest = -1.0;  // time until bounces come to their end [s]; negative: none do
 };
 
+// A contact with its gap and the rate of that.
+struct Low {
+    int contact;
+    double gap, rate;
+};
+
+// Contacts whose gaps are at most so large, in rising order.
+std::vector<Low> low_contacts(const TouchingWorld& world, const double* x, double lowest);
+
 // False where Python has to tell.
 bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome);
 

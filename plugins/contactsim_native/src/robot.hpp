@@ -39,8 +39,14 @@ struct Robot {
     void link();  // fills `ancestor`, once all joints are there
 };
 
+// The ground that a robot touches, at the time of a sweep: how it moves as a whole.
+struct Ground {
+    Vec3 place, velocity, acceleration;
+};
+
 // What one sweep finds; kept to be used again.
 struct Sweep {
+    Ground ground;                                // told by who knows the time
     Vec3 origin;                                  // about which spatial vectors are taken
     std::vector<Mat3> turn;                       // of each joint's frame, in world axes
     std::vector<Vec3> place;                      // from the origin [m]

@@ -1,44 +1,11 @@
 #include "variations.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace native {
 
 namespace {
-
-// The bracket ad(v) (size, size) of a joint whose motions do not commute.
-struct Bracket {
-    int first, size;
-    std::array<double, 36> matrix;
-};
-
-void put_skew(Bracket& bracket, int row, int column, const double* w) {
-    double* m = bracket.matrix.data() + row * bracket.size + column;
-    m[1] = -w[2], m[2] = w[1];
-    m[bracket.size] = w[2], m[bracket.size + 2] = -w[0];
-    m[2 * bracket.size] = -w[1], m[2 * bracket.size + 1] = w[0];
-}
-
-std::vector<Bracket> brackets(const Robot& robot, const double* velocity) {
-    std::vector<Bracket> found;
-    for (const Joint& joint : robot.joints) {
-        const double* v = velocity + joint.v;
-        Bracket bracket{joint.v, joint.size, {}};
-        if (joint.kind == JointKind::free_flyer) {
-            put_skew(bracket, 0, 0, v + 3), put_skew(bracket, 3, 3, v + 3), put_skew(bracket, 0, 3, v);
-        } else if (joint.kind == JointKind::spherical) {
-            put_skew(bracket, 0, 0, v);
-        } else if (joint.kind == JointKind::planar) {
-            bracket.matrix = {0.0, -v[2], v[1], v[2], 0.0, -v[0]};
-        } else {
-            continue;
-        }
-        found.push_back(bracket);
-    }
-    return found;
-}
 
 // A matrix with its numbers.
 struct Matrix {
@@ -47,7 +14,7 @@ struct Matrix {
 
     void clear(int rows, int columns) {
         stride = padded(columns);
-        data.assign(rows * stride, 0.0);
+        set_zeros(data, rows * stride);
     }
     // The same, for a matrix of which every number is set next.
     void shape(int rows, int columns) {
@@ -90,6 +57,7 @@ class Equations {
     void drive(double t) {
         path_.state(motion_.robot, t, x_);
         force_.assign(motion_.robot.nv, 0.0), memory_.resize(motion_.drive.memory);
+        room_.scratch.sweep.ground = motion_.mode.plane.at(t);
         motion_.drive.at(motion_.robot, t, x_.data(), force_.data(), memory_.data(), known_);
     }
 
@@ -184,7 +152,7 @@ class RunSteps {
     std::vector<double> edges_;
 };
 
-// What variations of (q, v) start from, and those of what is held; all are (rows, width) matrices.
+// What variations of (q, v) start from, and those of what is held; all are (rows, width) matrices without gaps.
 struct Start {
     Rows q, v, held;
 };
@@ -200,12 +168,15 @@ class Step {
         const int s = scheme.stages();
         weigh(scheme, pace);
         if (!turn(s, at)) return false;
+        by_stages_.shape(s * nv_, s * nv_), given_.clear(s * nv_, wide_), begun_.shape(nv_, wide_);
+        for (int j = 0; j < s; ++j) add_stage(s, at[j].by_state.rows(), j, start);
         system_.clear(s * nv_, s * nv_), v_.shape(s * nv_, wide_);
         for (int i = 0; i < s * nv_; ++i) {
             system_.rows()[i][i] = 1.0;
             std::copy_n(start.v[i % nv_], wide_, v_.rows()[i]);
         }
-        for (int j = 0; j < s; ++j) add_stage(s, at[j].by_state.rows(), j, start);
+        add_stages(system_, -1.0, by_stages_, s);
+        add_stages(v_, 1.0, given_, s);
         if (!solve_dense(system_.rows(), v_.rows(), s * nv_, wide_)) return false;
         follow(s, start);
         return true;
@@ -216,30 +187,27 @@ class Step {
 
     // What the step misses, relative to the rows of the solution; `slope` is dt/ds at its start.
     double error(const Scheme& scheme, double slope, Equation& before, const Start& start, const Control& control) {
-        const int s = scheme.stages(), count = static_cast<int>(scheme.estimates.size()) / s;
-        missed_.shape(2 * nv_, wide_), sizes_.resize(2 * nv_);
+        const int s = scheme.stages(), count = static_cast<int>(scheme.estimates.size()) / s, all = nv_ * wide_;
+        const ConstRows estimates{scheme.estimates.data(), s};
+        // Each stage, and each estimate, is one row.
+        moved_.shape(s, 2 * all), missed_.clear(count, 2 * all);
+        for (int i = 0; i < s; ++i) {
+            set_difference(moved_.rows()[i], q(i).data, start.q.data, all);
+            set_difference(moved_.rows()[i] + all, v(i).data, start.v.data, all);
+        }
+        add_product(missed_.rows(), 1.0, estimates, moved_.rows(), count, s, 2 * all);
+        subtract_rate(slope, before, start, missed_.rows()[count - 1]);
+        std::vector<double> apart(count, 0.0);
         for (int k = 0; k < 2 * nv_; ++k) {
             const double* first = k < nv_ ? start.q[k] : start.v[k - nv_];
-            const double* end = k < nv_ ? q(s - 1)[k] : v(s - 1)[k - nv_];
-            sizes_[k] = largest(first, wide_) + largest(end, wide_) + control.atol / control.rtol;
-        }
-        std::vector<double> apart(count, 0.0);
-        for (int e = 0; e < count; ++e) {
-            std::fill(missed_.data.begin(), missed_.data.end(), 0.0);
-            const double* weights = &scheme.estimates[e * s];
-            for (int k = 0; k < nv_; ++k) {
-                for (int i = 0; i < s; ++i) {
-                    add_difference(missed_.rows()[k], weights[i], q(i)[k], start.q[k], wide_);
-                    add_difference(missed_.rows()[nv_ + k], weights[i], v(i)[k], start.v[k], wide_);
-                }
-            }
-            const bool last = e == count - 1;
-            if (last) subtract_rate(slope, before, start);
-            for (int k = 0; k < 2 * nv_; ++k) {
-                const double share = largest(missed_.rows()[k], wide_) / sizes_[k] / (last ? s * s : 1);
+            const double* last = k < nv_ ? q(s - 1)[k] : v(s - 1)[k - nv_];
+            const double size = largest(first, wide_) + largest(last, wide_) + control.atol / control.rtol;
+            for (int e = 0; e < count; ++e) {
+                const double share = largest(missed_.rows()[e] + k * wide_, wide_) / size;
                 if (share > apart[e] || std::isnan(share)) apart[e] = share;
             }
         }
+        apart[count - 1] /= s * s;
         apart[0] = std::max(apart[0], apart.back());
         double theta = 0.0;
         for (int e = 0; e + 2 < count; ++e) theta = std::max(theta, apart[e] / std::max(apart[e + 1], control.tiny));
@@ -288,14 +256,12 @@ class Step {
         return true;
     }
 
-    // The rate K q_j + D v_j + G held of stage j, as it enters v_i = v + sum w_ij (...).
+    // The rate K q_j + D v_j + G held of stage j, by the stages of v and by what is given.
     void add_stage(int s, Rows rates, int j, const Start& start) {
-        by_stages_.clear(nv_, s * nv_), given_.clear(nv_, wide_), begun_.shape(nv_, wide_);
-        const Rows by_stages = by_stages_.rows(), given = given_.rows(), begun = begun_.rows();
-        for (int r = 0; r < nv_; ++r) {
-            for (int l = 0; l < s; ++l) add_scaled(by_stages[r] + l * nv_, weights_[j * s + l], rates[r], nv_);
-            std::copy_n(start.q[r], wide_, begun[r]);
-        }
+        const Rows by_stages = by_stages_.rows().from(j * nv_), given = given_.rows().from(j * nv_);
+        const Rows begun = begun_.rows();
+        set_repeated(by_stages, &weights_[j * s], s, rates, nv_, nv_);
+        std::copy_n(start.q.data, nv_ * wide_, begun.data);
         for (Turning& turning : turnings_) {
             const int size = turning.size, wide = turning.by_speed.stride;
             begin(turning, j, s, start, begun.from(turning.first));
@@ -310,11 +276,14 @@ class Step {
         for (int r = 0; r < nv_; ++r) add_scaled(by_stages[r] + j * nv_, 1.0, rates[r] + nv_, nv_);
         add_product(given, 1.0, rates, begun, nv_, nv_, wide_);
         if (held_) add_product(given, 1.0, rates.from(0, 2 * nv_), start.held, nv_, held_, wide_);
-        for (int i = 0; i < s; ++i) {
-            const double share = weights_[i * s + j];
-            const int across = system_.stride;
-            add_scaled(system_.rows()[i * nv_], -share, by_stages_.data.data(), nv_ * across);
-            add_scaled(v(i)[0], share, given_.data.data(), nv_ * wide_);
+    }
+
+    // To stage i of `to` the sum of w_ij times stage j of `from`.
+    void add_stages(Matrix& to, double factor, Matrix& from, int s) {
+        const Rows weights{weights_.data(), s};
+        for (int r = 0; r < nv_; ++r) {
+            add_product({to.rows()[r], nv_ * to.stride}, factor, weights, {from.rows()[r], nv_ * from.stride}, s, s,
+                        to.stride);
         }
     }
 
@@ -328,9 +297,9 @@ class Step {
     // The stages of q, from those of v.
     void follow(int s, const Start& start) {
         q_.shape(s * nv_, wide_);
+        for (int i = 0; i < s; ++i) std::copy_n(start.q.data, nv_ * wide_, q(i).data);
+        add_stages(q_, 1.0, v_, s);
         for (int i = 0; i < s; ++i) {
-            for (int r = 0; r < nv_; ++r) std::copy_n(start.q[r], wide_, q(i)[r]);
-            for (int j = 0; j < s; ++j) add_scaled(q(i)[0], weights_[i * s + j], v(j)[0], nv_ * wide_);
             for (Turning& turning : turnings_) {
                 const Rows own = q(i).from(turning.first);
                 begin(turning, i, s, start, own);
@@ -343,8 +312,8 @@ class Step {
     }
 
     // Takes the rate by s at the start of the step, where dt/ds is `slope`, from what is missed.
-    void subtract_rate(double slope, Equation& before, const Start& start) {
-        const Rows missed = missed_.rows(), rates = before.by_state.rows();
+    void subtract_rate(double slope, Equation& before, const Start& start, double* out) {
+        const Rows missed{out, wide_}, rates = before.by_state.rows();
         for (int r = 0; r < nv_; ++r) add_scaled(missed[r], -slope, start.v[r], wide_);
         for (const Bracket& bracket : before.brackets) {
             for (int r = 0; r < bracket.size; ++r) {
@@ -360,9 +329,11 @@ class Step {
     }
 
     int nv_, held_, wide_;
-    std::vector<double> weights_, sizes_;
+    std::vector<double> weights_;
     std::vector<Turning> turnings_;
-    Matrix system_, v_, q_, by_stages_, given_, begun_, by_turning_, missed_;
+    Matrix system_, v_, q_;
+    Matrix by_stages_, given_;  // rates of all stages, by the stages of v, and what follows from the start
+    Matrix begun_, by_turning_, moved_, missed_;
 };
 
 // sqrt of the largest row of |A^2|, a bound on the rate of the equation as if it were constant [1/s].
@@ -418,6 +389,7 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
     const auto singular = [&](double when) { return t1 = when, Ending::singular; };
     double t = t0, count = run.place(t0 + std::min(first_step, t1 - t0)) - run.place(t0);  // steps of the run in a step
     bool by_error = false, refused = false;  // whether its length is by errors; whether fewer stages missed too much
+    bool again = false;                      // whether a longer step from here missed too much
     Equation before;
     std::vector<Equation> at;
     if (!equations.at(t0, before)) return singular(t0);
@@ -452,7 +424,8 @@ Ending propagate(const Motion& motion, const Path& path, const std::vector<Schem
         const double wanted = std::pow(control.rtol / std::max(error, control.tiny), 0.5 / scheme.stages());
         const double longer = std::max(control.shrinkage, control.safety * (std::isfinite(error) ? wanted : 0.0));
         by_error = longer < control.growth;
-        count *= std::min(control.growth, longer);
+        count *= std::min(again ? 1.0 : control.growth, longer);  // a step behind one that was refused grows no more
+        again = !(error <= control.rtol);
     }
     for (int r = 0; r < path.dim; ++r) std::copy_n(now.rows()[r], width, variations + r * width);
     return Ending::reached;

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "acceleration_derivatives.hpp"
 #include "cruise.hpp"
 
 namespace native {
@@ -44,7 +45,8 @@ class Voyage {
           ng_(static_cast<int>(arc.guards.all.size())),
           k_(Dop853::ALL * n_),
           points_(Dop853::ALL * n_),
-          base_(size_) {
+          base_(size_),
+          chart_(*this) {
         std::copy(course.base, course.base + size_, base_.begin());
         step_.start.resize(size_), step_.end.resize(size_), step_.y.resize(n_), step_.guards.resize(ng_);
         step_.parts.resize(Dop853::PARTS * n_);
@@ -73,6 +75,22 @@ class Voyage {
     std::vector<double> one_;
     std::vector<Crossing> falls_;
     bool free_ = false, begins_ = false, follows_ = false;
+    double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
+
+    // The motion in the chart at work, as the stiff method asks for it.
+    class Chart : public Field {
+      public:
+        explicit Chart(Voyage& voyage) : voyage_(voyage) {}
+        void rate(double t, const double* y, double* out) override;
+        bool derivative(double t, const double* y, ChartDerivative& out) override;
+
+      private:
+        Voyage& voyage_;
+        DerivativeScratch room_;
+        std::vector<double> x_, force_, memory_;
+    };
+    Chart chart_;
+    std::optional<Radau> lander_;  // from where the step began to where a guard fires
 
     References references() const { return {course_.directions, course_.straight, rules_.leap}; }
 
@@ -81,6 +99,19 @@ class Voyage {
 
     // A step from the present state, as long as accuracy and what is ahead allow; false where none succeeds.
     bool step();
+
+    // The same by the stiff method.
+    bool step_stiffly(double approach, double longest);
+
+    bool begin_stiffly(Radau& method, double first);
+
+    // Whether that may be left before the next step, which takes eigenvalues.
+    bool asks_to_leave(double ahead);
+
+    // A step of that as the one to be looked at; false where it is no number, or has no guards.
+    bool end_stiffly(const Radau& method);
+
+    bool land_stiffly(double t);
 
     // Slip directions where the step starts, and the longest step towards a stop: none is followed past it.
     bool turn_references(double& approach);
@@ -108,7 +139,7 @@ class Voyage {
     bool advance_briefly(double length);
 
     // State, guards and what the step misses where it ends; the next step is known.
-    bool end_step(const double* y_new, double end);
+    bool end_step(const double* y_new, const double* f_new, double end, double spent);
 
     double error_norm(const double* y_new, double h) const;
 
@@ -156,7 +187,14 @@ class Voyage {
     // Samples at both ends where all guards are certain; in the middle, too; at all nodes where these show too little.
     bool look();
 
-    // Whether three samples show a guard well enough: it stays far from zero, or changes straight.
+    // Whether what acts by the time bends in a step, at the state where it begins.
+    bool is_forced();
+
+    // Whether what was sampled at all nodes leaves the straight way between its ends, or one number a parabola.
+    bool bends(const std::vector<double>& values, int width) const;
+
+    // Whether three samples show a guard well enough: it stays far from zero, or changes straight. They do not where a
+    // function of a user's gives it, which time may swing.
     bool is_shown(int g) const;
 
     double largest_sample(int g) const;

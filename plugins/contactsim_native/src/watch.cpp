@@ -70,7 +70,7 @@ bool Voyage::look() {
     if (all) return true;
     if (!sample(1, 0.5)) return false;
     times_[1] = 0.5 * (step_.t0 + step_.t1);
-    bool shown = true;
+    bool shown = !is_forced();
     for (int g = 0; g < ng_; ++g) shown = shown && (certain_[g] || is_shown(g));
     if (shown) return true;
     begin(Dop853::NODES);
@@ -80,11 +80,53 @@ bool Voyage::look() {
     return true;
 }
 
+bool Voyage::is_forced() {
+    const Drive& drive = arc_.drive;
+    if (!drive.callback && !(drive.gains && drive.gains->moving)) return false;
+    const int nv = robot_.nv;
+    std::vector<double> forces(Dop853::NODES * nv, 0.0);
+    room_.memory.resize(drive.memory);
+    for (int k = 0; k < Dop853::NODES; ++k) {
+        const double t = step_.t0 + (step_.t1 - step_.t0) * method_.nodes[k];
+        drive.at(robot_, t, step_.start.data(), &forces[k * nv], room_.memory.data(), room_.known);
+    }
+    return bends(forces, nv);
+}
+
+bool Voyage::bends(const std::vector<double>& values, int width) const {
+    const int last = Dop853::NODES - 1;
+    double way = 0.0, apart = 0.0;
+    for (int k = 1; k <= last; ++k) {
+        double moved = 0.0, aside = 0.0;
+        for (int i = 0; i < width; ++i) {
+            const double here = values[k * width + i] - values[i], whole = values[last * width + i] - values[i];
+            const double off = here - method_.nodes[k] * whole;
+            moved += here * here, aside += off * off;
+        }
+        way = std::max(way, moved), apart = std::max(apart, aside);
+    }
+    if (std::sqrt(apart) > rules_.bent * std::sqrt(way)) return true;
+    for (int i = 0; i < width; ++i) {
+        double swing = 0.0, rough = 0.0;
+        for (int k = 1; k <= last; ++k) {
+            double part = 0.0;
+            for (int j = 0; j <= last; ++j) part += method_.to_series[k * (last + 1) + j] * values[j * width + i];
+            swing += std::abs(part), rough += k >= 3 ? std::abs(part) : 0.0;
+        }
+        if (rough > rules_.bent * swing && swing > rules_.flat) return true;
+    }
+    return false;
+}
+
 bool Voyage::is_shown(int g) const {
+    const Guard& guard = arc_.guards.all[g];
+    if (guard.kind == GuardKind::margin && !guard.margin.target<Sines>()) return false;
     const double a = samples_[g], b = samples_[ng_ + g], c = samples_[2 * ng_ + g];
     const double low = std::min({a, b, c}), high = std::max({a, b, c});
     if (low > rules_.quiet * (high - low)) return true;
-    const bool straight = std::abs(a - 2.0 * b + c) <= rules_.bent * std::abs(c - a);
+    const double bow = std::abs(a - 2.0 * b + c);
+    if (guard.kind == GuardKind::slow && c > 0.0 && bow <= rules_.monotone * (a - c)) return true;
+    const bool straight = bow <= rules_.bent * std::abs(c - a);
     return step_.miss <= rules_.exact && straight;
 }
 
@@ -159,8 +201,9 @@ void Voyage::bounds_of_gaps() {
             speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
         } else {
             const int j = arc_.hosts[g];
-            speed_[g] = sway.speed[j] + sway.spin[j] * arc_.arms[g];
-            bend_[g] = sway.push[j] + (sway.twist[j] + sway.spin[j] * sway.spin[j]) * arc_.arms[g];
+            const double push = sway.push[j] + (sway.twist[j] + sway.spin[j] * sway.spin[j]) * arc_.arms[g];
+            speed_[g] = sway.speed[j] + sway.spin[j] * arc_.arms[g] + arc_.mode.plane.fastest(1);
+            bend_[g] = push + arc_.mode.plane.fastest(2);
             error_[g] = errors.speed[j] + errors.spin[j] * arc_.arms[g];
         }
     }
@@ -218,6 +261,7 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
         const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
         Sweep& sweep = room_.scratch.sweep;
         sweep.motions(robot_, x, x + robot_.nq);
+        sweep.ground = arc_.mode.plane.at(t);
         return Look{t, gap_of(arc_.mode, contact, sweep, x), gap_rate(arc_.mode, contact, sweep, x + robot_.nq)};
     };
     const double least = std::max(rules_.shallow * arc_.gap, course_.rounding[g]);

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from contactsim.derivatives.contract import EventDerivative, Word
-from contactsim.derivatives.crossing_orders import LONGEST, EventData, distance
+from contactsim.derivatives.crossing_orders import LONGEST, Endless, EventData, distance
 from contactsim.derivatives.event_linearization import Node
 from contactsim.errors import NonDifferentiableError
 
@@ -35,8 +38,8 @@ class Bouligand(EventDerivative):
     that n guards of a field without resets need 2^n nodes, and a direction takes O(n^2 d) from guard to guard.
 
     The map exists only where every word that some direction takes ends in the state of the run itself, and goes on
-    with the same field. That is looked at for all words where at most 7 guards fall together, through at most 256
-    states in at most 5040 orders; beyond that only for those that the given directions take.
+    with the same field. That is looked at until one is found that does not, for all words where at most 7 guards fall
+    together, through at most 256 states in at most 5040 orders; beyond that for those that the given directions take.
 
     Source:
         Council, Revzen and Burden, Representing and computing the B-derivative, Sec. 2.4, fig. 2 and eq. (57).
@@ -52,9 +55,10 @@ class Bouligand(EventDerivative):
         Raises:
             NonDifferentiableError: words end in different states, or without end.
         """
-        _demand_one_outcome(event)
         found = _follow(event, dx)
-        _demand_outcome_of_run(event, [node for node, _, _ in found])
+        if not all(event.is_outcome(node) for node, _, _ in found):
+            raise _apart(event, [node for node, _, _ in found])
+        _demand_one_outcome(event)
         after = np.empty((len(dx), found[0][0].dim if found else (event.after or event.root).dim))
         for _, rows, variations in found:
             after[rows] = variations
@@ -66,14 +70,25 @@ class Bouligand(EventDerivative):
         Raises:
             NonDifferentiableError: words end in different states, or there are more than 5040 of them.
         """
-        words = event.ways.words(MOST_WORDS) if len(event.groups) <= MOST_GROUPS else None
-        if words is None:
+        try:
+            return _matrices(event)
+        except Endless:
             raise NonDifferentiableError(
                 f"{_together(event)} may be met in more than {MOST_WORDS} orders, or in words of more than {LONGEST}"
                 " guards; take directions, lin(dx), instead of the pieces"
-            )
-        _demand_outcome_of_run(event, [path.node for path in words.values()])
-        return {word: path.matrix for word, path in words.items()}
+            ) from None
+
+
+def _matrices(event: EventData) -> dict[Word, np.ndarray]:
+    """The matrices of all words; the first one that ends apart ends the search."""
+    if len(event.groups) > MOST_GROUPS:
+        raise Endless
+    found = {}
+    for word, path in event.ways.taken(MOST_WORDS):
+        if not event.is_outcome(path.node):
+            raise _apart(event, [path.node])
+        found[word] = path.matrix
+    return found
 
 
 def _follow(event: EventData, dx: np.ndarray) -> list[tuple[Node, np.ndarray, np.ndarray]]:
@@ -106,27 +121,60 @@ def _demand_one_outcome(event: EventData) -> None:
     if event.after is None or len(event.groups) > MOST_GROUPS or (ends := event.ways.ends()) is None:
         return
     if not all(event.is_outcome(end) for end in ends):  # perhaps only those that no direction takes
-        words = event.ways.words(MOST_WORDS) or {}
-        _demand_outcome_of_run(event, [path.node for path in words.values()])
+        with suppress(Endless):
+            _matrices(event)
 
 
-def _demand_outcome_of_run(event: EventData, ends: Iterable[Node]) -> None:
-    """Raise where an end is not that of the run itself, in which all guards were met at once."""
-    if event.after is None or all(event.is_outcome(end) for end in ends):
-        return
-    words = event.ways.words(MOST_WORDS) if len(event.groups) <= MOST_GROUPS else None
-    nodes = {w: path.node for w, path in words.items()} if words else {event.ways.word[end]: end for end in ends}
-    outcomes = {event.spelled(word): _outcome(node) for word, node in nodes.items()}
-    apart = max(distance(node.x, event.after.x) for node in nodes.values())
-    shown = "; ".join(_text(word) for word in list(outcomes)[:SHOWN]) + ("; ..." if len(outcomes) > SHOWN else "")
-    raise NonDifferentiableError(
-        f"{_together(event)} end in different states or modes, up to {apart:.3g} away from where the run ends that"
-        f" meets them at once, depending on the order in which they are met ({shown}); the run has no derivative there:"
-        " the exception's problem['words'] and problem['run'] hold the outcomes, or take them apart in time",
+class Outcomes(Mapping[Word, Outcome]):
+    """{word: outcome} of all words that some direction takes, worked out when they are asked for.
+
+    Args:
+        event: whose guards fall together.
+        ends: nodes that were reached, which are told where the words are too many.
+    """
+
+    def __init__(self, event: EventData, ends: list[Node]) -> None:
+        self._event, self._ends = event, ends
+
+    @cached_property
+    def _found(self) -> dict[Word, Outcome]:
+        event = self._event
+        words = event.ways.words(MOST_WORDS) if len(event.groups) <= MOST_GROUPS else None
+        nodes = {word: path.node for word, path in words.items()} if words else {}
+        nodes = nodes or {event.ways.word[end]: end for end in self._ends}
+        return {event.spelled(word): _outcome(node) for word, node in nodes.items()}
+
+    def __getitem__(self, word: Word) -> Outcome:
+        return self._found[word]
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _apart(event: EventData, ends: list[Node]) -> NonDifferentiableError:
+    """That runs beside this one end elsewhere: in some of `ends`, which were reached."""
+    assert event.after is not None
+    away = max(distance(end.x, event.after.x) for end in ends)
+    shown = "; ".join(_text(event.spelled(word)) for word in _first_words(event, ends))
+    return NonDifferentiableError(
+        f"{_together(event)} end in different states or modes, one of them {away:.3g} away from where the run ends that"
+        f" meets them at once, depending on the order in which they are met (as in {shown}); the run has no derivative"
+        " there: the exception's problem['words'] and problem['run'] hold the outcomes, or take them apart in time",
         event=event,
-        words=outcomes,
+        words=Outcomes(event, ends),
         run=_outcome(event.after),
     )
+
+
+def _first_words(event: EventData, ends: list[Node]) -> list[Word]:
+    """The words that are shown: the first that some direction takes; where they are endless, those to `ends`."""
+    if len(event.groups) <= MOST_GROUPS:
+        with suppress(Endless):
+            return [word for word, _ in islice(event.ways.taken(MOST_WORDS), SHOWN)]
+    return [event.ways.word[end] for end in ends[:SHOWN]]
 
 
 def _outcome(node: Node) -> Outcome:

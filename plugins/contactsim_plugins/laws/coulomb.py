@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
+from contactsim.common.lazy import Elsewhere
 from contactsim.contact.impact import ImpactSolution, newton
-from contactsim.contact.laws import LawParameters, RigidLaw
+from contactsim.contact.laws import RigidLaw
 from contactsim.contact.problem import ContactProblem, ContactSolution
 from contactsim.contact.stick_slip_choice import solve
 
 
-class CoulombParameters(LawParameters):
-    """Parameters of laws with Coulomb friction."""
+def __getattr__(name: str) -> Any:
+    if name == "CoulombParameters":  # which lay here
+        from .coulomb_parameters import CoulombParameters
 
-    painleve: Literal["stop", "impact"] = Field(
-        "impact",
-        description="where no mode is admissible or forces have no bound: impact without collision, or the run stops",
-    )
+        return CoulombParameters
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 class Coulomb(RigidLaw):
@@ -34,12 +33,15 @@ class Coulomb(RigidLaw):
     Source: Signorini 1933; Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004.
     """
 
-    Parameters: type[LawParameters] = CoulombParameters
+    Parameters = Elsewhere("contactsim_plugins.laws.coulomb_parameters", "CoulombParameters")  # type: ignore[assignment]
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        given = self.parameters  # a law derived from this one may have parameters of its own instead
-        self.jams = isinstance(given, CoulombParameters) and given.painleve == "impact"
+        if "parameters" not in vars(self):
+            self.jams = True  # by default
+        else:  # a law derived from this one may have parameters of its own instead
+            given = self.parameters
+            self.jams = isinstance(given, Coulomb.Parameters) and given.painleve == "impact"
 
     def plain(self) -> str | None:
         """Engines know it, but not what a law derived from it makes of impacts and modes."""

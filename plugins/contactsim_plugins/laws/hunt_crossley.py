@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from contactsim.contact.laws import CompliantLaw, CompliantPoint, LawParameters
+from contactsim.contact.law_parameters import LawParameters
+from contactsim.contact.laws import CompliantLaw, CompliantPoint
 
 
 class HuntCrossleyParameters(LawParameters):

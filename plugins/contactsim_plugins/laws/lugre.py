@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from contactsim.contact.laws import CompliantLaw, CompliantPoint, LawParameters
+from contactsim.contact.law_parameters import LawParameters
+from contactsim.contact.laws import CompliantLaw, CompliantPoint
 
 LINEAR = 1e-4  # below it tanh(x) / x is 1 - x^2 / 3, to 1e-17
 

@@ -7,7 +7,8 @@ from abc import abstractmethod
 import numpy as np
 from pydantic import Field
 
-from contactsim.contact.laws import CompliantLaw, CompliantPoint, LawParameters
+from contactsim.contact.law_parameters import LawParameters
+from contactsim.contact.laws import CompliantLaw, CompliantPoint
 
 STIFFNESS = Field(2e4, gt=0.0, description="normal stiffness [N/m]")
 DAMPING = Field(2e2, ge=0.0, description="normal damping [N s/m]")

@@ -10,7 +10,7 @@ from pydantic import Field
 from contactsim.contact.impact import ImpactSolution, ImpactStage, compression
 from contactsim.contact.modes import Mode
 from contactsim.contact.problem import ContactProblem
-from contactsim_plugins.laws.coulomb import CoulombParameters
+from contactsim_plugins.laws.coulomb_parameters import CoulombParameters
 from contactsim_plugins.laws.poisson import Energetic
 
 TIED = 1e-9  # approach speeds that differ by less than this, relative to the fastest, are one

@@ -125,3 +125,43 @@ def test_an_ellipsoid_at_a_corner_is_not_told_by_the_line_of_an_edge_that_ends_t
     egg = convex.ellipsoid((0.2, 0.09, 0.11)), Pose(turn, np.array([0.03733791, -0.11594891, 0.11850416]))
     for (one, at_one), (two, at_two) in ((disc, egg), (egg, disc)):
         assert -2e-9 < convex.distance((one, two), (at_one, at_two)) < 0.0
+
+
+@pytest.mark.parametrize("tilt", [2e-6, 3e-5])
+def test_a_disc_nearly_flat_on_an_edge_is_as_deep_as_its_rim(tilt: float) -> None:
+    """An end of a chord is lowest; the line from behind the disc, almost as high, is not."""
+    radius, aside, beyond, depth = 0.07, 0.05, 0.02, 1e-9
+    chord = np.sqrt(radius**2 - aside**2)
+    turn = at(0, 0, 0, (-0.6, 0.0, 0.0)).R @ at(0, 0, 0, (0.0, -tilt, 0.0)).R
+    touched = np.array([0.2 + beyond - chord, 0.2, 0.1])  # of an edge along x that ends at 0.2
+    centre = touched - turn @ np.array([-chord, aside, -0.05 + depth])
+    bodies = convex.cylinder(radius, 0.1), box(0.4, 0.4, 0.2)
+    for sense in (1.0, -1.0):  # with its lower or upper end
+        poses = Pose(turn @ np.diag([1.0, sense, sense]), centre), HERE
+        assert convex.distance(bodies, poses, 0.0) == pytest.approx(-depth, rel=1e-3)
+        assert convex.distance(bodies[::-1], poses[::-1], 0.0) == pytest.approx(-depth, rel=1e-3)
+
+
+def test_a_corner_under_a_disc_is_no_root_where_that_is_tilted() -> None:
+    """A corner is 1.9e-7 m above the plane of a disc, of which the rim touches an edge: they are 1.3e-12 m deep."""
+    points = (
+        (0.02934515097850453, 0.06183847922171377, 0.04141092369887986),
+        (-0.0021425399939086617, -0.0035744390627173686, 0.07989138193673598),
+        (-0.046453492345941975, 0.06381014664722214, -0.013051369036446554),
+        (-0.005944952480950163, 0.046511977011093206, 0.06481738605126545),
+        (-0.016327173309077413, -0.03390178769697445, 0.070598103392971),
+        (-0.056864450644101276, 0.05625433838919405, 0.0013724668806995863),
+        (-0.03750440007061851, -0.06853679981818803, -0.01720834233808164),
+        (0.03570323443836077, 0.028469179707631184, -0.0656870219861888),
+        (0.025409170697515866, 0.049834354285934475, -0.05719188034475232),
+    )
+    turn, place = (
+        (1.7716568537686603, -1.1846519827730397, 1.1381814911742518),
+        (0.00019661017219656154, 0.11260775590740697, 0.041575348720097646),
+    )
+    bodies = convex.cylinder(0.06974859221378005, 0.09751988552098742), convex.polyhedron(polyhedron_of_hull(points))
+    placed = at(*place, turn)
+    for seed in (13, 17, 21):  # Coal's normal is another one in each
+        around = pin.exp3(np.random.default_rng(seed).normal(size=3))
+        poses = Pose(around @ placed.R, around @ placed.o), Pose(around, np.zeros(3))
+        assert -3e-12 < convex.distance(bodies, poses, 0.0) < 0.0

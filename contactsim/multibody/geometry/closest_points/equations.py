@@ -101,7 +101,10 @@ def residual(a: Feature, b: Feature, sides: tuple[Side, Side], y: Array) -> tupl
     return F, J
 
 
-def settled(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> tuple[Nearest, tuple[Side, Side], Array]:
+Settled = tuple[Nearest, tuple[Side, Side], Array]  # closest points, sides and F_y there
+
+
+def settled(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> Settled:
     """The solution near y by one step of Newton's method, exact to first order in what y is off; sides and F_y there.
 
     From a converged y at poses that carry a complex step it is the solution there.
@@ -124,9 +127,7 @@ class Drift(NamedTuple):
     x_a: Array
 
 
-def drift(
-    a: Feature, b: Feature, found: tuple[Nearest, tuple[Side, Side], Array], twists: tuple[Array, Array]
-) -> Drift:
+def drift(a: Feature, b: Feature, found: Settled, twists: tuple[Array, Array]) -> Drift:
     """How the closest points move with the bodies' twists V (..., 6), linear first, at the world's origin."""
     nearest, (one, two), J = found
     n, (l_a, w_a), (l_b, w_b) = nearest.normal, *(np.split(V, 2, axis=-1) for V in twists)

@@ -93,6 +93,21 @@ class Line(_Flat):
 
 
 @dataclass(frozen=True, eq=False)
+class Slant(_Flat):
+    """The side of a cone: lines through its tip. The normals are bound to one angle with its axis.
+
+    Attributes:
+        axis: b (3,), unit, towards the tip c.
+        sine: of n . b = s.
+    """
+
+    centre: Array
+    axis: Array
+    sine: float
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class Plane(_Flat):
     """A plane.
 

@@ -29,12 +29,13 @@ import numpy as np
 
 from ....common.arrays import Array
 from ....errors import SingularError
-from ...zero import ALONG, ROUGH
+from ...zero import ALONG, FLAT, ROUGH
 from .equations import Nearest, Pose, Side, side
-from .features import Feature
+from .features import Circle, Feature
 
 ROUNDS = 60  # of Newton's method; some six do
 HALVINGS = 40
+BESIDE = 1e-3  # rad: turn from the axis of a disc after which the search begins anew
 SAMPLES = 24  # normals around straight lines
 AROUND = 2.0 * np.pi * np.arange(SAMPLES) / SAMPLES
 TURNED = 1e-13  # rad: a step that is rounding
@@ -73,6 +74,8 @@ def closest(a: Feature, b: Feature, poses: tuple[Pose, Pose], towards: Array) ->
     sides = _sides(a, b, poses, n)
     if len(across.T) > 1:
         n, sides = _climb(a, b, poses, n, sides, across)
+        if not len(slides) and (beside := _off_axis(a, b, poses, n, sides)) is not None:
+            n, sides = _climb(a, b, poses, beside, _sides(a, b, poses, beside), across)
     y = _slid(n, sides, a.offset + b.offset, len(slides))
     count, least = len(a.slides), _regularity(n, sides, y[3] + a.offset + b.offset, across)
     x_a = sides[0].p + y[4 : 4 + count] @ sides[0].D - a.offset * n
@@ -125,6 +128,21 @@ def _climb(
         if size < ROUGH:  # the next turn would be rounding
             return n, sides
     return n, sides
+
+
+def _off_axis(a: Feature, b: Feature, poses: tuple[Pose, Pose], n: Array, sides: tuple[Side, Side]) -> Array | None:
+    """Where n is along the axis of a disc that the other feature is beside: a normal off that kink of g, up its slope.
+
+    There g rises towards the point of the rim that is nearest to the other feature, as fast as that is beside the disc.
+    """
+    for feature, pose, other, sense in ((a, poses[0], sides[1], -1.0), (b, poses[1], sides[0], 1.0)):
+        if isinstance(feature, Circle):
+            axis, way = pose.R @ feature.axis, other.p - pose.o - pose.R @ feature.centre
+            way = way - axis * (axis @ way)
+            size = float(np.linalg.norm(way))
+            if np.linalg.norm(np.cross(axis, n)) < FLAT and size > feature.radius:
+                return _unit(n + sense * BESIDE / size * way)
+    return None
 
 
 def _slid(n: Array, sides: tuple[Side, Side], radii: float, count: int) -> Array:
@@ -212,14 +230,15 @@ class RimsAbove:
         radii: R of the rims (k,) [m].
         ends: 1 or -1 (k,): the bodies of the rims are on the other side along their axes, so normals, which point into
             them, lie there; 0: on either side, that of a thin disc.
+        leans: sines (k,) of the angles by which they may lean to this side, those of cones; none.
     """
 
-    def __init__(self, surfaces: Sequence[Ruled], radii: Array, ends: Array) -> None:
+    def __init__(self, surfaces: Sequence[Ruled], radii: Array, ends: Array, leans: Array | float = 0.0) -> None:
         self._frames = np.array([surface.frame for surface in surfaces]).reshape(-1, 3, 3)
         self._centres = np.array([surface.centre for surface in surfaces]).reshape(-1, 3)
         numbers = [(surface.sine, surface.cosine, surface.radius) for surface in surfaces]
         self._sine, self._cosine, self._radius = np.array(numbers).reshape(-1, 3).T
-        self._rims, self._ends = radii, ends
+        self._rims, self._ends, self._leans = radii, ends, np.broadcast_to(leans, radii.shape)
 
     def nearest(self, centre: Array, axis: Array, own: Array) -> tuple[Array, Array]:
         """Angles (n,) of the normals at which some rims touch; nan: they lie flat, or have none on their side.
@@ -233,7 +252,8 @@ class RimsAbove:
         """
         way = (self._frames[own] @ (centre - self._centres[own])[..., None])[..., 0]
         lean = (self._frames[own] @ axis[..., None])[..., 0]
-        curve = _Curve(way, lean, self._sine[own], self._cosine[own], self._rims[own], self._ends[own])
+        bodies = self._rims[own], self._ends[own], self._leans[own]
+        curve = _Curve(way, lean, self._sine[own], self._cosine[own], *bodies)
         angle = curve.highest()
         around = np.column_stack([np.cos(angle), np.sin(angle)]) * self._cosine[own, None]
         local = np.column_stack([around, self._sine[own]])
@@ -241,7 +261,7 @@ class RimsAbove:
 
 
 class _Curve(NamedTuple):
-    """g over the angle: w and a (n, 3) in axes (u, v, b) of lines, sines and cosines; radii and ends of rims (n,)."""
+    """g over the angle: w and a (n, 3) in axes (u, v, b) of lines, sines and cosines; radii, ends and leans of rims."""
 
     way: Array
     lean: Array
@@ -249,6 +269,7 @@ class _Curve(NamedTuple):
     cosine: Array
     radius: Array
     end: Array
+    most: Array
 
     def height(self, angle: Array) -> Array:
         """g (n, m) + r at angles (n, m); -inf where normals lie on the wrong side of the rim."""
@@ -256,7 +277,7 @@ class _Curve(NamedTuple):
         n = np.stack([C, S, np.broadcast_to(self.sine[:, None], C.shape)], axis=-1)
         h, _, T = across_axis(n, self.lean[:, None])
         height = (n @ self.way[..., None])[..., 0] - self.radius[:, None] * T
-        return np.where(self.end[:, None] * h > SIDEWAYS, -np.inf, height)
+        return np.where(self.end[:, None] * h > self.most[:, None] + SIDEWAYS, -np.inf, height)
 
     def slopes(self, angle: Array) -> tuple[Array, Array]:
         """g' and g'' (n,)."""

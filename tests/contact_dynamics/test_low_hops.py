@@ -1,0 +1,66 @@
+"""Hops that are too low to be followed: contacts that slip rub all the same while others come to rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+
+FEET = np.array([(0.15, 0.0, -0.05), (-0.1, 0.1, -0.05), (-0.1, -0.1, -0.05)])  # m, from the centre
+FALL = 0.3  # rad/s, turn about the line of the first two feet with which the third one comes down
+TIGHT = cs.Tolerances(rtol=1e-11, atol=1e-13)
+FOLLOWED, STOPPED = 1e-15, 1e-8  # m, heights below which hops are not followed
+SHARES = (3e-4, 1e-3, 3e-3)  # restitution: the third foot leaves at up to 1.5e-4 m/s, 6e-10 m high, for 8e-5 s
+
+
+def slid(restitution: float, hop: float) -> cs.Trajectory:
+    """A plate that slides and turns on two of its feet while the third one lands and hops."""
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root")
+    model.appendBodyToJoint(joint, pin.Inertia.FromBox(2.0, 0.3, 0.2, 0.1), pin.SE3.Identity())
+    model.addFrame(pin.Frame("body", joint, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
+    rebounds = (0.0, 0.0, restitution)
+    points = [
+        cs.ContactPoint("body", offset=tuple(foot), friction=0.5, restitution=e, name=f"foot{k}")
+        for k, (foot, e) in enumerate(zip(FEET, rebounds, strict=True))
+    ]
+    system = cs.ContactSystem(cs.Robot(model, contacts=points), tolerances=cs.Tolerances(hop=hop))
+    line = (FEET[1] - FEET[0]) / np.linalg.norm(FEET[1] - FEET[0])
+    turn = pin.exp3(0.005 * line)
+    q = np.r_[0.0, 0.0, -(turn @ FEET[0])[2], pin.Quaternion(turn).coeffs()]
+    spin = FALL * -line
+    slide = np.array([1.0, 0.2, 0.0]) - np.cross(spin, turn @ FEET[0])
+    start = cs.State(q, np.r_[turn.T @ slide, turn.T @ spin])
+    return cs.simulate(system, start, (0.0, 0.04), tolerances=TIGHT)
+
+
+def test_what_a_stopped_hop_misses_goes_with_the_square_of_its_duration() -> None:
+    """Without the friction of the feet that slip meanwhile it would go with the duration."""
+    missed = []
+    for share in SHARES:
+        followed, stopped = slid(share, FOLLOWED), slid(share, STOPPED)
+        assert len(followed.events) > len(stopped.events)
+        missed.append(np.abs(followed.final_x - stopped.final_x).max())
+    assert np.diff(np.log(missed)) / np.diff(np.log(SHARES)) == pytest.approx([2.0, 2.0], abs=0.1)
+    assert missed[-1] <= 1e-8
+
+
+def test_its_derivative_misses_in_proportion_to_the_duration() -> None:
+    missed = []
+    for share in SHARES:
+        one, other = (cs.linearize(slid(share, hop)).matrix() for hop in (FOLLOWED, STOPPED))
+        missed.append(np.abs(one - other).max())
+    assert np.diff(np.log(missed)) / np.diff(np.log(SHARES)) == pytest.approx([1.0, 1.0], abs=0.1)
+    assert missed[-1] <= 5e-3
+
+
+def test_a_tolerance_that_is_the_systems_is_not_taken_by_a_run_alone() -> None:
+    """It had no effect, and nothing said so."""
+    robot = cs.Robot.sphere(1.0, 0.1, restitution=0.5)
+    state, finer = cs.State([0.0, 0.0, 0.2, 0.0, 0.0, 0.0, 1.0], np.zeros(6)), cs.Tolerances(rtol=1e-9, hop=1e-9)
+    with pytest.raises(cs.InputError, match="own tolerance 'hop' = 1e-13, and not by the 1e-09 that the run is given"):
+        cs.simulate(cs.ContactSystem(robot), state, (0.0, 0.1), tolerances=finer)
+    cs.simulate(cs.ContactSystem(robot, tolerances=finer), state, (0.0, 0.1), tolerances=finer)
+    cs.simulate(cs.ContactSystem(robot, tolerances=finer), state, (0.0, 0.1), tolerances=cs.Tolerances(rtol=1e-9))
