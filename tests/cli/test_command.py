@@ -452,7 +452,7 @@ def test_impulse_of_a_row_is_that_of_its_contacts() -> None:
 def test_a_film_without_ffmpeg_is_one_sentence_before_the_run(
     box: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contactsim_viz.snapshot.find_browser", lambda: "browser")
+    monkeypatch.setattr("contactsim_viz.browser.find_browser", lambda: "browser")
     monkeypatch.setattr("contactsim_viz.film.find_ffmpeg", lambda: None)
     code, _, err = command(capsys, "run", str(box), "--time", "0.01", "--out", "out", "--mp4")
     assert (code, err.strip().splitlines()[-1]) == (

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import viz_fakes as fakes
-from contactsim_viz import export_mp4, film, snapshot
+from contactsim_viz import browser, export_mp4, export_png, film
 
 from contactsim.errors import ContactSimError, InputError
 
 needs_film = pytest.mark.skipif(
-    snapshot.find_browser() is None or film.find_ffmpeg() is None, reason="no Chromium, or no ffmpeg"
+    browser.find_browser() is None or film.find_ffmpeg() is None, reason="no Chromium, or no ffmpeg"
 )
 
 
@@ -39,11 +39,11 @@ def test_a_film_has_its_frames_and_size_and_moves(walk: fakes.Trajectory, tmp_pa
 
 
 def test_what_is_missing_is_named(walk: fakes.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "find_browser", lambda: "browser")
+    monkeypatch.setattr(browser, "find_browser", lambda: "browser")
     monkeypatch.setattr(film, "find_ffmpeg", lambda: None)
     with pytest.raises(InputError, match=r"a film needs ffmpeg; install it with: pip install 'contactsim\[film\]'"):
         export_mp4(walk, tmp_path / "walk.mp4")
-    monkeypatch.setattr(snapshot, "find_browser", lambda: None)
+    monkeypatch.setattr(browser, "find_browser", lambda: None)
     with pytest.raises(InputError, match="a film needs Chromium or Google Chrome"):
         export_mp4(walk, tmp_path / "walk.mp4")
     assert not list(tmp_path.iterdir())
@@ -65,9 +65,9 @@ def test_an_ffmpeg_that_fails_is_told(walk: fakes.Trajectory, tmp_path: Path, mo
 
 
 def test_a_browser_that_ends_is_told(walk: fakes.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "find_browser", lambda: "false")
+    monkeypatch.setattr(browser, "find_browser", lambda: "false")
     monkeypatch.setattr(film, "find_ffmpeg", lambda: "true")
-    with pytest.raises(ContactSimError, match="the browser ended while the film was made"):
+    with pytest.raises(ContactSimError, match="the browser ended before the picture was taken"):
         export_mp4(walk, tmp_path / "walk.mp4")
 
 
@@ -75,8 +75,20 @@ def test_a_browser_that_ends_is_told(walk: fakes.Trajectory, tmp_path: Path, mon
 def test_a_browser_that_does_not_answer_is_told(
     walk: fakes.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(film, "_PATIENCE", 0.5)
-    monkeypatch.setattr(film, "_READY", "new Promise(() => {})")
-    with pytest.raises(ContactSimError, match=r"the browser gave no answer within 0.5 s"):
+    monkeypatch.setattr(browser, "_PATIENCE", 0.5)
+    monkeypatch.setattr(browser, "_READY", "new Promise(() => {})")
+    with pytest.raises(ContactSimError, match=r"2 browsers gave no answer within 0.5 s each"):
         export_mp4(walk, tmp_path / "walk.mp4", fps=10, width=64, height=64)
     assert not list(tmp_path.iterdir())
+
+
+@needs_film
+def test_a_browser_that_ends_is_followed_by_another(
+    walk: fakes.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing, mark = tmp_path / "browser", tmp_path / "tried"
+    failing.write_text(f'#!/bin/sh\ntest -e {mark} && exec {browser.find_browser()} "$@"\ntouch {mark}\nexit 1\n')
+    failing.chmod(0o755)
+    monkeypatch.setattr(browser, "find_browser", lambda: str(failing))
+    assert export_png(walk, tmp_path / "walk.png", t=0.1, width=64, height=64).stat().st_size > 0
+    assert mark.exists()

@@ -21,7 +21,7 @@ import pinocchio as pin
 import pytest
 import umsgpack
 import viz_fakes as fakes
-from contactsim_viz import MeshcatViewer, export_html, export_png, motion, scene, shapes, snapshot
+from contactsim_viz import MeshcatViewer, browser, export_html, export_png, motion, scene, shapes
 from viz_fakes import needs_browser
 from viz_sessions import PATIENCE
 
@@ -361,7 +361,7 @@ def test_numbers_and_folders_are_checked(walk, tmp_path):
 
 
 def test_a_missing_browser_is_one_sentence(walk, tmp_path, monkeypatch):
-    monkeypatch.setattr(snapshot, "find_browser", lambda: None)
+    monkeypatch.setattr(browser, "find_browser", lambda: None)
     with pytest.raises(InputError, match="needs Chromium or Google Chrome"):
         export_png(walk, tmp_path / "shot.png")
 

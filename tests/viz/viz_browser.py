@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from contactsim_viz import snapshot
+from contactsim_viz import browser
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 PATIENCE = 60.0  # s, for a machine with much else to do
@@ -39,9 +39,9 @@ class Browser:
 
     def __enter__(self) -> Browser:
         self._folder = tempfile.TemporaryDirectory(prefix="contactsim-", ignore_cleanup_errors=True)
-        found = snapshot.find_browser()
+        found = browser.find_browser()
         assert found is not None
-        command = [found, *snapshot.FLAGS, f"--user-data-dir={self._folder.name}", "--remote-debugging-port=0"]
+        command = [found, *browser.FLAGS, f"--user-data-dir={self._folder.name}", "--remote-debugging-port=0"]
         self._process = subprocess.Popen(
             [*command, "--window-size=1280,800", "about:blank"], stderr=subprocess.PIPE, text=True
         )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,9 +13,9 @@ import coal
 import numpy as np
 import pinocchio as pin
 import pytest
-from contactsim_viz import snapshot
+from contactsim_viz import browser
 
-needs_browser = pytest.mark.skipif(snapshot.find_browser() is None, reason="no Chromium or Google Chrome")
+needs_browser = pytest.mark.skipif(browser.find_browser() is None, reason="no Chromium or Google Chrome")
 
 
 class Mode(Enum):
@@ -210,19 +208,14 @@ def angle(value: float) -> np.ndarray:
 
 # --- what a browser makes of a page ---------------------------------------------------------------
 
-_PROBE = """<script>{
-  const answer = () => {
-    const {THREE} = MeshCat, node = (path) => viewer.scene_tree.find(path.split("/")).object;
-    const clock = document.getElementById("clock").firstChild.textContent;
-    const state = {clock, ...(EXPRESSION)};
-    document.body.insertAdjacentHTML("beforeend", `<pre id="state">${JSON.stringify(state)}</pre>`);
-  };
-  const ready = () => document.body.classList.contains("ready");
-  addEventListener("load", () => { document.body.dataset.early = ready(); });
-  if (ready()) answer();
-  else new MutationObserver((_, watch) => { if (ready()) { watch.disconnect(); answer(); } })
-    .observe(document.body, {attributes: true});
-}</script></body>"""
+_LOADED = """<script>
+  addEventListener("load", () => { window.early = document.body.classList.contains("ready"); });
+</script></body>"""
+_STATE = """(() => {
+  const {THREE} = MeshCat, node = (path) => viewer.scene_tree.find(path.split("/")).object;
+  const clock = document.getElementById("clock").firstChild.textContent;
+  return JSON.stringify({early: window.early, clock, ...(EXPRESSION)});
+})()"""
 
 
 def ask_browser(page: Path, folder: Path, moment: float, expression: str) -> dict[str, Any]:
@@ -231,11 +224,7 @@ def ask_browser(page: Path, folder: Path, moment: float, expression: str) -> dic
     "early" tells whether all was drawn when the browser called the page loaded.
     """
     asked = folder / "asked.html"
-    text = page.read_text(encoding="utf-8").replace("</body>", _PROBE.replace("EXPRESSION", expression))
-    asked.write_text(text, encoding="utf-8")
-    command = [snapshot.find_browser(), *snapshot.FLAGS, f"--user-data-dir={folder / 'profile'}"]
-    command += ["--virtual-time-budget=3000", "--dump-dom", f"{asked.as_uri()}#t={moment}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    answers = re.findall(r'<pre id="state">(.*?)</pre>', done.stdout)
-    assert answers, f"the page did not answer; the browser said: {done.stderr[-2000:]}"
-    return {"early": 'data-early="true"' in done.stdout, **json.loads(answers[-1])}
+    asked.write_text(page.read_text(encoding="utf-8").replace("</body>", _LOADED), encoding="utf-8")
+    address = browser.address_of(asked, f"t={moment}")
+    state = _STATE.replace("EXPRESSION", expression)
+    return json.loads(browser.work_on(browser.find_browser(), address, 1280, 800, lambda tab: tab.value(state)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from contactsim.errors import InputError
 
-from . import snapshot
+from . import browser, snapshot
 from .reads import SessionLike, TrajectoryLike, marks
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def export_png(
     file = _writable(path)
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
         page = export_html(traj, Path(folder) / "page.html", **options)
-        snapshot.take(page, file, f"t={moment!r}&still", width, height)
+        snapshot.take(page, file, moment, width, height)
     return file
 
 
@@ -217,7 +217,7 @@ def demand_tools(kind: str) -> None:
     from . import film
 
     if kind == "png":
-        snapshot.demand_browser()
+        browser.demand_browser("a picture")
     if kind == "mp4":
         film.demand_tools()
 
