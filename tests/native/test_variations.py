@@ -96,6 +96,40 @@ def test_jacobians_under_a_controller_of_the_user_are_those_of_python(controller
     demand_same_jacobians(cs.ContactSystem(cs.load_robot("solo12"), controller=controller), 6, 4)
 
 
+@pytest.mark.parametrize("name", ["hexapod", "solo12"])
+def test_jacobians_where_slips_begin_are_those_of_python(name: str) -> None:
+    """Their directions are those of accelerations, and turn with them."""
+    robot = cs.load_robot(name)
+    made = cs.ContactSystem(robot, controller=cs.PD(robot, kp=30.0, kd=0.4))
+    compiled, python = (made.on_engine(kind).world for kind in ("native", "python"))
+    rng, compared = np.random.default_rng(7), 0
+    for _ in range(12):
+        states = []
+        for _ in robot.contacts[:4]:
+            along = rng.normal(size=2)
+            direction = tuple((along / np.linalg.norm(along)).tolist())
+            begins, slips = (
+                ContactState(cs.Mode.SLIP, phase, direction) for phase in (Phase.INCIPIENT, Phase.DIRECTED)
+            )
+            states.append([ContactState(cs.Mode.STICK), slips, begins, begins][int(rng.integers(4))])
+        others = len(python.mechanism.all_names) - len(states)
+        mode = SystemMode((*states, *[ContactState()] * others))
+        q = python.mechanism.space.integrate(robot.nominal, 0.2 * rng.normal(size=robot.nv))
+        x = np.concatenate([q, 0.3 * rng.normal(size=robot.nv)])
+        arc = prepare(python, mode)
+        began = accelerations(arc, 0.3, x, References(incipient=arc.incipient))
+        if not began.found or abs(began.regularity()) < 0.02:
+            continue
+        references = References(incipient=began.found)
+        motion, slips = accelerations(arc, 0.3, x, references), prepare(compiled, mode)
+        found = slips.compiled.driven_derivatives(0.3, x, slips.directions(references), references.straight)
+        wanted = sensitivity(arc, 0.3, x, references, motion)
+        for one, other in zip(found, (wanted.acceleration_x, wanted.forces_x, wanted.rates_x), strict=True):
+            assert np.abs(one - other).max() < JACOBIAN * np.abs(other).max()
+        compared += 1
+    assert compared >= 6
+
+
 def test_jacobians_of_every_joint_on_a_belt_are_those_of_pinocchio() -> None:
     model = joints()
     points = [cs.ContactPoint(f"body{k}", [0.1, -0.2, 0.3], radius=0.02 * k) for k in (3, 6, 8, 11)]

@@ -112,11 +112,11 @@ class NativeArc(CompiledArc):
             else:
                 state = STATES.index(closed.state)
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
-        self._redundant, self._begins = arc.redundant, any(closed.state == "begins" for closed in arc.closed)
+        self._redundant = arc.redundant
         if arc.redundant:
             self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._begins or self._redundant)
+        self._differentiable = not (arc.drive is not None or self._redundant)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -130,11 +130,11 @@ class NativeArc(CompiledArc):
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
-        """Those of acceleration, forces and contact velocities; None where slips begin or rows depend on each other.
+        """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
         None, too, of a ground that moves, of which the time says where it is.
         """
-        if self._begins or self._redundant or self._plain.motion is not None:
+        if self._redundant or self._plain.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))

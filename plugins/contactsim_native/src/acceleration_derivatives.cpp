@@ -25,6 +25,14 @@ Vec3 force_of(const ContactMode& mode, const double* along) {
     return force;
 }
 
+// The direction of a slip that begins is an unknown of its own: it follows the acceleration z' = kappa s, so that the
+// part of dz' across s is kappa times the turn, which in turn adds pull = -mu lam_n along that to the friction.
+struct Turn {
+    int row;                       // its first tangential row
+    std::array<double, 2> across;  // a quarter turn on from its direction
+    double pull, speed;            // speed: kappa
+};
+
 struct Touch {
     Vec3 centre, below, point;  // of the sphere, from there to where it touches, and that place
 };
@@ -228,6 +236,36 @@ void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d,
     }
 }
 
+// The slip directions that are unknowns, right after `accelerate`.
+std::vector<Turn> turns_of(const Robot& robot, const ContactMode& mode, const DerivativeScratch& s) {
+    std::vector<Turn> found;
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        if (mode.closed[i].state != State::slip_begins) continue;
+        const std::array<double, 2>& slip = s.scratch.slip[i];
+        const int row = mode.first[i] + 1;
+        Turn turn{row, {-slip[1], slip[0]}, -mode.closed[i].friction * s.forces.forces[row - 1], 0.0};
+        for (int r = 0; r < 2; ++r) {
+            const double* own = &s.scratch.row[(row + r) * robot.nv];
+            double along = s.scratch.bias[row + r];
+            for (int k = 0; k < robot.nv; ++k) along += own[k] * s.acceleration[k];
+            turn.speed += slip[r] * along;
+        }
+        found.push_back(turn);
+    }
+    return found;
+}
+
+// Its row behind those that are held, and the mobility under what a turn adds to the force behind theirs.
+void add_turn(const Robot& robot, const Turn& turn, Scratch& s) {
+    const int nv = robot.nv;
+    std::vector<double> row(nv, 0.0);
+    for (int r = 0; r < 2; ++r) add_scaled(row.data(), turn.across[r], &s.row[(turn.row + r) * nv], nv);
+    s.held.insert(s.held.end(), row.begin(), row.end());
+    for (double& one : row) one *= turn.pull;
+    s.sweep.solve(robot, row.data());
+    s.solved.insert(s.solved.end(), row.begin(), row.end());
+}
+
 }  // namespace
 
 bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
@@ -246,10 +284,13 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     if (!mode.rows) return true;
 
     solve_directions(robot, s.scratch);
-    // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d.
+    const std::vector<Turn> turns = turns_of(robot, mode, s);
+    for (const Turn& turn : turns) add_turn(robot, turn, s.scratch);
+    const int all = size + static_cast<int>(turns.size());
+    // C da + change = 0 with da = M^-1 (d + D^T u): C M^-1 D^T u = -change - C M^-1 d; turns likewise, see `Turn`.
     const Rows held{s.scratch.held.data(), nv}, solved{s.scratch.solved.data(), nv};
-    set_zeros(s.unknown, size * width), set_zeros(s.matrix, size * padded(size));
-    const Rows unknown{s.unknown.data(), width}, matrix{s.matrix.data(), padded(size)};
+    set_zeros(s.unknown, all * width), set_zeros(s.matrix, all * padded(all));
+    const Rows unknown{s.unknown.data(), width}, matrix{s.matrix.data(), padded(all)};
     int place = 0, first = 0;
     for (const Closed& closed : mode.closed) {
         const int count = rows_of(mode, closed);
@@ -257,16 +298,29 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
         for (int r = 0; r < stuck; ++r) add_scaled(unknown[place + r], -1.0, &s.change[(first + r) * width], columns);
         place += stuck, first += count;
     }
-    add_product(unknown, -1.0, held, d, size, nv, wide);
+    for (int k = size; k < all; ++k) {
+        const Turn& turn = turns[k - size];
+        for (int r = 0; r < 2; ++r) {
+            add_scaled(unknown[k], -turn.across[r], &s.change[(turn.row + r) * width], columns);
+        }
+        matrix[k][k] = -turn.speed;
+    }
+    add_product(unknown, -1.0, held, d, all, nv, wide);
     s.solved.resize(nv * matrix.stride);
     const Rows by_unknown{s.solved.data(), matrix.stride};
-    for (int j = 0; j < size; ++j) {
+    for (int j = 0; j < all; ++j) {
         for (int k = 0; k < nv; ++k) by_unknown[k][j] = solved[j][k];
     }
-    add_product(matrix, 1.0, held, by_unknown, size, nv, matrix.stride);
-    if (!solve_dense(matrix, unknown, size, wide)) return false;
-    add_product(d, 1.0, by_unknown, unknown, nv, size, wide);
+    add_product(matrix, 1.0, held, by_unknown, all, nv, matrix.stride);
+    if (!solve_dense(matrix, unknown, all, wide)) return false;
+    add_product(d, 1.0, by_unknown, unknown, nv, all, wide);
     if (!told) return true;
+    for (int k = size; k < all; ++k) {
+        const Turn& turn = turns[k - size];
+        for (int r = 0; r < 2; ++r) {
+            add_scaled(&told->forces[(turn.row + r) * width], turn.pull * turn.across[r], unknown[k], columns);
+        }
+    }
     place = first = 0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];

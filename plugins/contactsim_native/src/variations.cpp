@@ -36,7 +36,10 @@ class Equations {
     Equations(const Motion& motion, const Path& path) : motion_(motion), path_(path) {
         const auto& closed = motion.mode.closed;
         directions_.assign(motion.directions, motion.directions + 2 * closed.size());
-        turns_ = std::any_of(closed.begin(), closed.end(), [](const Closed& c) { return c.state == State::slip_free; });
+        for (const Closed& one : closed) {
+            turns_ = turns_ || one.state == State::slip_free;
+            begins_ = begins_ || one.state == State::slip_begins;
+        }
     }
 
     bool turns() const { return turns_; }
@@ -44,7 +47,7 @@ class Equations {
     bool at(double t, Equation& found) {
         const Robot& robot = motion_.robot;
         const int columns = 2 * robot.nv + static_cast<int>(motion_.drive.held_on.size());
-        if (turns_ && !remember(path_.step_start[path_.piece(t)])) return false;
+        if ((turns_ || begins_) && !remember(path_.step_start[path_.piece(t)])) return false;
         drive(t);
         found.brackets = brackets(robot, x_.data() + robot.nq);
         found.by_state.clear(robot.nv, columns);
@@ -83,6 +86,8 @@ class Equations {
                 } else if (direction[0] == 0.0 && direction[1] == 0.0) {
                     direction[0] = 1.0;
                 }
+            } else if (closed.state == State::slip_begins) {
+                std::copy_n(room_.scratch.slip[i].data(), 2, &directions_[2 * i]);
             }
             row += rows_of(motion_.mode, closed);
         }
@@ -91,7 +96,7 @@ class Equations {
 
     const Motion& motion_;
     const Path& path_;
-    bool turns_ = false;
+    bool turns_ = false, begins_ = false;
     DerivativeScratch room_;
     std::vector<double> directions_, x_, force_, memory_;
     Known known_;  // references of the drive
