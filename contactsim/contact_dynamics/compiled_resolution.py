@@ -15,8 +15,17 @@ from ..contact.laws import RigidLaw
 from ..contact.modes import SystemMode
 from ..contact.problem import ContactProblem, ContactSolution
 from ..contact.zero import GAINED
-from .contact_rows import ContactEvent, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
-from .engines import CompiledEvents, PlainEvent, PlainEvents, Resolved, ResolvedImpact, ResolvedStage
+from .contact_rows import ContactEvent, Happened, Impact, PostEvent, bouncing_until, impact_notes, laid_out, problem_of
+from .engines import (
+    CompiledEvents,
+    PassedEvent,
+    PassedStage,
+    PlainEvent,
+    PlainEvents,
+    Resolved,
+    ResolvedImpact,
+    ResolvedStage,
+)
 from .mode_choice import IDLE, NOT_UNIQUE, OPEN, ModeChoice
 from .plain_arc import plain_arc
 from .rigid_guards import OF_FORCES
@@ -82,6 +91,36 @@ class CompiledResolution:
     def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate; None where the engine does not know all."""
         return self.events.low(x, lowest) if len(self.known) == self.world.count else None
+
+    def derivative(self, happened: Happened) -> Array | None:
+        """D_x R (dim, dim) of an event with its outcome held; None: Python has to tell."""
+        impact, closed = happened.impact, happened.after.closed
+        struck = () if impact is None else impact.contacts
+        if happened.after.redundant or not self.known.issuperset(struck + closed):
+            return None
+        stages = None if impact is None else self._passed(impact)
+        if impact is not None and stages is None:
+            return None
+        before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
+        event = PassedEvent(happened.x, happened.x_post, struck, stages or (), closed, before, after)
+        found = self.events.derivative(event)
+        if found is None or len(found) == self.world.tangent_size:
+            return found
+        whole = np.eye(self.world.tangent_size)
+        whole[: len(found), : len(found)] = found
+        return whole
+
+    def _passed(self, impact: Impact) -> tuple[PassedStage, ...] | None:
+        """The stages of an impact; None where neighbouring states take others, or impulses are not unique."""
+        solution, kept = impact.solution, self.world.kept_rows(impact.contacts)
+        if solution.kink or any(stage.balanced or not stage.solution.unique for stage in solution.stages):
+            return None
+        found = []
+        for stage in solution.stages:
+            along, of = np.zeros(len(impact.along)), stage.solution
+            along[kept] = stage.impulses
+            found.append(PassedStage(along, of.modes, of.directions, of.lifted, stage.rebound, stage.share))
+        return tuple(found)
 
     def _gains(self, touching: tuple[int, ...], found: Resolved) -> bool:
         """Whether impacts of Poisson's law gain energy, or hops may, which another law does not let them."""

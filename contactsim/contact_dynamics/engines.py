@@ -208,12 +208,52 @@ class Resolved(NamedTuple):
     impact: ResolvedImpact | None
 
 
+class PassedStage(NamedTuple):
+    """A stage of an impact that happened.
+
+    Attributes:
+        impulses: (m,) along all rows of what was struck.
+        modes, directions, lifted: as of `ResolvedStage`.
+        rebound, share: as of `contact.impact.ImpactStage` (n,).
+    """
+
+    impulses: Array
+    modes: tuple[Mode, ...]
+    directions: Directions
+    lifted: frozenset[int]
+    rebound: Array
+    share: Array
+
+
+class PassedEvent(NamedTuple):
+    """An event as it came out.
+
+    Attributes:
+        x, x_post: states before and behind it.
+        struck, stages: contacts that took part in its impact, in rising order, and its stages; none without one.
+        closed: contacts that are closed behind it, in rising order.
+        before, after: states of these.
+    """
+
+    x: Array
+    x_post: Array
+    struck: tuple[int, ...]
+    stages: tuple[PassedStage, ...]
+    closed: tuple[int, ...]
+    before: tuple[ContactState, ...]
+    after: tuple[ContactState, ...]
+
+
 class CompiledEvents(ABC):
     """The events of a world, compiled: a function of its arguments, which threads may call at once."""
 
     @abstractmethod
     def resolve(self, event: PlainEvent) -> Resolved | None:
         """Impact, modes and low hops, as `resolution.Resolution.resolve`; None: Python tells what follows."""
+
+    def derivative(self, event: PassedEvent) -> Array | None:
+        """D R (2 nv, 2 nv) by (dq, dv) as `outcome_sensitivity`, all impulses being unique; None: Python tells it."""
+        return None
 
     def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], rising, with gap and rate; None: the engine does not tell."""

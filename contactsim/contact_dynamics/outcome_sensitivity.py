@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,10 +27,15 @@ class OutcomeSensitivity:
     """The derivatives of the events of one world, with the worlds beside it by its parameters.
 
     Whoever asks by parameters asks by the state, too: those columns of the last event are kept.
+
+    Args:
+        _world, _neighbourhood: as said.
+        _compiled: an event -> what `by_state` tells of it, by a compiled engine; None: it does not tell.
     """
 
     _world: World
     _neighbourhood: Neighbourhood
+    _compiled: Callable[[Happened], Array | None]
     _last: list[tuple[Happened, Array]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def by_state(self, happened: Happened) -> Array:
@@ -38,7 +43,8 @@ class OutcomeSensitivity:
         for known, columns in tuple(self._last):
             if known is happened:
                 return columns.copy()
-        return self.derivative(*happened)
+        found = self._compiled(happened)
+        return self.derivative(*happened) if found is None else found
 
     def by_time(self, happened: Happened) -> Array:
         """D_t R (dim,) of `derivative`."""

@@ -19,6 +19,7 @@ from ..errors import NoAdmissibleModeError
 from .contact_rows import (
     ContactEvent,
     ContactTerms,
+    Happened,
     Impact,
     PostEvent,
     bouncing_until,
@@ -71,6 +72,10 @@ class Resolution:
     def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate, by the engine; None: it does not tell."""
         return None if self._compiled is None else self._compiled.low(x, lowest)
+
+    def derivative(self, happened: Happened) -> Array | None:
+        """D_x R (dim, dim) of an event by the engine; None: it does not tell."""
+        return None if self._compiled is None else self._compiled.derivative(happened)
 
     def resolve(self, x: Array, event: ContactEvent) -> PostEvent:
         """Impact where a touching contact approaches, then modes for the contacts that stay in touch.

@@ -54,7 +54,7 @@ class RigidContacts:
     def _sensitivity(self) -> OutcomeSensitivity:
         from .outcome_sensitivity import OutcomeSensitivity
 
-        return OutcomeSensitivity(self._world, self.neighbourhood)
+        return OutcomeSensitivity(self._world, self.neighbourhood, self._resolution.derivative)
 
     def under(self, latched: Latched) -> RigidContacts:
         """The same while some latches are closed."""

@@ -12,6 +12,8 @@ from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import (
     CompiledEvents,
+    PassedEvent,
+    PassedStage,
     PlainEvent,
     PlainEvents,
     Resolved,
@@ -21,7 +23,7 @@ from contactsim.contact_dynamics.engines import (
 from contactsim.multibody.plain_robot import PlainContact
 
 from . import _native
-from .contacts import CLEAR_RANK, MODES, RULES, SINGULAR
+from .contacts import CLEAR_RANK, MODES, NUMBERS, RULES, SINGULAR
 
 STANDINGS = (Mode.OPEN, Mode.STICK, Mode.SLIP, Mode.CLOSED)
 PHASES = (Phase.NONE, Phase.FREE, Phase.DIRECTED, Phase.INCIPIENT)
@@ -74,6 +76,20 @@ def event_rules(world: PlainEvents) -> _native.EventRules:
     return rules
 
 
+def numbers_of(state: ContactState) -> list[float]:
+    """Standing, phase and direction of a contact as the extension has them."""
+    return [STANDING[state.mode], PHASE[state.phase], *(*state.direction, 0.0, 0.0)[:2]]
+
+
+def given_stage(stage: PassedStage) -> tuple[Any, ...]:
+    """A stage of an impact as the extension has it."""
+    contacts = []
+    for i, (mode, slip) in enumerate(zip(stage.modes, stage.directions, strict=True)):
+        direction = () if slip is None else slip.tolist()
+        contacts.append([NUMBERS[mode], len(direction) > 0, *(*direction, 0.0, 0.0)[:2], i in stage.lifted])
+    return stage.impulses.tolist(), contacts, stage.rebound.tolist(), stage.share.tolist()
+
+
 @dataclass(frozen=True, eq=False)
 class NativeEvents(CompiledEvents):
     """The events of a world.
@@ -82,11 +98,13 @@ class NativeEvents(CompiledEvents):
         world: as the extension has it.
         drive: what drives its robot, whose functions of Python it keeps.
         tangents: tangential rows of each contact, with or without friction.
+        nv: numbers of a velocity.
     """
 
     world: _native.TouchingWorld
     drive: _native.Drive
     tangents: tuple[int, ...]
+    nv: int
 
     @classmethod
     def of(cls, plain: PlainEvents, robot: _native.Robot, mode: _native.ContactMode, drive: _native.Drive) -> Any:
@@ -104,13 +122,11 @@ class NativeEvents(CompiledEvents):
                 world.add_point(contact.joint, contact.centre.tolist(), contact.radius, tangents, *numbers)
         width = len(own.basis) - 1
         widths = tuple([width if contact is not None and contact.joint >= 0 else 0 for contact in own.contacts])
-        return cls(world, drive, widths)
+        return cls(world, drive, widths, own.nv)
 
     def resolve(self, event: PlainEvent) -> Resolved | None:
         """Impact, modes and low hops."""
-        states = [
-            [STANDING[state.mode], PHASE[state.phase], *(*state.direction, 0.0, 0.0)[:2]] for state in event.states
-        ]
+        states = [numbers_of(state) for state in event.states]
         kinds = [KINDS[kind] for kind in event.kinds]
         found = _native.resolve(self.world, event.t, event.x, event.touching, states, kinds)
         if found is None:
@@ -126,6 +142,17 @@ class NativeEvents(CompiledEvents):
             found.rest if found.rest >= 0.0 else None,
             self._impact(event, found) if found.struck else None,
         )
+
+    def derivative(self, event: PassedEvent) -> Array | None:
+        """D R by (dq, dv), its outcome held."""
+        size = 2 * self.nv
+        found = np.empty((size, size))
+        stages = [given_stage(stage) for stage in event.stages]
+        states = ([numbers_of(state) for state in part] for part in (event.before, event.after))
+        known = _native.differentiate_event(
+            self.world, event.x, event.x_post, event.struck, stages, event.closed, *states, found
+        )
+        return found if known else None
 
     def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]]:
         """Contacts near to closing."""

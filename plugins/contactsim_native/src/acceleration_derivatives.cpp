@@ -144,6 +144,12 @@ void stay_below(const Robot& robot, const Contact& contact, const Touch& at, con
     }
 }
 
+// Velocity of the point of a contact as a motion by a velocity's column changes its place, and the velocity of its body
+// by dv.
+Vec3 rate_by_place(const Touch& at, const Spatial& column, const Spatial& dv, const Vec3& w) {
+    return dv.linear + cross(dv.angular, at.point) + cross(w, column.linear + cross(column.angular, at.centre));
+}
+
 // Derivatives of contact velocities and, accelerations held, of the accelerations along a contact's rows.
 void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& contact, const Touch& at,
                    const DerivativeScratch& s, Rows rates, Rows change) {
@@ -165,7 +171,7 @@ void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& c
         const Spatial dv = turned + shift.velocity;
         const Spatial da =
             cross_motion(column, acceleration) + shift.acceleration + cross_motion(shift.velocity, velocity);
-        const Vec3 rate_by_q = dv.linear + cross(dv.angular, at.point) + cross(w, moved);
+        const Vec3 rate_by_q = rate_by_place(at, column, dv, w);
         const Vec3 by_q = along(dv, da, moved), by_v = along(column, turned + shift.by_velocity, {});
         for (int r = 0; r < count; ++r) {
             const Vec3& direction = mode.plane.basis[r];
@@ -183,21 +189,6 @@ void turn_with_slip(const Closed& closed, const std::array<double, 2>& slip, con
         const double along = slip[0] * rates[1][k] + slip[1] * rates[2][k];
         direct[1][k] = share * (rates[1][k] - slip[0] * along);
         direct[2][k] = share * (rates[2][k] - slip[1] * along);
-    }
-}
-
-// Columns of mass^-1 B in place.
-void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
-    const int nv = robot.nv;
-    for (int k = nv - 1; k >= 0; --k) {
-        const double* row = &sweep.mass[k * nv];
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[i], -row[i], b[k], columns);
-    }
-    for (int k = 0; k < nv; ++k) {
-        const double* row = &sweep.mass[k * nv];
-        const double share = 1.0 / row[k];
-        for (int c = 0; c < columns; ++c) b[k][c] *= share;
-        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[k], -row[i], b[i], columns);
     }
 }
 
@@ -267,6 +258,62 @@ void add_turn(const Robot& robot, const Turn& turn, Scratch& s) {
 }
 
 }  // namespace
+
+void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
+    const int nv = robot.nv;
+    for (int k = nv - 1; k >= 0; --k) {
+        const double* row = &sweep.mass[k * nv];
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[i], -row[i], b[k], columns);
+    }
+    for (int k = 0; k < nv; ++k) {
+        const double* row = &sweep.mass[k * nv];
+        const double share = 1.0 / row[k];
+        for (int c = 0; c < columns; ++c) b[k][c] *= share;
+        for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) add_scaled(b[k], -row[i], b[i], columns);
+    }
+}
+
+void rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
+                    Sweep& sweep) {
+    sweep.prepare(robot);
+    sweep.motions(robot, q, v);
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        const Contact& contact = mode.closed[i].contact;
+        if (contact.joint < 0) continue;
+        const Touch at = touch(mode, contact, sweep);
+        const Spatial& velocity = sweep.velocity[contact.joint];
+        for (int j = contact.joint; j >= 0; j = robot.joints[j].parent) {
+            const Joint& joint = robot.joints[j];
+            const Spatial inwards = joint.parent < 0 ? Spatial{} : sweep.velocity[joint.parent];
+            for (int k = joint.v; k < joint.v + joint.size; ++k) {
+                const Spatial& column = sweep.column[k];
+                const Spatial dv = cross_motion(column, velocity) + cross_motion(inwards, column);
+                const Vec3 rate = rate_by_place(at, column, dv, velocity.angular);
+                for (int r = 0; r < rows_of(mode, mode.closed[i]); ++r) {
+                    rates[mode.first[i] + r][k] = dot(mode.plane.basis[r], rate);
+                }
+            }
+        }
+    }
+}
+
+void subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
+                       const double* impulses, Rows d, DerivativeScratch& s) {
+    Sweep& sweep = s.scratch.sweep;
+    const std::vector<double> still(weightless.nv, 0.0);
+    sweep.prepare(weightless);
+    sweep.at(weightless, q, still.data());
+    s.acceleration.assign(w, w + weightless.nv), s.forces.forces.assign(impulses, impulses + mode.rows);
+    gather(weightless, mode, s);
+    shifts(weightless, s);
+    subtract_needed(weightless, s, d);
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        const Contact& contact = mode.closed[i].contact;
+        if (contact.joint < 0) continue;
+        const Vec3 force = force_of(mode, &impulses[mode.first[i]]);
+        stay_below(weightless, contact, touch(mode, contact, sweep), force, sweep, d);
+    }
+}
 
 bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                    const double* v, const double* applied, Rows d, int columns, DerivativeScratch& s,

@@ -1,8 +1,9 @@
 // What Python sees of events.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include "bindings.hpp"
-#include "resolution.hpp"
+#include "event_derivative.hpp"
 
 using namespace native;
 
@@ -64,6 +65,50 @@ nb::list states_of(const Outcome& outcome) {
     return found;
 }
 
+ContactState state(const std::vector<double>& given) {
+    return {static_cast<Standing>(int(given.at(0))), static_cast<Phase>(int(given.at(1))), {given.at(2), given.at(3)}};
+}
+
+// Impulses along all rows; of each contact its mode, whether its slip direction is known, that direction, and whether
+// it parts under what is given to it; rebounds and shares.
+using GivenStage =
+    std::tuple<std::vector<double>, std::vector<std::vector<double>>, std::vector<double>, std::vector<double>>;
+
+PassedStage stage_of(const GivenStage& given, std::size_t count) {
+    const auto& [impulses, contacts, rebound, share] = given;
+    demand(contacts.size() == count && rebound.size() == count && share.size() == count, "numbers of each contact");
+    PassedStage stage{impulses, {}, {}, {}, {}, rebound, share};
+    for (const std::vector<double>& own : contacts) {
+        stage.modes.push_back(static_cast<Touch>(int(own.at(0)))), stage.directed.push_back(own.at(1) != 0.0);
+        stage.directions.push_back({own.at(2), own.at(3)}), stage.lifted.push_back(own.at(4) != 0.0);
+    }
+    return stage;
+}
+
+void demand_known(const TouchingWorld& world, const std::vector<int>& contacts) {
+    for (const int i : contacts) demand(i >= 0 && i < int(world.contacts.size()), "contacts by their numbers");
+}
+
+Happened happened_of(const TouchingWorld& world, const Row& x, const Row& x_post, const std::vector<int>& struck,
+                     const std::vector<GivenStage>& stages, const std::vector<int>& closed,
+                     const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    const std::size_t size = world.robot.nq + world.robot.nv + world.drive.memory;
+    demand(x.shape(0) == size && x_post.shape(0) == size, "states");
+    demand(before.size() == closed.size() && after.size() == closed.size(), "states of each closed contact");
+    demand(struck.empty() == stages.empty(), "stages of an impact");
+    demand_known(world, struck), demand_known(world, closed);
+    Happened happened{x.data(), x_post.data(), struck, {}, closed, {}, {}};
+    int rows = 0;
+    for (const int i : struck) rows += world.contacts[i].joint < 0 ? 1 : static_cast<int>(world.plane.basis.size());
+    for (const GivenStage& stage : stages) {
+        happened.stages.push_back(stage_of(stage, struck.size()));
+        demand(happened.stages.back().impulses.size() == std::size_t(rows), "impulses along all rows");
+    }
+    for (const std::vector<double>& own : before) happened.before.push_back(state(own));
+    for (const std::vector<double>& own : after) happened.after.push_back(state(own));
+    return happened;
+}
+
 Event event_of(const TouchingWorld& world, double t, const Row& x, const std::vector<int>& touching,
                const std::vector<std::vector<double>>& states, const std::vector<int>& kinds) {
     demand(x.shape(0) == std::size_t(world.robot.nq + world.robot.nv + world.drive.memory), "a state");
@@ -71,9 +116,7 @@ Event event_of(const TouchingWorld& world, double t, const Row& x, const std::ve
     Event event{t, x.data(), touching, {}, {}};
     for (std::size_t i = 0; i < touching.size(); ++i) {
         demand(touching[i] >= 0 && touching[i] < int(world.contacts.size()), "contacts by their numbers");
-        const std::vector<double>& own = states[i];
-        event.states.push_back(
-            {static_cast<Standing>(int(own.at(0))), static_cast<Phase>(int(own.at(1))), {own.at(2), own.at(3)}});
+        event.states.push_back(state(states[i]));
         event.kinds.push_back(static_cast<Kind>(kinds[i]));
     }
     return event;
@@ -166,6 +209,21 @@ void bind_events(nb::module_& m) {
             return found;
         },
         "Contacts whose gaps are at most so large, in rising order, with these and their rates.");
+
+    m.def(
+        "differentiate_event",
+        [](const TouchingWorld& world, Row x, Row x_post, const std::vector<int>& struck,
+           const std::vector<GivenStage>& stages, const std::vector<int>& closed,
+           const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after,
+           Out jacobian) {
+            const std::size_t dim = 2 * world.robot.nv;
+            demand(jacobian.size() == dim * dim, "an array (2 nv, 2 nv)");
+            const Happened happened = happened_of(world, x, x_post, struck, stages, closed, before, after);
+            nb::gil_scoped_release released;
+            return differentiate(world, happened, jacobian.data());
+        },
+        "Derivative of what an event leads to by the state before it, its outcome held; False where Python has to "
+        "tell.");
 
     m.def(
         "resolve",

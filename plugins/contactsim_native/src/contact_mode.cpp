@@ -346,6 +346,15 @@ void ContactMode::count() {
     }
 }
 
+void lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s) {
+    swept(robot, q, v, s.sweep);
+    set_zeros(s.row, mode.rows * robot.nv);
+    s.rates.resize(mode.rows), s.bias.resize(mode.rows);
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        contact_rows(robot, mode, mode.closed[i], v, s, mode.first[i]);
+    }
+}
+
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& s, double* acceleration, Forces* told) {
     const int nv = robot.nv, rows = mode.rows;

@@ -104,6 +104,9 @@ struct Scratch {
 void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,
                   int first);
 
+// Rows and velocities of all closed contacts at (q, v), and the factorised mass matrix.
+void lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s);
+
 // Acceleration (nv,) under the applied forces; false where the rows depend on each other; in a redundant mode where it
 // is not clear whether they do, and where slipping contacts are pulled by the smallest forces, but perhaps not by
 // others. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.

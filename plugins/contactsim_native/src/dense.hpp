@@ -37,6 +37,24 @@ struct ConstRows {
     ConstRows from(int row, int column = 0) const { return {data + row * stride + column, stride}; }
 };
 
+// A matrix with its numbers.
+struct Matrix {
+    std::vector<double> data;
+    int stride = 0;
+
+    void clear(int rows, int columns) {
+        stride = padded(columns);
+        set_zeros(data, rows * stride);
+    }
+    // The same, for a matrix of which every number is set next.
+    void shape(int rows, int columns) {
+        stride = padded(columns);
+        data.resize(rows * stride);
+    }
+    Rows rows() { return {data.data(), stride}; }
+    ConstRows rows() const { return {data.data(), stride}; }
+};
+
 // to += factor from, for so many numbers.
 void add_scaled(double* to, double factor, const double* from, int count);
 

@@ -121,11 +121,7 @@ class Resolution final : public Landing {
 
     void sweep_at(const std::vector<double>& v) {
         std::copy(v.begin(), v.end(), v_of(x_));
-        scratch_.sweep.prepare(robot_);
-        scratch_.sweep.at(robot_, x_.data(), v.data());
-        scratch_.sweep.factorise(robot_);
-        scratch_.row.assign(rows() * robot_.nv, 0.0), scratch_.rates.resize(rows()), scratch_.bias.resize(rows());
-        for (int i = 0; i < count_; ++i) contact_rows(robot_, all_, all_.closed[i], v.data(), scratch_, all_.first[i]);
+        native::lay_rows(robot_, all_, x_.data(), v.data(), scratch_);
     }
 
     void lay_rows() {

@@ -7,23 +7,6 @@ namespace native {
 
 namespace {
 
-// A matrix with its numbers.
-struct Matrix {
-    std::vector<double> data;
-    int stride = 0;
-
-    void clear(int rows, int columns) {
-        stride = padded(columns);
-        set_zeros(data, rows * stride);
-    }
-    // The same, for a matrix of which every number is set next.
-    void shape(int rows, int columns) {
-        stride = padded(columns);
-        data.resize(rows * stride);
-    }
-    Rows rows() { return {data.data(), stride}; }
-};
-
 // The linear equation at one time: q' = v - ad q and v' = by_state (q, v, held).
 struct Equation {
     std::vector<Bracket> brackets;
