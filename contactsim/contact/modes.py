@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, overload
 
 import numpy as np
 
+from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 from ..contact.impact import ImpactSolution
 from ..contact.laws import RigidLaw

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.dataclass import dataclass
 from ..common.representation import Brief
-from ..derivatives.event_linearization import Node, Parameters
+from ..derivatives.event_linearization import NO_PARAMETERS, Node
 from ..derivatives.variational import ArcVariation
 from ..errors import SimulationError
 from ..hybrid.flow import Flow
@@ -136,7 +136,7 @@ def continued_arc(system: HybridSystem, mode: Any, t: float, x: Array, end: floa
 
 def variation(arc: Arc, tolerances: Tolerances) -> Array:
     """D x(t1) / D x(t0) (n, n) of an arc."""
-    along = ArcVariation(arc, Parameters(), tolerances, AUTOMATIC)
+    along = ArcVariation(arc, NO_PARAMETERS, tolerances, AUTOMATIC)
     return along.propagate(arc.t0, arc.t1, np.eye(along.dim))
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError
@@ -44,6 +44,9 @@ class Parameters:
     def derivative(self, system: HybridSystem, function: Callable[[HybridSystem], Array]) -> Array:
         """D_p (m, len(names)) of a function of the system; there is at least one name."""
         return np.array([_by_parameter(system, name, function) for name in self.names]).T
+
+
+NO_PARAMETERS = Parameters()
 
 
 def _by_parameter(system: HybridSystem, name: str, function: Callable[[HybridSystem], Array]) -> Array:
@@ -125,7 +128,7 @@ class Node:
         x: Array,
         mode: Hashable,
         tolerances: Tolerances,
-        parameters: Parameters = Parameters(),
+        parameters: Parameters = NO_PARAMETERS,
         behind: HybridSystem | None = None,
         fired: frozenset[Hashable] | None = None,
         clock: bool = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, pairwise
 from typing import Any, overload
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from ..common.arrays import Array
+from ..common.dataclass import dataclass
 from ..common.representation import Brief
 from ..errors import SimulationError
 from .chart_path import ChartPath

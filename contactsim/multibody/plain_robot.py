@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
+from ..common.dataclass import dataclass
 from ..errors import InputError
 from .terrain.surface import Plane, Terrain
 

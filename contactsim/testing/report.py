@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..common.dataclass import dataclass
 from ..errors import CheckError
 
 State = Mapping[str, float]

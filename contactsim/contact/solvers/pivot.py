@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.dataclass import dataclass
 from ...common.lazy import lazy
 from ...common.libraries import scipy
 from ..compiled import Unknown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...common.dataclass import dataclass
 from ...errors import InputError
 
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's kinds of joints

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 
 import pinocchio as pin
 
+from ...common.dataclass import dataclass
 from ...common.doors import PATH, custom
 from ...errors import InputError
 from ..loops import JointCoupling

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...common.dataclass import dataclass
 from ...common.doors import REAL, TRIPLE, door, either, function, instance, number, optional
 from ...common.user_calls import UserCall, real
 from ...errors import InputError

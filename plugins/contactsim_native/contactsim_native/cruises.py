@@ -13,7 +13,7 @@ from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
 from contactsim.hybrid import zero as hybrid_zero
 from contactsim.hybrid.course import Course, Landing, Passed
-from contactsim.hybrid.integrators import collocation, tables853, tables_radau9
+from contactsim.hybrid.integrators import tables853
 from contactsim.hybrid.segments import Interpolant853
 from contactsim.hybrid.step_bounds import LARGEST853
 from contactsim.multibody.configuration_space import CHART_RADIUS
@@ -60,6 +60,8 @@ def method() -> _native.Dop853:
 @lru_cache(maxsize=1)
 def stiff_method() -> _native.Radau9:
     """The tables of Radau9, its polynomials written as the dense outputs of DOP853 are."""
+    from contactsim.hybrid.integrators import collocation, tables_radau9  # which only stiff arcs need
+
     own, stages = tables_radau9, collocation.STAGES
     return _native.Radau9(
         nodes=own.NODES,
