@@ -32,13 +32,39 @@ WALK = 3.0  # of the biped [s]
 OF_RUN = 0.7  # wanted of a derivative, of its run
 AT_ONCE = 1.9  # times as many runs in two threads as in one
 SHORT_RUNS, SETTLED = 10_000, 1_000  # runs over which memory is watched, and after which it has settled
-WANTED = {"solo12, PD, 2 s": 0.16, "hexapod, its demonstration": 0.125, "biped, its demonstration": None}
+WANTED = {"solo12, PD, 2 s": 0.16, "hexapod, its demonstration": 0.125}
+HILLS = ("terrain.kind=sinusoid", "terrain.a1=0.02", "terrain.a2=6", "terrain.a3=4")
 
 
 def demonstration(name: str, duration: float, engine: str) -> Callable[[], object]:
     """What `contactsim run NAME` computes."""
     scene = cs.load_scene(name)
     return lambda: cs.simulate(scene.system, scene.state, (0.0, duration), engine=engine, **scene.options)
+
+
+def placed(system: cs.ContactSystem, q: np.ndarray, height: float) -> np.ndarray:
+    """The configuration that is so high above its ground that its lowest contact is at a height [m]."""
+    q = q.copy()
+    for _ in range(6):
+        q[2] += height - system.mechanism.gaps(0.0, q)[: len(system.robot.contacts)].min()
+    return q
+
+
+def hexapod_on_hills(engine: str) -> Callable[[], object]:
+    """The first half second of its demonstration, on hills."""
+    scene = cs.load_scene("hexapod", HILLS)
+    system = scene.system
+    start = cs.State(placed(system, scene.state.q, 1e-6), scene.state.v)
+    return lambda: cs.simulate(system, start, (0.0, 0.5), engine=engine, **scene.options)
+
+
+def solo12_on_hills(engine: str) -> Callable[[], object]:
+    """The run of `benchmarks/run.py`, half a second of it, on hills."""
+    flat, start = solo12_run.scene(False)
+    hills = cs.load_scene("solo12", HILLS).system.terrain
+    system = cs.ContactSystem(flat.robot, terrain=hills, controller=flat.controller).on_engine(engine)
+    start = cs.State(placed(system, start.q, solo12_run.DROP), start.v)
+    return lambda: cs.simulate(system, start, (0.0, 0.5), tolerances=cs.Tolerances(rtol=1e-8))
 
 
 def solo12(engine: str) -> Callable[[], object]:
@@ -135,6 +161,8 @@ RUNS: dict[str, Callable[[str], Callable[[], object]]] = {
     "solo12, PD, 2 s": solo12,
     "hexapod, its demonstration": lambda own: demonstration("hexapod", 3.0, own),
     "biped, its demonstration": lambda own: demonstration("biped", 5.0, own),
+    "solo12 falls on hills, 0.5 s": solo12_on_hills,
+    "hexapod walks on hills, 0.5 s": hexapod_on_hills,
 }
 
 
@@ -237,7 +265,7 @@ def main() -> None:
     for name, made in RUNS.items():
         compiled, python = fastest([made(engine), made(PYTHON)], ROUNDS)
         measured = f"{1e3 * compiled:.0f} / {1e3 * python:.0f} ms"
-        line(f"{name}: {engine} / Python", measured, compiled / python, WANTED[name])
+        line(f"{name}: {engine} / Python", measured, compiled / python, WANTED.get(name))
     walk(engine)
     derivatives(engine)
     held_inputs(engine)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ..contact.modes import ContactState, Mode
     from ..hybrid.chart_path import ChartPath
     from ..hybrid.course import Course, Passed
-    from ..hybrid.flow import Stages
+    from ..hybrid.flow import Look, Stages
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 7  # of what follows; an engine says for which it was made
+INTERFACE = 8  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -271,15 +271,15 @@ class CompiledWatch(ABC):
 
     @abstractmethod
     def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:
-        """Values of all guards (ng,) at (t, x); None where rows depend on each other."""
+        """Values of all guards (ng,) at (t, x); None where rows depend on each other, or there is no ground."""
 
     @abstractmethod
-    def gap(self, x: Array, guard: int) -> tuple[float, float]:
-        """A guard that is a gap, and its rate, at a state."""
+    def gap(self, x: Array, guard: int) -> tuple[float, Look] | None:
+        """A guard that is a gap at a state, and as it is looked at in steps; None where there is no ground."""
 
     @abstractmethod
-    def slips(self, x: Array) -> Array:
-        """Contact velocities (m,) of the closed contacts."""
+    def slips(self, x: Array) -> Array | None:
+        """Contact velocities (m,) of the closed contacts; None where hills have no point nearest to one."""
 
     @abstractmethod
     def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
@@ -373,11 +373,13 @@ class Engine(ABC):
 
     Attributes:
         interface: `INTERFACE` of the contactsim that it was made for.
-        moves_ground: whether it knows planes that move as a whole.
+        moves_ground: whether it knows grounds that move as a whole.
+        knows_hills: whether it knows curved ground.
     """
 
     interface: int = 0
     moves_ground: bool = False
+    knows_hills: bool = False
 
     def contacts(self) -> CompiledSolver | None:
         """Contact problems compiled; None of an engine that leaves them to Python."""

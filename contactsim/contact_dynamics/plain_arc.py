@@ -11,7 +11,8 @@ from ..common.arrays import Array
 from ..common.user_calls import UserCall
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..multibody.controllers import PlainGains
-from .engines import PlainArc, PlainClosed
+from ..multibody.plain_robot import PlainRobot
+from .engines import Engine, PlainArc, PlainClosed
 from .world import World
 
 State = Literal["smooth", "stick", "slip", "directed", "begins"]
@@ -20,7 +21,7 @@ State = Literal["smooth", "stick", "slip", "directed", "begins"]
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     """A mode; None where plain data does not say it all, as where slips begin redundantly."""
     robot, engine = world.mechanism.plain_robot, world.compiled_engine
-    if robot is None or (robot.motion is not None and not (engine and engine.moves_ground)):
+    if robot is None or not _on_known_ground(robot, engine):
         return None
     closed = []
     for i in mode.closed:
@@ -41,6 +42,14 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     called = gains is not None and gains.posture is None and gains.pieces is None
     followed = Followed(world, gains) if gains is not None and called else None
     return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive, mode.redundant)
+
+
+def _on_known_ground(robot: PlainRobot, engine: Engine | None) -> bool:
+    """Whether an engine knows the ground of a robot."""
+    still, flat = robot.ground.motion is None, robot.ground.hills is None
+    return (still or (engine is not None and engine.moves_ground)) and (
+        flat or (engine is not None and engine.knows_hills)
+    )
 
 
 def _state(state: ContactState, tangents: int) -> State | None:

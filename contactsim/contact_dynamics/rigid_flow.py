@@ -136,12 +136,15 @@ class RigidFlow(ContactFlow):
     def stages(self, base: Array) -> Stages | None:
         """Those of the compiled arc, where there is one; where slips begin, Python knows more of them.
 
-        So it does of redundant contacts of which some slip: where those that slip are pulled, and of those that stick.
+        So it does of redundant contacts of which some slip: where those that slip are pulled, and of those that stick;
+        and of what is wrong where hills have no point nearest to a contact.
         """
-        arc, compiled = self.arc, self.arc.compiled
+        arc, compiled, plain = self.arc, self.arc.compiled, self.arc.mechanism.plain_robot
         if compiled is None or arc.incipient:
             return None
         found = compiled.stages(base, self._directions, self.references.straight)
+        if plain is not None and plain.ground.hills is not None:
+            return partial(self._stages, found, base)
         if not arc.mode.redundant or not arc.slips:
             return found
         sticks = any(arc.mode.contacts[i].mode is Mode.STICK for i in arc.closed)
@@ -241,8 +244,8 @@ class RigidFlow(ContactFlow):
         """Some of the guards (k,): only those of forces need these."""
         chosen = [self.table.names[guard] for guard in guards.tolist()]
         kinds, watch = {kind for kind, _ in chosen}, self._watch
-        if watch is not None and kinds == {"gap"} and self._still_watch is not None:
-            return np.array([watch.gap(x, guard)[0] for guard in guards.tolist()])
+        if kinds == {"gap"} and (seen := self._seen_gaps(x, guards)) is not None:
+            return np.array([gap for gap, _ in seen])
         if watch is not None or not kinds.isdisjoint(WITH_ACCELERATIONS):
             return self.guards(t, x)[guards]
         world, mechanism, values = self.arc.world, self.arc.mechanism, np.empty(len(chosen))
@@ -309,11 +312,18 @@ class RigidFlow(ContactFlow):
 
     def guard_motions(self, t: float, x: Array, guards: Array) -> Looks:
         """Gaps and their rates."""
-        if (watch := self._still_watch) is not None:
-            return Looks.of(Look(*watch.gap(x, guard), ()) for guard in guards.tolist())
+        if (seen := self._seen_gaps(x, guards)) is not None:
+            return Looks.of(look for _, look in seen)
         world = self.arc.world
         contacts = np.array([self.table.names[guard][1] for guard in guards.tolist()], dtype=int)
         return self.arc.mechanism.gap_motions(t, world.q(x), world.v(x), contacts)
+
+    def _seen_gaps(self, x: Array, guards: Array) -> list[tuple[float, Look]] | None:
+        """Guards that are gaps, and looks at them, by the compiled arc; None: it does not tell."""
+        if (watch := self._still_watch) is None:
+            return None
+        seen = [watch.gap(x, guard) for guard in guards.tolist()]
+        return None if None in seen else cast("list[tuple[float, Look]]", seen)
 
     def validate(self, t: float, x: Array) -> Sequence[Finding]:
         """Notes that the contact forces of the mode are not unique, and the motion perhaps neither."""
@@ -621,8 +631,8 @@ class RigidFlow(ContactFlow):
 
     def _slips(self, t: float, x: Array) -> Array:
         """Contact velocities (m,) of the closed contacts."""
-        if self._still_watch is not None:
-            return self._still_watch.slips(x)
+        if self._still_watch is not None and (found := self._still_watch.slips(x)) is not None:
+            return found
         in_python = self.arc.compiled is None or self.arc.given is not None  # whose motion may ask for directions
         return self._terms(t, x).rates if in_python else self.motion(t, x).rates
 

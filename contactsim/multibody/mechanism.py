@@ -342,7 +342,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
 
     @property
     def plain_robot(self) -> PlainRobot | None:
-        """Plain arrays of it, for compiled engines; None of what is no robot on a plane."""
+        """Plain arrays of it, for compiled engines; None of what is no robot on a ground that is data."""
         return self._plain_robot
 
     def joints_of(self, contact: int) -> tuple[int, int]:

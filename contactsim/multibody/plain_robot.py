@@ -1,17 +1,23 @@
-"""A robot on a plane as plain arrays: all that a compiled engine has to know of it."""
+"""A robot on its ground as plain arrays: all that a compiled engine has to know of it."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..common.dataclass import dataclass
 from ..errors import InputError
+from .kinematics.tangents import InPlane, Tangents, axes
 from .terrain.surface import Plane, Terrain
 
+if TYPE_CHECKING:
+    from .terrain.plain_hills import PlainHills
+
+UP = np.array([0.0, 0.0, 1.0])
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 KINDS = {  # of pinocchio's joints: whose motions are constant in the frame that they move
     **{f"JointModelR{axis}": "revolute" for axis in AXES},
@@ -135,7 +141,7 @@ def plain_margin(contact: str, function: Any, nq: int) -> PlainMargin | None:
 
 
 class PlainOscillation(NamedTuple):
-    """A plane that moves as a whole by amplitude sin(pace t + phase): amplitude (3,) [m], pace [rad/s], phase [rad]."""
+    """Motion of a ground as a whole by amplitude sin(pace t + phase): amplitude (3,) [m], pace [rad/s], phase [rad]."""
 
     amplitude: tuple[float, float, float]
     pace: float
@@ -154,15 +160,31 @@ class PlainReach:
 
 
 class PlainGround(NamedTuple):
-    """A plane through a point (3,) [m] whose surface moves along it at `belt` (3,) [m/s], and its motion as a whole."""
+    """A plane or hills, and their motion as a whole.
 
+    Attributes:
+        basis: normal and tangents (1 to 3, 3) of a plane; of hills where they are level.
+        point: of a plane (3,) [m]; of hills the origin.
+        belt: velocity of a plane's surface (3,) [m/s]; of hills zero.
+        motion: None: it stands still.
+        hills: None: it is a plane.
+    """
+
+    basis: Array
     point: Array
     belt: Array
     motion: PlainOscillation | None
+    hills: PlainHills | None
 
 
-def plain_ground(terrain: Terrain) -> PlainGround | None:
-    """A ground that is a plane, standing still or oscillating; None of any other."""
+def plain_ground(terrain: Terrain, basis: Array, tangents: Tangents) -> PlainGround | None:
+    """A ground that is a plane or hills, standing still or oscillating; None of any other.
+
+    Args:
+        terrain: the ground.
+        basis: normal and tangents (1 to 3, 3) of a plane.
+        tangents: how they follow the normal.
+    """
     motion = None
     if terrain.moving:
         from .terrain.moving import Moving, Oscillation
@@ -172,14 +194,18 @@ def plain_ground(terrain: Terrain) -> PlainGround | None:
         given, terrain = terrain.motion, terrain.ground
         motion = PlainOscillation(given.amplitude, 2.0 * math.pi * given.frequency, given.phase)
     plane = terrain.plane()
-    if plane is None or type(terrain).gaps is not Plane.gaps:
+    if plane is not None and type(terrain).gaps is Plane.gaps:
+        return PlainGround(basis, np.array(plane[0]), np.array(terrain.belt()), motion, None)
+    hills = terrain.plain_hills()
+    if hills is None:
         return None
-    return PlainGround(np.array(plane[0]), np.array(terrain.belt()), motion)
+    across = tangents.across if isinstance(tangents, InPlane) else None
+    return PlainGround(axes(UP, tangents), np.zeros(3), np.zeros(3), motion, replace(hills, across=across))
 
 
 @dataclass(frozen=True, eq=False)
 class PlainRobot:
-    """A robot on a plane.
+    """A robot on its ground.
 
     Attributes:
         nq, nv: numbers of a configuration and of a velocity.
@@ -188,12 +214,9 @@ class PlainRobot:
         armature, damping: (nv,).
         springs: (q, v, stiffness, rest) of each spring of a plain coordinate.
         contacts: of the ground, between bodies (None: not known) and limits, by their numbers.
-        basis: normal and tangents (1 to 3, 3) of the plane.
-        belt: velocity of its surface (3,) [m/s].
-        point: of the plane (3,) [m].
+        ground: what these touch.
         turning: velocities that are rates of rotation (k,).
         reach: bounds of its motion; None: there are none.
-        motion: of the plane; None: it stands still.
     """
 
     nq: int
@@ -204,12 +227,9 @@ class PlainRobot:
     damping: Array
     springs: tuple[tuple[int, int, float, float], ...]
     contacts: tuple[PlainContact | None, ...]
-    basis: Array
-    belt: Array
-    point: Array
+    ground: PlainGround
     turning: Array
     reach: PlainReach | None
-    motion: PlainOscillation | None = None
 
 
 def plain_joints(model: Any) -> tuple[tuple[PlainJoint, ...], list[int]] | None:

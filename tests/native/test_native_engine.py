@@ -231,7 +231,8 @@ def test_engines_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_it_does_not_know_runs_in_python() -> None:
-    system = cs.ContactSystem(cs.load_robot("solo12"), terrain=cs.terrain.Sinusoid(0.1, 1.0, 1.0))
+    dune = cs.terrain.Function(lambda t, x, y: 0.1 * np.sin(x), curvature=0.1)
+    system = cs.ContactSystem(cs.load_robot("solo12"), terrain=dune)
     flow = system.flow(
         system.start(0.0, system.pack(cs.State(system.robot.nominal + np.eye(19)[2], np.zeros(18)))).mode
     )

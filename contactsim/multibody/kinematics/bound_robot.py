@@ -475,11 +475,11 @@ class BoundRobot(Watched):
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
-        """Plain arrays of it, for compiled engines; None on other grounds than planes, and of joints that they lack."""
+        """Plain arrays of it, for compiled engines; None on grounds by functions, and of joints that they lack."""
         from ..plain_robot import PlainContact, PlainRobot, plain_ground, plain_joints
 
         joints, springs = plain_joints(self._model), () if self._passive is None else self._passive.plain
-        ground = plain_ground(self.terrain)
+        ground = plain_ground(self.terrain, self._basis, self.tangents)
         if ground is None or joints is None or springs is None:
             return None
         found, number = joints
@@ -497,12 +497,9 @@ class BoundRobot(Watched):
             damping=np.zeros(self.nv) if self._passive is None else np.array(self._model.damping),
             springs=springs,
             contacts=(*points, *limits),
-            basis=self._basis,
-            belt=ground.belt,
-            point=ground.point,
+            ground=ground,
             turning=self._turning,
             reach=None if self.reach is None else self.reach.plain(),
-            motion=ground.motion,
         )
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:

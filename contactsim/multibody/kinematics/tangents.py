@@ -60,7 +60,7 @@ class InPlane(Tangents):
 
     def __init__(self, across: Array) -> None:
         forward = np.cross(across, [0.0, 0.0, 1.0])
-        self._across = -across if forward[np.abs(forward).argmax()] < 0.0 else across
+        self.across = -across if forward[np.abs(forward).argmax()] < 0.0 else across
 
     def at(self, normals: Array) -> Turned:
         """The tangent in the plane.
@@ -68,12 +68,12 @@ class InPlane(Tangents):
         Raises:
             InputError: the ground is inclined across the plane.
         """
-        if np.abs(normals @ self._across).max(initial=0.0) > ASIDE:
+        if np.abs(normals @ self.across).max(initial=0.0) > ASIDE:
             raise InputError(
                 "the robot moves in a vertical plane, and the ground is inclined across it; give a ground that only"
                 " rises and falls along the robot's plane"
             )
-        k, first = len(normals), skew(self._across[None])
+        k, first = len(normals), skew(self.across[None])
         turned = np.broadcast_to(first[:, None], (k, 1, 3, 3))
         return Turned((normals @ first[0].T)[:, None], turned, lambda: np.zeros((k, 1, 3, 3, 3)))
 

@@ -32,6 +32,7 @@ from ...common.doors import FLAG, NOT_NEGATIVE, door, function, number, numbers,
 from ...common.user_calls import UserCall, real
 from ...errors import CallbackError, InputError, SimulationError, SingularError
 from ..zero import AGREES, ASIDE, FOUND, RELATIVE
+from .plain_hills import PlainHills, PlainSinusoid, PlainSpline
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
 REACH = 0.4  # height above ground, in radii of curvature less that of the sphere, up to which gaps are distances
@@ -79,6 +80,14 @@ class Hills(Terrain):
 
     def plane(self) -> None:
         """None: it may be curved."""
+        return None
+
+    def plain_hills(self) -> PlainHills | None:
+        """Its heights as data; None of those that a user's class or function says."""
+        heights = self._plain_heights()
+        return None if heights is None else PlainHills(heights, self.curvature, self.velocity)
+
+    def _plain_heights(self) -> PlainSinusoid | PlainSpline | None:
         return None
 
     PLACES = ((0.3, 0.11, -0.23), (0.0, -0.37, 0.41), (1.7, 0.05, 0.02))  # (t, x, y) where grounds are looked at
@@ -475,6 +484,9 @@ class Sinusoid(Hills):
         s, c, p, q = self.a1 * sin(x), self.a1 * self.a2 * cos(x), cos(y), -self.a3 * sin(y)
         return s * p, c * p, s * q, -(self.a2**2) * s * p, c * q, -(self.a3**2) * s * p
 
+    def _plain_heights(self) -> PlainSinusoid | None:
+        return PlainSinusoid(self.a1, self.a2, self.a3) if type(self) is Sinusoid else None
+
     def parameters(self) -> dict[str, float]:
         """a1 [m], a2 and a3 [rad/m]."""
         return {"a1": self.a1, "a2": self.a2, "a3": self.a3}
@@ -572,6 +584,9 @@ class HeightField(Hills):
         values, slopes, bends = zip(*[_cubic(row, v) for row in self._cells[i, j].tolist()], strict=True)
         (h, h_x, h_xx), (h_y, h_xy, _), (h_yy, _, _) = _cubic(values, u), _cubic(slopes, u), _cubic(bends, u)
         return h, h_x, h_y, h_xx, h_xy, h_yy
+
+    def _plain_heights(self) -> PlainSpline | None:
+        return PlainSpline(self.x, self.y, self._cells) if type(self) is HeightField else None
 
     def _beyond(self, place: Iterable[float]) -> SimulationError:
         here = ", ".join(f"{c:.4g}" for c in place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from math import cos, sin
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ...common.doors import REAL, door, number, numbers, tuples
 from ...errors import InputError
 from ...hybrid.differences import derivative
 from ..zero import ABYSS, DOWN, MOTION
+
+if TYPE_CHECKING:
+    from .plain_hills import PlainHills
 
 STEP = 1e-3  # of differences of fourth order of a surface, in m and s
 
@@ -113,6 +116,10 @@ class Terrain(ABC):
     @abstractmethod
     def surface(self, t: float, points: Array) -> Surface:
         """The ground near `points` (k, 3) at time `t`."""
+
+    def plain_hills(self) -> PlainHills | None:
+        """Hills at rest that are data, which compiled engines may know; None of any other ground."""
+        return None
 
     def belt(self) -> Array:
         """Constant velocity (3,) of the surface of a plane [m/s]."""

@@ -1,8 +1,9 @@
-"""Arcs of robots on planes in C++: an engine of contactsim."""
+"""Arcs of robots on planes and hills in C++: an engine of contactsim."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from contactsim.contact_dynamics.engines import (
 )
 from contactsim.hybrid.chart_path import ChartPath
 from contactsim.hybrid.flow import Stages
+from contactsim.multibody import zero as multibody_zero
 from contactsim.multibody.piecewise_reference import PiecewiseReference
 from contactsim.multibody.plain_robot import PlainRobot
 
@@ -28,6 +30,9 @@ from . import _native
 from .contacts import CLEAR_RANK, SINGULAR, NativeSolver
 from .cruises import NativeWatch
 from .events import NativeEvents
+
+if TYPE_CHECKING:
+    from contactsim.multibody.terrain.plain_hills import PlainHills
 
 KINDS = ("revolute", "unbounded", "prismatic", "free_flyer", "spherical", "planar", "translation")
 STATES = ("smooth", "stick", "slip", "directed", "begins")
@@ -85,12 +90,38 @@ def native_drive(arc: PlainArc, robot: _native.Robot) -> _native.Drive:
     return drive
 
 
-def on_plane(robot: PlainRobot) -> _native.ContactMode:
-    """A mode of a robot on its plane, in which no contact is closed yet."""
-    given = np.ascontiguousarray(robot.basis), robot.belt.tolist(), robot.point.tolist()
+@lru_cache(maxsize=16)
+def native_hills(hills: PlainHills) -> _native.Hills:
+    """Hills as the extension has them."""
+    from contactsim.multibody.terrain import hills as python  # which only robots on hills need
+    from contactsim.multibody.terrain.plain_hills import PlainSinusoid
+
+    rules = _native.HillRules(
+        reach=python.REACH,
+        longest=python.LONGEST,
+        found=multibody_zero.FOUND,
+        relative=multibody_zero.RELATIVE,
+        iterations=python.ITERATIONS,
+        aside=multibody_zero.ASIDE,
+    )
+    given = hills.heights
+    if isinstance(given, PlainSinusoid):
+        heights = _native.Sinusoid(*given)
+    else:
+        heights = _native.Spline(given.x, given.y, np.ascontiguousarray(given.cells).ravel())
+    across = None if hills.across is None else hills.across.tolist()
+    return _native.Hills(heights, hills.curvature, list(hills.velocity), across, rules)
+
+
+def on_ground(robot: PlainRobot) -> _native.ContactMode:
+    """A mode of a robot on its ground, in which no contact is closed yet."""
+    ground = robot.ground
+    given = np.ascontiguousarray(ground.basis), ground.belt.tolist(), ground.point.tolist()
     mode = _native.ContactMode(*given, TURNING)
-    if robot.motion is not None:
-        mode.oscillate(list(robot.motion.amplitude), robot.motion.pace, robot.motion.phase)
+    if ground.motion is not None:
+        mode.oscillate(list(ground.motion.amplitude), ground.motion.pace, ground.motion.phase)
+    if ground.hills is not None:
+        mode.on_hills(native_hills(ground.hills))
     return mode
 
 
@@ -104,7 +135,7 @@ class NativeArc(CompiledArc):
     def __init__(self, arc: PlainArc) -> None:
         robot = arc.robot
         self._robot, self._plain = native_robot(robot), robot
-        self._mode = on_plane(robot)
+        self._mode = on_ground(robot)
         for closed in arc.closed:
             contact = closed.contact
             if contact.joint < 0:
@@ -134,7 +165,7 @@ class NativeArc(CompiledArc):
 
         None, too, of a ground that moves, of which the time says where it is.
         """
-        if self._redundant or self._plain.motion is not None:
+        if self._redundant or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -198,10 +229,10 @@ def knows_gains(arc: PlainArc) -> bool:
 
 
 class NativeEngine(Engine):
-    """Robots of the usual joints with points or spheres on a plane, under PD, held torques, or any drive in Python."""
+    """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 7  # of the engines of contactsim that it was written for
-    moves_ground = True
+    interface = 8  # of the engines of contactsim that it was written for
+    moves_ground = knows_hills = True
 
     def __init__(self) -> None:
         self._solver = NativeSolver()
@@ -216,7 +247,7 @@ class NativeEngine(Engine):
 
     def events(self, world: PlainEvents) -> CompiledEvents | None:
         """The events in C++; None where its arcs are not, and on ground that moves."""
-        if not knows_gains(world.arc) or world.arc.robot.motion is not None:
+        if not knows_gains(world.arc) or world.arc.robot.ground.motion is not None:
             return None
         robot = native_robot(world.arc.robot)
-        return NativeEvents.of(world, robot, on_plane(world.arc.robot), native_drive(world.arc, robot))
+        return NativeEvents.of(world, robot, on_ground(world.arc.robot), native_drive(world.arc, robot))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import groupby
+from math import isnan
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
 from contactsim.hybrid import zero as hybrid_zero
 from contactsim.hybrid.course import Course, Landing, Passed
+from contactsim.hybrid.flow import Look
 from contactsim.hybrid.integrators import tables853
 from contactsim.hybrid.segments import Interpolant853
 from contactsim.hybrid.step_bounds import LARGEST853
@@ -214,15 +216,15 @@ class NativeWatch(CompiledWatch):
         found = _native.guards(self._arc, thresholds(), directions, straight, t, x, values)
         return values if found else None
 
-    def gap(self, x: Array, guard: int) -> tuple[float, float]:
-        """A gap and its rate."""
-        return _native.gap(self._arc, x, guard)
+    def gap(self, x: Array, guard: int) -> tuple[float, Look] | None:
+        """A gap, and as it is looked at in steps; None where there is no ground."""
+        gap, value, rate, smooth = _native.gap(self._arc, x, guard)
+        return None if isnan(gap) or isnan(value) else (gap, Look(value, rate, () if smooth else None))
 
-    def slips(self, x: Array) -> Array:
+    def slips(self, x: Array) -> Array | None:
         """Contact velocities of the closed contacts."""
         rates = np.empty(self._rows)
-        _native.slips(self._arc, x, rates)
-        return rates
+        return rates if _native.slips(self._arc, x, rates) else None
 
     def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
         """A state put back onto the constraints."""

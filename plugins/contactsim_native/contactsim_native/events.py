@@ -120,7 +120,7 @@ class NativeEvents(CompiledEvents):
                 world.add_limit(*limit, numbers[2])
             else:
                 world.add_point(contact.joint, contact.centre.tolist(), contact.radius, tangents, *numbers)
-        width = len(own.basis) - 1
+        width = len(own.ground.basis) - 1
         widths = tuple([width if contact is not None and contact.joint >= 0 else 0 for contact in own.contacts])
         return cls(world, drive, widths, own.nv)
 
@@ -154,7 +154,7 @@ class NativeEvents(CompiledEvents):
         )
         return found if known else None
 
-    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]]:
+    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts near to closing."""
         return _native.low(self.world, x, lowest)
 

@@ -19,9 +19,9 @@ Coriolis coriolis(const Inertia& inertia, const Spatial& velocity) {
 }
 
 // The force (3,) of each contact in world axes.
-Vec3 force_of(const ContactMode& mode, const double* along) {
+Vec3 force_of(const ContactMode& mode, const Footing& under, const double* along) {
     Vec3 force;
-    for (std::size_t d = 0; d < mode.plane.basis.size(); ++d) force += mode.plane.basis[d] * along[d];
+    for (std::size_t d = 0; d < mode.terrain.basis.size(); ++d) force += under.axis[d] * along[d];
     return force;
 }
 
@@ -34,13 +34,14 @@ struct Turn {
 };
 
 struct Touch {
+    const Footing& under;
     Vec3 centre, below, point;  // of the sphere, from there to where it touches, and that place
 };
 
-Touch touch(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
+Touch touch(const Contact& contact, const Sweep& sweep, const Footing& under) {
     const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
-    const Vec3 below = mode.plane.basis[0] * -contact.radius;
-    return {centre, below, centre + below};
+    const Vec3 below = under.axis[0] * -contact.radius;
+    return {under, centre, below, centre + below};
 }
 
 // Accelerations, forces passed inwards (those of contacts among them) and Coriolis terms of all that a joint carries.
@@ -60,8 +61,9 @@ void gather(const Robot& robot, const ContactMode& mode, DerivativeScratch& s) {
     for (std::size_t i = 0, row = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
         if (contact.joint >= 0) {
-            const Vec3 force = force_of(mode, &s.forces.forces[row]);
-            s.force[contact.joint] += Spatial{-force, -cross(touch(mode, contact, sweep).point, force)};
+            const Footing& under = s.scratch.footing[i];
+            const Vec3 force = force_of(mode, under, &s.forces.forces[row]);
+            s.force[contact.joint] += Spatial{-force, -cross(touch(contact, sweep, under).point, force)};
         }
         row += rows_of(mode, mode.closed[i]);
     }
@@ -150,12 +152,142 @@ Vec3 rate_by_place(const Touch& at, const Spatial& column, const Spatial& dv, co
     return dv.linear + cross(dv.angular, at.point) + cross(w, column.linear + cross(column.angular, at.centre));
 }
 
+// On hills the frame of a contact turns by dn = H dc as its centre moves by dc, and with it the force, f = n lam_n +
+// e^T lam_t, and where it acts: this adds df and the moment of it to the forces of all velocities, by the motion of
+// all.
+void turn_with_hills(const Robot& robot, const Hills& hills, const Contact& contact, const Touch& at,
+                     const double* along, const Vec3& force, int tangents, const Sweep& sweep, Rows d) {
+    const Joint& joint = robot.joints[contact.joint];
+    const int last = joint.v + joint.size - 1;
+    for (int k = last; k >= 0; k = robot.ancestor[k]) {
+        const Spatial& column = sweep.column[k];
+        const Vec3 turn = at.under.hill.hessian * (column.linear + cross(column.angular, at.centre));
+        const std::array<Vec3, 2> turned = hills.turned(at.under.axis[0], turn);
+        Vec3 change = turn * along[0];
+        for (int r = 0; r < tangents; ++r) change += turned[r] * along[1 + r];
+        const Vec3 moment = cross(at.point, change) - cross(turn, force) * contact.radius;
+        for (int j = last; j >= 0; j = robot.ancestor[j]) d[j][k] += dot(sweep.column[j], Spatial{change, moment});
+    }
+}
+
+// Both of a contact, under its forces along its frame.
+void stay_with_ground(const Robot& robot, const ContactMode& mode, const Contact& contact, const Touch& at,
+                      const double* along, const Sweep& sweep, Rows d) {
+    const Vec3 force = force_of(mode, at.under, along);
+    stay_below(robot, contact, at, force, sweep, d);
+    if (const Hills* hills = mode.terrain.hills.get()) {
+        const int tangents = static_cast<int>(mode.terrain.basis.size()) - 1;
+        turn_with_hills(robot, *hills, contact, at, along, force, tangents, sweep, d);
+    }
+}
+
+// The motion of a sphere's centre, its spin, and their accelerations; or what a change of the state adds to them.
+struct CentreMotion {
+    Vec3 place, speed, spin, change, spin_rate;
+};
+
+// The derivatives of a contact's rows on hills: those of
+//     z_n = n . u, z_t = e s, s = u - r w x n - V,
+//     z_n' = n . u' + n' . u, z_t' = e s' + e' s, s' = u' - r (w' x n + w x n') - V', n' = H u, e' = (De) n',
+// with the velocity u of the centre against the ground as a whole.
+class HillRows {
+  public:
+    HillRows(const Hills& hills, const Footing& under, double radius, int tangents, const CentreMotion& motion)
+        : hills_(hills), under_(under), normal_(under.axis[0]), radius_(radius), tangents_(tangents), motion_(motion) {
+        const Surface& ground = under.hill;
+        known_ = hills.bending(ground, motion.speed, bending_);
+        normal_rate_ = ground.hessian * motion.speed;
+        axis_rate_ = hills.turned(normal_, normal_rate_);
+        slip_ = motion.speed - cross(motion.spin, normal_) * radius - ground.velocity;
+        slip_rate_ = motion.change - upwards(dot(ground.rise, motion.speed)) -
+                     (cross(motion.spin_rate, normal_) + cross(motion.spin, normal_rate_)) * radius;
+    }
+
+    bool known() const { return known_; }
+
+    // Changes (1 + tangents,) of z and z' with the motion.
+    void along(const CentreMotion& by, std::array<double, 3>& rates, std::array<double, 3>& change) const {
+        const Surface& ground = under_.hill;
+        const CentreMotion& own = motion_;
+        const Vec3 turn = ground.hessian * by.place;
+        const Vec3 turn_rate = bending_.turn * by.place + ground.hessian * by.speed;
+        const Vec3 slip = by.speed - (cross(by.spin, normal_) + cross(own.spin, turn)) * radius_ -
+                          upwards(dot(ground.rise, by.place));
+        const Vec3 rolled = cross(by.spin_rate, normal_) + cross(own.spin_rate, turn) + cross(by.spin, normal_rate_) +
+                            cross(own.spin, turn_rate);
+        const Vec3 slip_rate =
+            by.change - rolled * radius_ - upwards(dot(bending_.rise, by.place) + dot(ground.rise, by.speed));
+        const std::array<Vec3, 2> axis = hills_.turned(normal_, turn), axis_rate = hills_.turned(normal_, turn_rate);
+        const std::array<Vec3, 2> bent = hills_.turned_twice(normal_, normal_rate_, turn);
+        rates[0] = dot(turn, own.speed) + dot(normal_, by.speed);
+        change[0] =
+            dot(turn, own.change) + dot(normal_, by.change) + dot(turn_rate, own.speed) + dot(normal_rate_, by.speed);
+        for (int d = 0; d < tangents_; ++d) {
+            const Vec3& e = under_.axis[1 + d];
+            rates[1 + d] = dot(axis[d], slip_) + dot(e, slip);
+            change[1 + d] = dot(axis[d], slip_rate_) + dot(e, slip_rate) + dot(axis_rate[d] + bent[d], slip_) +
+                            dot(axis_rate_[d], slip);
+        }
+    }
+
+  private:
+    const Hills& hills_;
+    const Footing& under_;
+    const Vec3& normal_;
+    const double radius_;
+    const int tangents_;
+    const CentreMotion motion_;
+    Bending bending_;
+    bool known_;
+    Vec3 normal_rate_, slip_, slip_rate_;
+    std::array<Vec3, 2> axis_rate_;
+
+    static Vec3 upwards(double z) { return {0.0, 0.0, z}; }
+};
+
+// `rows_by_state` on hills; false where there is no ground.
+bool rows_by_state_on_hills(const Robot& robot, const Hills& hills, const Contact& contact, const Touch& at,
+                            int tangents, const DerivativeScratch& s, Rows rates, Rows change) {
+    const Sweep& sweep = s.scratch.sweep;
+    const Joint& joint = robot.joints[contact.joint];
+    const int nv = robot.nv;
+    const Spatial &velocity = sweep.velocity[contact.joint], &acceleration = s.full[contact.joint];
+    const Vec3& w = velocity.angular;
+    const Vec3 speed = velocity.linear + cross(w, at.centre);
+    const Vec3 moving = acceleration.linear + robot.gravity + cross(acceleration.angular, at.centre) + cross(w, speed);
+    const CentreMotion motion{
+        {}, speed - sweep.ground.velocity, w, moving - sweep.ground.acceleration, acceleration.angular};
+    const HillRows rows(hills, at.under, contact.radius, tangents, motion);
+    for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
+        const Spatial& column = sweep.column[k];
+        const Shift& shift = s.shift[k];
+        const auto moved_by = [&](const Vec3& moved, const Spatial& dv, const Spatial& da) {
+            const Vec3 faster = dv.linear + cross(dv.angular, at.centre) + cross(w, moved);
+            const Vec3 change = da.linear + cross(da.angular, at.centre) + cross(acceleration.angular, moved) +
+                                cross(dv.angular, speed) + cross(w, faster);
+            return CentreMotion{moved, faster, dv.angular, change, da.angular};
+        };
+        const Spatial turned = cross_motion(column, velocity);
+        const Spatial dv = turned + shift.velocity;
+        const Spatial da =
+            cross_motion(column, acceleration) + shift.acceleration + cross_motion(shift.velocity, velocity);
+        std::array<double, 3> rate_by_q, by_q, rate_by_v, by_v;
+        rows.along(moved_by(column.linear + cross(column.angular, at.centre), dv, da), rate_by_q, by_q);
+        rows.along(moved_by({}, column, turned + shift.by_velocity), rate_by_v, by_v);
+        for (int r = 0; r <= tangents; ++r) {
+            rates[r][k] = rate_by_q[r];
+            change[r][k] = by_q[r], change[r][nv + k] = by_v[r];
+        }
+    }
+    return rows.known();
+}
+
 // Derivatives of contact velocities and, accelerations held, of the accelerations along a contact's rows.
 void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& contact, const Touch& at,
                    const DerivativeScratch& s, Rows rates, Rows change) {
     const Sweep& sweep = s.scratch.sweep;
     const Joint& joint = robot.joints[contact.joint];
-    const int nv = robot.nv, count = static_cast<int>(mode.plane.basis.size());
+    const int nv = robot.nv, count = static_cast<int>(mode.terrain.basis.size());
     const Spatial &velocity = sweep.velocity[contact.joint], &acceleration = s.full[contact.joint];
     const Vec3& w = velocity.angular;
     const Vec3 speed = velocity.linear + cross(w, at.centre);
@@ -174,7 +306,7 @@ void rows_by_state(const Robot& robot, const ContactMode& mode, const Contact& c
         const Vec3 rate_by_q = rate_by_place(at, column, dv, w);
         const Vec3 by_q = along(dv, da, moved), by_v = along(column, turned + shift.by_velocity, {});
         for (int r = 0; r < count; ++r) {
-            const Vec3& direction = mode.plane.basis[r];
+            const Vec3& direction = at.under.axis[r];
             rates[r][k] = dot(direction, rate_by_q);
             change[r][k] = dot(direction, by_q), change[r][nv + k] = dot(direction, by_v);
         }
@@ -193,8 +325,8 @@ void turn_with_slip(const Closed& closed, const std::array<double, 2>& slip, con
 }
 
 // Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all
-// contacts.
-void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d, int columns, DerivativeScratch& s) {
+// contacts; false where there is no ground.
+bool differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d, int columns, DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
     const int nv = robot.nv, width = d.stride;
     const auto zeros = [&](std::vector<double>& a) { set_zeros(a, mode.rows * width); };
@@ -209,9 +341,16 @@ void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d,
             std::copy(own, own + nv, rates[r] + nv);
         }
         if (closed.contact.joint >= 0) {
-            const Touch at = touch(mode, closed.contact, sweep);
-            stay_below(robot, closed.contact, at, force_of(mode, &s.forces.forces[first]), sweep, d);
-            rows_by_state(robot, mode, closed.contact, at, s, rates, Rows{s.change.data(), width}.from(first));
+            const Footing& under = s.scratch.footing[i];
+            const Touch at = touch(closed.contact, sweep, under);
+            const Rows change = Rows{s.change.data(), width}.from(first);
+            stay_with_ground(robot, mode, closed.contact, at, &s.forces.forces[first], sweep, d);
+            if (const Hills* hills = mode.terrain.hills.get()) {
+                if (!rows_by_state_on_hills(robot, *hills, closed.contact, at, count - 1, s, rates, change))
+                    return false;
+            } else {
+                rows_by_state(robot, mode, closed.contact, at, s, rates, change);
+            }
         }
         if (closed.state == State::slip_free) {
             turn_with_slip(closed, s.scratch.slip[i], &s.forces.rates[first], s.forces.forces[first], rates, direct,
@@ -225,6 +364,7 @@ void differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d,
         }
         row += count;
     }
+    return true;
 }
 
 // The slip directions that are unknowns, right after `accelerate`.
@@ -273,46 +413,70 @@ void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns) {
     }
 }
 
-void rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
+bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
                     Sweep& sweep) {
     sweep.prepare(robot);
     sweep.motions(robot, q, v);
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
         if (contact.joint < 0) continue;
-        const Touch at = touch(mode, contact, sweep);
+        Footing under;
+        if (!stand(mode.terrain, contact, sweep, under)) return false;
+        const Touch at = touch(contact, sweep, under);
         const Spatial& velocity = sweep.velocity[contact.joint];
+        const Rows own = rates.from(mode.first[i]);
+        const int count = rows_of(mode, mode.closed[i]);
+        const Vec3 speed = velocity.linear + cross(velocity.angular, at.centre) - sweep.ground.velocity;
+        std::optional<HillRows> hill;
+        if (const Hills* hills = mode.terrain.hills.get()) {
+            hill.emplace(*hills, under, contact.radius, count - 1, CentreMotion{{}, speed, velocity.angular, {}, {}});
+            if (!hill->known()) return false;
+        }
         for (int j = contact.joint; j >= 0; j = robot.joints[j].parent) {
             const Joint& joint = robot.joints[j];
             const Spatial inwards = joint.parent < 0 ? Spatial{} : sweep.velocity[joint.parent];
             for (int k = joint.v; k < joint.v + joint.size; ++k) {
                 const Spatial& column = sweep.column[k];
                 const Spatial dv = cross_motion(column, velocity) + cross_motion(inwards, column);
-                const Vec3 rate = rate_by_place(at, column, dv, velocity.angular);
-                for (int r = 0; r < rows_of(mode, mode.closed[i]); ++r) {
-                    rates[mode.first[i] + r][k] = dot(mode.plane.basis[r], rate);
+                if (hill) {
+                    const Vec3 moved = column.linear + cross(column.angular, at.centre);
+                    const Vec3 faster = dv.linear + cross(dv.angular, at.centre) + cross(velocity.angular, moved);
+                    std::array<double, 3> by_place, change;
+                    hill->along({moved, faster, dv.angular, {}, {}}, by_place, change);
+                    for (int r = 0; r < count; ++r) own[r][k] = by_place[r];
+                    continue;
                 }
+                const Vec3 rate = rate_by_place(at, column, dv, velocity.angular);
+                for (int r = 0; r < count; ++r) own[r][k] = dot(under.axis[r], rate);
             }
         }
     }
+    return true;
 }
 
-void subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
+bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
                        const double* impulses, Rows d, DerivativeScratch& s) {
     Sweep& sweep = s.scratch.sweep;
     const std::vector<double> still(weightless.nv, 0.0);
     sweep.prepare(weightless);
     sweep.at(weightless, q, still.data());
     s.acceleration.assign(w, w + weightless.nv), s.forces.forces.assign(impulses, impulses + mode.rows);
+    s.scratch.footing.resize(mode.closed.size());
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        const Contact& contact = mode.closed[i].contact;
+        if (contact.joint >= 0 && !stand(mode.terrain, contact, sweep, s.scratch.footing[i])) return false;
+    }
     gather(weightless, mode, s);
     shifts(weightless, s);
     subtract_needed(weightless, s, d);
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
         if (contact.joint < 0) continue;
-        const Vec3 force = force_of(mode, &impulses[mode.first[i]]);
-        stay_below(weightless, contact, touch(mode, contact, sweep), force, sweep, d);
+        const Footing& under = s.scratch.footing[i];
+        const double* along = &impulses[mode.first[i]];
+        stay_with_ground(weightless, mode, contact, touch(contact, sweep, under), along, sweep, d);
     }
+    return true;
 }
 
 bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
@@ -324,7 +488,7 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     gather(robot, mode, s);
     shifts(robot, s);
     subtract_needed(robot, s, d);
-    differentiate_contacts(robot, mode, d, columns, s);
+    if (!differentiate_contacts(robot, mode, d, columns, s)) return false;
     solve_mass(robot, s.scratch.sweep, d, columns);
     if (told) told->forces = s.direct, told->rates = s.rates;
     const int size = static_cast<int>(s.scratch.held_bias.size());

@@ -48,17 +48,17 @@ struct ContactDerivatives {
 // Columns of M^-1 B in place, of a factorised mass matrix; columns are a multiple of LANES.
 void solve_mass(const Robot& robot, const Sweep& sweep, Rows b, int columns);
 
-// Derivatives (rows, nv) of the velocities of the closed contacts by q, with v held.
-void rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
+// Derivatives (rows, nv) of the velocities of the closed contacts by q, with v held; false where a contact has none.
+bool rates_by_place(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Rows rates,
                     Sweep& sweep);
 
 // Takes from the first columns of `d` (nv, 2 nv) the derivative of M w - J^T impulses by q; of a robot without gravity,
-// springs and damping.
-void subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
+// springs and damping. False where a contact has no rows.
+bool subtract_momentum(const Robot& weightless, const ContactMode& mode, const double* q, const double* w,
                        const double* impulses, Rows d, DerivativeScratch& scratch);
 
 // At a state with the applied forces (nv,) and their derivatives `d` (nv, columns): those of the acceleration, in
-// their place; the first columns are dq and dv. False where rows depend on each other.
+// their place; the first columns are dq and dv. False where rows depend on each other, or a contact has none.
 // Source: Carpentier and Mansard, Analytical derivatives of rigid body dynamics algorithms, 2018; here in world axes.
 bool differentiate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                    const double* v, const double* applied, Rows d, int columns, DerivativeScratch& scratch,

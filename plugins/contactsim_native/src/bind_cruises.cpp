@@ -343,9 +343,12 @@ void bind_cruises(nb::module_& m) {
             const double *q = x.data(), *v = x.data() + arc.robot.nq;
             sweep.prepare(arc.robot);
             if (contact.joint >= 0) sweep.motions(arc.robot, q, v);
-            return nb::make_tuple(gap_of(arc.mode, contact, sweep, q), gap_rate(arc.mode, contact, sweep, v));
+            const Nearing seen = nearing(arc.mode, contact, sweep, q, v);
+            return nb::make_tuple(gap_of(arc.mode, contact, sweep, q), seen.gap, seen.rate, seen.smooth);
         },
-        "A guard that is a gap, and its rate.");
+        "A guard that is a gap; then as it is looked at: itself or a lower bound of the distance, its rate, and "
+        "whether "
+        "there is one. NaN where there is no ground.");
 
     m.def(
         "slips",
@@ -355,9 +358,9 @@ void bind_cruises(nb::module_& m) {
             thread_local Sweep sweep;
             sweep.prepare(arc.robot);
             sweep.motions(arc.robot, x.data(), x.data() + arc.robot.nq);
-            contact_velocities(arc.mode, sweep, x.data() + arc.robot.nq, rates.data());
+            return contact_velocities(arc.mode, sweep, x.data() + arc.robot.nq, rates.data());
         },
-        "Contact velocities of the closed contacts.");
+        "Contact velocities of the closed contacts; False where hills have no point nearest to one.");
 
     m.def(
         "projected",

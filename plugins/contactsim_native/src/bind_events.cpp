@@ -99,7 +99,7 @@ Happened happened_of(const TouchingWorld& world, const Row& x, const Row& x_post
     demand_known(world, struck), demand_known(world, closed);
     Happened happened{x.data(), x_post.data(), struck, {}, closed, {}, {}};
     int rows = 0;
-    for (const int i : struck) rows += world.contacts[i].joint < 0 ? 1 : static_cast<int>(world.plane.basis.size());
+    for (const int i : struck) rows += world.contacts[i].joint < 0 ? 1 : static_cast<int>(world.terrain.basis.size());
     for (const GivenStage& stage : stages) {
         happened.stages.push_back(stage_of(stage, struck.size()));
         demand(happened.stages.back().impulses.size() == std::size_t(rows), "impulses along all rows");
@@ -165,7 +165,7 @@ void bind_events(nb::module_& m) {
              [](TouchingWorld* self, const Robot& robot, const ContactMode& mode, const PythonDrive& drive,
                 const EventRules& rules, int law) {
                  const auto own = static_cast<ImpactLaw>(law);
-                 new (self) TouchingWorld{robot, drive, mode.plane, mode.turning, rules, own, {}, {}, {}, {}, {}};
+                 new (self) TouchingWorld{robot, drive, mode.terrain, mode.turning, rules, own, {}, {}, {}, {}, {}};
              })
         .def("add_point",
              [](TouchingWorld& world, int joint, const std::vector<double>& centre, double radius, int tangents,
@@ -200,15 +200,17 @@ void bind_events(nb::module_& m) {
 
     m.def(
         "low",
-        [](const TouchingWorld& world, Row x, double lowest) {
+        [](const TouchingWorld& world, Row x, double lowest) -> nb::object {
             demand(x.shape(0) == std::size_t(world.robot.nq + world.robot.nv + world.drive.memory), "a state");
+            const std::optional<std::vector<Low>> low = low_contacts(world, x.data(), lowest);
+            if (!low) return nb::none();
             nb::list found;
-            for (const Low& one : low_contacts(world, x.data(), lowest)) {
-                found.append(nb::make_tuple(one.contact, one.gap, one.rate));
-            }
+            for (const Low& one : *low) found.append(nb::make_tuple(one.contact, one.gap, one.rate));
             return found;
         },
-        "Contacts whose gaps are at most so large, in rising order, with these and their rates.");
+        "Contacts whose gaps are at most so large, in rising order, with these and their rates; None where hills do "
+        "not "
+        "tell.");
 
     m.def(
         "differentiate_event",

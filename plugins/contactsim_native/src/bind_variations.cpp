@@ -69,7 +69,7 @@ bool derivatives_on(const Ground& ground, const Robot& robot, const ContactMode&
 // Those on ground that stands still.
 bool derivatives(const Robot& robot, const ContactMode& mode, Table directions, double straight, Row q, Row v,
                  Row applied, Table applied_x, Out acceleration_x, Out forces_x, Out rates_x) {
-    demand(!mode.plane.motion, "the time, where the ground moves");
+    demand(!mode.terrain.motion, "the time, where the ground moves");
     return derivatives_on({}, robot, mode, directions, straight, q, v, applied, applied_x, acceleration_x, forces_x,
                           rates_x);
 }
@@ -85,7 +85,7 @@ bool driven_derivatives(const Robot& robot, const ContactMode& mode, Table direc
     drive.at(robot, t, x.data(), applied.data(), memory.data(), known);
     drive.by_state(robot, {applied_x.data(), static_cast<int>(columns)});
     const Row q(x.data(), {std::size_t(robot.nq)}), v(x.data() + robot.nq, {nv}), force(applied.data(), {nv});
-    return derivatives_on(mode.plane.at(t), robot, mode, directions, straight, q, v, force,
+    return derivatives_on(mode.terrain.at(t), robot, mode, directions, straight, q, v, force,
                           Table(applied_x.data(), {nv, columns}), acceleration_x, forces_x, rates_x);
 }
 

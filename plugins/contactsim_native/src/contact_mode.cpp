@@ -7,18 +7,20 @@
 
 namespace native {
 
-Ground Plane::at(double t) const {
+Ground Terrain::at(double t) const {
     if (!motion) return {};
     const double w = motion->pace, s = std::sin(w * t + motion->phase), c = std::cos(w * t + motion->phase);
     return {motion->amplitude * s, motion->amplitude * (w * c), motion->amplitude * (-w * w * s)};
 }
 
-double Plane::fastest(int order) const {
-    return motion ? std::abs(dot(basis[0], motion->amplitude)) * std::pow(motion->pace, order) : 0.0;
+double Terrain::fastest(int order) const {
+    if (!motion) return 0.0;
+    const Vec3& way = motion->amplitude;
+    return (hills ? std::sqrt(dot(way, way)) : std::abs(dot(basis[0], way))) * std::pow(motion->pace, order);
 }
 
 int rows_of(const ContactMode& mode, const Closed& closed) {
-    return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.plane.basis.size());
+    return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.terrain.basis.size());
 }
 
 bool slides(const Closed& closed) {
@@ -29,37 +31,90 @@ int stuck_rows(const ContactMode& mode, const Closed& closed) {
     return closed.state == State::stick ? rows_of(mode, closed) : 1;
 }
 
-void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,
-                  int first) {
-    const int nv = robot.nv;
-    const Contact& contact = closed.contact;
+namespace {
+
+// The centre of a contact, from the origin of the sweep, and the same from that of the ground.
+Vec3 centre_of(const Contact& contact, const Sweep& sweep) {
+    return sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
+}
+
+Vec3 on_ground(const Vec3& centre, const Sweep& sweep) {
+    return centre + (sweep.origin - sweep.ground.place);
+}
+
+// Velocity of a contact's centre against the ground as a whole.
+Vec3 speed_of(const Contact& contact, const Vec3& centre, const Sweep& sweep) {
+    const Spatial& motion = sweep.velocity[contact.joint];
+    return motion.linear + cross(motion.angular, centre) - sweep.ground.velocity;
+}
+
+// Velocity of the point of a contact that is nearest to the ground, against the ground there.
+Vec3 slip_velocity(const Terrain& terrain, const Contact& contact, const Vec3& centre, const Sweep& sweep,
+                   const Footing& under) {
+    const Vec3 below = under.axis[0] * -contact.radius, speed = speed_of(contact, centre, sweep);
+    const Vec3 slip = speed + cross(sweep.velocity[contact.joint].angular, below);
+    return slip - (terrain.hills ? under.hill.velocity : terrain.belt);
+}
+
+// What the curvature of hills adds to the accelerations along the rows that velocities cause: the normal turns by
+// n' = H u as the centre moves by u, and with it the place below the centre and the tangents.
+void add_curvature(const Hills& hills, const Contact& contact, const Vec3& speed, const Vec3& spin, const Vec3& slip,
+                   const Footing& under, int tangents, double* bias) {
+    const Vec3 turn = under.hill.hessian * speed;
+    const Vec3 change = cross(spin, turn * -contact.radius) - Vec3{0.0, 0.0, dot(under.hill.rise, speed)};
+    const std::array<Vec3, 2> turned = hills.turned(under.axis[0], turn);
+    bias[0] += dot(turn, speed);
+    for (int d = 0; d < tangents; ++d) bias[1 + d] += dot(under.axis[1 + d], change) + dot(turned[d], slip);
+}
+
+}  // namespace
+
+bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found) {
+    if (terrain.hills) {
+        const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
+        return terrain.hills->near(centre, contact.radius, found.hill) &&
+               terrain.hills->frame(found.hill.normal, found.axis);
+    }
+    std::copy(terrain.basis.begin(), terrain.basis.end(), found.axis.begin());
+    return true;
+}
+
+bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t number, const double* v, Scratch& s) {
+    const int nv = robot.nv, first = mode.first[number];
+    const Contact& contact = mode.closed[number].contact;
     if (contact.joint < 0) {
         s.row[first * nv + contact.velocity] = contact.sign;
         s.rates[first] = contact.sign * v[contact.velocity];
         s.bias[first] = 0.0;
-        return;
+        return true;
     }
     const Sweep& sweep = s.sweep;
     const int j = contact.joint;
-    const Vec3 centre = sweep.place[j] + sweep.turn[j] * contact.centre;
-    const Vec3 below = mode.plane.basis[0] * -contact.radius;
-    const Vec3 touching = centre + below;
+    const Vec3 centre = centre_of(contact, sweep);
+    Footing& under = s.footing[number];
+    if (!stand(mode.terrain, contact, sweep, under)) return false;
+    const Vec3 touching = centre + under.axis[0] * -contact.radius;
     const Joint& joint = robot.joints[j];
-    const int count = static_cast<int>(mode.plane.basis.size());
+    const int count = static_cast<int>(mode.terrain.basis.size());
     for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
         const Vec3 moved = sweep.column[k].linear + cross(sweep.column[k].angular, touching);
-        for (int d = 0; d < count; ++d) s.row[(first + d) * nv + k] = dot(mode.plane.basis[d], moved);
+        for (int d = 0; d < count; ++d) s.row[(first + d) * nv + k] = dot(under.axis[d], moved);
     }
     // The material point below the centre: -r n does not turn with the sphere.
     const Spatial &motion = sweep.velocity[j], &drift = sweep.drift[j];
     const Vec3 speed = motion.linear + cross(motion.angular, centre);
     const Vec3 change = drift.linear + robot.gravity + cross(drift.angular, touching) + cross(motion.angular, speed) -
                         sweep.ground.acceleration;
-    const Vec3 slip = slip_velocity(mode, contact, sweep);
+    const Vec3 slip = slip_velocity(mode.terrain, contact, centre, sweep, under);
     for (int d = 0; d < count; ++d) {
-        s.rates[first + d] = dot(mode.plane.basis[d], slip);
-        s.bias[first + d] = dot(mode.plane.basis[d], change);
+        s.rates[first + d] = dot(under.axis[d], slip);
+        s.bias[first + d] = dot(under.axis[d], change);
     }
+    if (mode.terrain.hills) {
+        const Vec3 against = speed - sweep.ground.velocity;
+        add_curvature(*mode.terrain.hills, contact, against, motion.angular, slip, under, count - 1, &s.bias[first]);
+    }
+    return true;
 }
 
 namespace {
@@ -115,17 +170,18 @@ int outermost(const Robot& robot, const Contact& contact) {
     return joint.v + joint.size - 1;
 }
 
-// Rows C that are held and directions D of the forces, at a state that has been swept; their number.
-int assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
+// Rows C that are held and directions D of the forces, at a state that has been swept; false where a contact has none.
+bool assemble(const Robot& robot, const ContactMode& mode, const References& references, const double* v, Scratch& s) {
     const int nv = robot.nv, rows = mode.rows;
     set_zeros(s.row, rows * nv);
-    s.rates.resize(rows), s.bias.resize(rows), s.slip.resize(mode.closed.size());
+    s.rates.resize(rows), s.bias.resize(rows);
+    s.slip.resize(mode.closed.size()), s.footing.resize(mode.closed.size());
     s.held.clear(), s.held_bias.clear(), s.directions.clear(), s.tip.clear();
     int first = 0, size = 0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
         const int count = rows_of(mode, closed), stuck = stuck_rows(mode, closed);
-        contact_rows(robot, mode, closed, v, s, first);
+        if (!contact_rows(robot, mode, i, v, s)) return false;
         const double* normal = &s.row[first * nv];
         s.held.insert(s.held.end(), normal, normal + stuck * nv);
         s.held_bias.insert(s.held_bias.end(), &s.bias[first], &s.bias[first] + stuck);
@@ -143,7 +199,7 @@ int assemble(const Robot& robot, const ContactMode& mode, const References& refe
         first += count, size += stuck;
     }
     s.size = size;
-    return size;
+    return true;
 }
 
 // held M^-1 directions^T (size, size), row by row: M = L^T D L, and L^-T of a row has no more entries than the row.
@@ -346,13 +402,14 @@ void ContactMode::count() {
     }
 }
 
-void lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s) {
+bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s) {
     swept(robot, q, v, s.sweep);
     set_zeros(s.row, mode.rows * robot.nv);
-    s.rates.resize(mode.rows), s.bias.resize(mode.rows);
+    s.rates.resize(mode.rows), s.bias.resize(mode.rows), s.footing.resize(mode.closed.size());
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
-        contact_rows(robot, mode, mode.closed[i], v, s, mode.first[i]);
+        if (!contact_rows(robot, mode, i, v, s)) return false;
     }
+    return true;
 }
 
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
@@ -364,7 +421,7 @@ bool accelerate(const Robot& robot, const ContactMode& mode, const References& r
     if (told) told->rates.assign(rows, 0.0), told->forces.assign(rows, 0.0);
     if (!rows) return true;
 
-    assemble(robot, mode, references, v, s);
+    if (!assemble(robot, mode, references, v, s)) return false;
     s.unforced.assign(acceleration, acceleration + nv);
     if (!solve_forces(robot, mode, s, acceleration)) return false;
     if (mode.redundant && pulls_slipping(mode, s)) return false;  // under other forces it moves in another way
@@ -402,19 +459,13 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
 
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.joint < 0) return contact.sign * (q[contact.coordinate] - contact.bound);
-    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
-    return dot(mode.plane.basis[0], centre + (sweep.origin - mode.plane.point - sweep.ground.place)) - contact.radius;
+    const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
+    if (mode.terrain.hills) return mode.terrain.hills->gap(centre, contact.radius);
+    return dot(mode.terrain.basis[0], centre - mode.terrain.point) - contact.radius;
 }
 
-Vec3 slip_velocity(const ContactMode& mode, const Contact& contact, const Sweep& sweep) {
-    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
-    const Vec3 below = mode.plane.basis[0] * -contact.radius;
-    const Spatial& motion = sweep.velocity[contact.joint];
-    const Vec3 ground = mode.plane.belt + sweep.ground.velocity;
-    return motion.linear + cross(motion.angular, centre) + cross(motion.angular, below) - ground;
-}
-
-void contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
+bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
+    const int count = static_cast<int>(mode.terrain.basis.size());
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Contact& contact = mode.closed[i].contact;
         double* own = rates + mode.first[i];
@@ -422,30 +473,42 @@ void contact_velocities(const ContactMode& mode, const Sweep& sweep, const doubl
             own[0] = contact.sign * v[contact.velocity];
             continue;
         }
-        const Vec3 slip = slip_velocity(mode, contact, sweep);
-        for (std::size_t d = 0; d < mode.plane.basis.size(); ++d) own[d] = dot(mode.plane.basis[d], slip);
+        const Vec3 centre = centre_of(contact, sweep);
+        Footing under;
+        if (!stand(mode.terrain, contact, sweep, under)) return false;
+        const Vec3 slip = slip_velocity(mode.terrain, contact, centre, sweep, under);
+        for (int d = 0; d < count; ++d) own[d] = dot(under.axis[d], slip);
     }
+    return true;
 }
 
-double gap_rate(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v) {
-    if (contact.joint < 0) return contact.sign * v[contact.velocity];
-    const Vec3 centre = sweep.place[contact.joint] + sweep.turn[contact.joint] * contact.centre;
-    const Spatial& motion = sweep.velocity[contact.joint];
-    return dot(mode.plane.basis[0], motion.linear + cross(motion.angular, centre) - sweep.ground.velocity);
+Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
+    if (contact.joint < 0) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
+    const Vec3 centre = centre_of(contact, sweep), speed = speed_of(contact, centre, sweep);
+    if (!mode.terrain.hills) return {gap_of(mode, contact, sweep, q), dot(mode.terrain.basis[0], speed), true};
+    const Approach found = mode.terrain.hills->approach(on_ground(centre, sweep), contact.radius);
+    if (!found.gradient) return {found.gap, 0.0, false};
+    return {found.gap, dot(*found.gradient, speed), true};
 }
 
 double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
                   const double* acceleration) {
     if (contact.joint < 0) return contact.sign * acceleration[contact.velocity];
     const int j = contact.joint;
-    const Vec3 centre = sweep.place[j] + sweep.turn[j] * contact.centre;
+    const Vec3 centre = centre_of(contact, sweep);
     const Joint& joint = robot.joints[j];
     Spatial change = sweep.drift[j];
     change.linear += robot.gravity - sweep.ground.acceleration;
     for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
     const Spatial& motion = sweep.velocity[j];
     const Vec3 speed = motion.linear + cross(motion.angular, centre);
-    return dot(mode.plane.basis[0], change.linear + cross(change.angular, centre) + cross(motion.angular, speed));
+    const Vec3 moved = change.linear + cross(change.angular, centre) + cross(motion.angular, speed);
+    Footing under;
+    if (!stand(mode.terrain, contact, sweep, under)) return NAN;
+    const double along = dot(under.axis[0], moved);
+    if (!mode.terrain.hills) return along;
+    const Vec3 against = speed - sweep.ground.velocity;
+    return along + dot(under.hill.hessian * against, against);
 }
 
 Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift, Scratch& s,
@@ -455,14 +518,15 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
     std::vector<double> gaps(count), speeds, moved(nv);
     const auto look = [&] {  // rows, and the velocities along those that are held
         swept(robot, q, v, s.sweep);
-        assemble(robot, mode, references, v, s);
         speeds.clear();
+        if (!assemble(robot, mode, references, v, s)) return false;
         for (int i = 0; i < count; ++i) {
             const double* rates = &s.rates[mode.first[i]];
             speeds.insert(speeds.end(), rates, rates + stuck_rows(mode, mode.closed[i]));
         }
+        return true;
     };
-    look();
+    if (!look()) return Projection::unknown;
     double off = 0.0, fast = 0.0;
     for (int i = 0; i < count; ++i) {
         gaps[i] = gap_of(mode, mode.closed[i].contact, s.sweep, q);
@@ -490,7 +554,7 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         std::vector<double> there(robot.nq);
         integrate(robot, q, moved.data(), there.data());
         std::copy(there.begin(), there.end(), q);
-        look();
+        if (!look()) return Projection::unknown;
     }
     if (!change(speeds)) return Projection::unknown;
     for (int i = 0; i < nv; ++i) v[i] += moved[i];

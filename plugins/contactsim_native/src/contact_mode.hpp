@@ -1,15 +1,17 @@
-// One contact mode of a robot on a plane: which rows are held, who slips, and the accelerations that follow.
+// One contact mode of a robot on its ground: which rows are held, who slips, and the accelerations that follow.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "hills.hpp"
 #include "linear.hpp"
 #include "robot.hpp"
 
 namespace native {
 
-// A sphere (or point) of a robot that touches the plane, or a joint at its limit, whose row is `sign` times a velocity.
+// A sphere (or point) of a robot that touches the ground, or a joint at its limit, whose row is `sign` times a
+// velocity.
 struct Contact {
     int joint = -1;  // -1: a joint at its limit
     Vec3 centre;
@@ -42,14 +44,22 @@ struct Oscillation {
     double pace, phase;
 };
 
-struct Plane {
-    std::vector<Vec3> basis;  // normal and the tangents in which the robot can move
-    Vec3 belt;
+// A plane, or hills.
+struct Terrain {
+    std::vector<Vec3> basis;  // normal and the tangents in which the robot can move; of hills where these are level
+    Vec3 belt;                // of a plane, as its point
     Vec3 point;
-    std::optional<Oscillation> motion;  // none: it stands still
+    std::optional<Oscillation> motion;   // none: it stands still
+    std::shared_ptr<const Hills> hills;  // none: it is a plane
 
     Ground at(double t) const;
-    double fastest(int order) const;  // bound on that derivative of its place along the normal
+    double fastest(int order) const;  // bound on that derivative of the place along the normal
+};
+
+// The ground under a contact: its normal and tangents there.
+struct Footing {
+    std::array<Vec3, 3> axis;
+    Surface hill;  // of hills alone
 };
 
 // How the directions of slips that begin are looked for: see contactsim's contact/solvers/slip_directions.py.
@@ -66,7 +76,7 @@ struct Ranks {
 };
 
 struct ContactMode {
-    Plane plane;
+    Terrain terrain;
     Turning turning;
     std::optional<Ranks> redundant;  // of a mode whose forces may be many: the smallest ones are taken
     std::vector<Closed> closed;
@@ -92,6 +102,7 @@ struct Scratch {
     std::vector<double> inwards, weighed, across,
         product;  // L^-T of directions, D^-1 L^-T of rows that are held; (nv, size)
     std::vector<std::array<double, 2>> slip;
+    std::vector<Footing> footing;  // of each closed contact
     int size = 0;                  // rows that are held
     std::vector<double> unforced;  // acceleration without contact forces
     double determinant = 1.0;      // of C M^-1 D^T
@@ -99,17 +110,20 @@ struct Scratch {
     Smallest smallest;
 };
 
-// Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one contact, from the row
-// `first` on; the rows are zero before.
-void contact_rows(const Robot& robot, const ContactMode& mode, const Closed& closed, const double* v, Scratch& s,
-                  int first);
+// Jacobian rows, contact velocities and the accelerations that velocities alone cause, of one closed contact; the rows
+// are zero before. False where hills have no point nearest to it.
+bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t contact, const double* v, Scratch& s);
 
-// Rows and velocities of all closed contacts at (q, v), and the factorised mass matrix.
-void lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s);
+// The ground under a contact, where the joints' places are known; false where hills have no point nearest to it.
+bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found);
 
-// Acceleration (nv,) under the applied forces; false where the rows depend on each other; in a redundant mode where it
-// is not clear whether they do, and where slipping contacts are pulled by the smallest forces, but perhaps not by
-// others. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s where contacts slip.
+// Rows and velocities of all closed contacts at (q, v), and the factorised mass matrix; false where a contact has none.
+bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s);
+
+// Acceleration (nv,) under the applied forces; false where the rows depend on each other, or a contact has none; in a
+// redundant mode where it is not clear whether they do, and where slipping contacts are pulled by the smallest forces,
+// but perhaps not by others. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s
+// where contacts slip.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
 
@@ -124,19 +138,24 @@ double regularity_there(const Robot& robot, const ContactMode& mode, Scratch& sc
 void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& scratch, const double* acceleration,
                 double* change);
 
-// Distance of a contact from the plane, or of a joint from its limit, where its joints' places are known.
+// Distance of a contact from the ground, or of a joint from its limit, where the joints' places are known; high above
+// hills any measure of the same sign. NaN: there is no ground.
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q);
 
-// Velocity relative to the ground of the point of a contact that is nearest to it, where velocities are known.
-Vec3 slip_velocity(const ContactMode& mode, const Contact& contact, const Sweep& sweep);
+// Contact velocities (rows,) of the closed contacts, where the joints' velocities are known; false where hills have no
+// point nearest to one.
+bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates);
 
-// Contact velocities (rows,) of the closed contacts, where the joints' velocities are known.
-void contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates);
+// A gap and its rate; a lower bound of it without a rate, high above hills.
+struct Nearing {
+    double gap, rate;
+    bool smooth;
+};
 
-// Rate of a gap, where the joints' velocities are known.
-double gap_rate(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* v);
+// That of a contact, where the joints' velocities are known; the gap is NaN where there is no ground.
+Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v);
 
-// Second derivative of a gap, right after `accelerate`.
+// Second derivative of a gap, right after `accelerate`; NaN where hills have no point nearest to the contact.
 double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
                   const double* acceleration);
 

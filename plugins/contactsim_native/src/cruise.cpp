@@ -69,12 +69,14 @@ bool Voyage::turn_references(double& approach) {
     const double* x = step_.start.data();
     Sweep& sweep = room_.scratch.sweep;
     sweep.prepare(robot_);
-    sweep.ground = arc_.mode.plane.at(step_.t0);
+    sweep.ground = arc_.mode.terrain.at(step_.t0);
     sweep.motions(robot_, x, x + robot_.nq);
+    std::vector<double>& rates = room_.told.rates;
+    rates.resize(arc_.mode.rows);
+    if (!contact_velocities(arc_.mode, sweep, x + robot_.nq, rates.data())) return false;
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (!slips_freely(arc_.mode.closed[i])) continue;
-        const Vec3 slip = slip_velocity(arc_.mode, arc_.mode.closed[i].contact, sweep);
-        const double along = dot(arc_.mode.plane.basis[1], slip), aside = dot(arc_.mode.plane.basis[2], slip);
+        const double along = rates[arc_.mode.first[i] + 1], aside = rates[arc_.mode.first[i] + 2];
         const double speed = std::sqrt(along * along + aside * aside);
         if (speed == 0.0) continue;
         course_.directions[2 * i] = along / speed, course_.directions[2 * i + 1] = aside / speed;
@@ -123,15 +125,16 @@ double Voyage::soonest(double horizon) {
     const double* v = x + robot_.nq;
     Sweep& sweep = room_.scratch.sweep;
     sweep.prepare(robot_);
-    sweep.ground = arc_.mode.plane.at(step_.t0);
+    sweep.ground = arc_.mode.terrain.at(step_.t0);
     sweep.motions(robot_, x, v);
-    std::vector<const Contact*> near;
+    std::vector<std::pair<const Contact*, Nearing>> near;
     for (const Guard& guard : arc_.guards.all) {
         if (guard.kind != GuardKind::gap || arc_.limits_alone) continue;
-        const double gap = gap_of(arc_.mode, guard.contact, sweep, x);
-        const double rate = gap_rate(arc_.mode, guard.contact, sweep, v);
-        const double reach = horizon * (2.0 * std::abs(rate) + horizon * rules_.jolt);
-        if (gap <= horizon * rules_.fastest && gap <= reach) near.push_back(&guard.contact);
+        const Nearing seen = nearing(arc_.mode, guard.contact, sweep, x, v);
+        const double reach = horizon * (2.0 * std::abs(seen.rate) + horizon * rules_.jolt);
+        if (seen.smooth && seen.gap <= horizon * rules_.fastest && seen.gap <= reach) {
+            near.emplace_back(&guard.contact, seen);
+        }
     }
     bool held = false;
     for (const Closed& closed : arc_.mode.closed) held = held || closed.state == State::slip_held;
@@ -143,12 +146,11 @@ double Voyage::soonest(double horizon) {
         const double time = time_to_fall(value, rate, bend);
         if (time > 0.0) first = std::min(first, time);
     };
-    for (const Contact* contact : near) {
-        look(gap_of(arc_.mode, *contact, sweep, x), gap_rate(arc_.mode, *contact, sweep, v),
-             gap_change(robot_, arc_.mode, *contact, sweep, acceleration));
+    for (const auto& [contact, seen] : near) {
+        look(seen.gap, seen.rate, gap_change(robot_, arc_.mode, *contact, sweep, acceleration));
     }
     along_rows(robot_, arc_.mode, room_.scratch, acceleration, room_.change.data());
-    const int tangents = static_cast<int>(arc_.mode.plane.basis.size()) - 1;
+    const int tangents = static_cast<int>(arc_.mode.terrain.basis.size()) - 1;
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (arc_.mode.closed[i].state != State::slip_held) continue;
         double speed = 0.0, change = 0.0;
@@ -356,7 +358,7 @@ void Voyage::restart() {
 bool Voyage::put_back() {
     const int nq = robot_.nq, nv = robot_.nv;
     std::vector<double> there(course_.x, course_.x + size_);
-    room_.scratch.sweep.ground = arc_.mode.plane.at(course_.t);
+    room_.scratch.sweep.ground = arc_.mode.terrain.at(course_.t);
     const Projection found =
         project(robot_, arc_.mode, references(), arc_.drift, room_.scratch, there.data(), there.data() + nq);
     if (found == Projection::unknown) return false;

@@ -7,13 +7,13 @@ namespace native {
 
 namespace {
 
-// Contacts in rising order on the plane of a world, at a state that is looked at.
+// Contacts in rising order on the ground of a world, at a state that is looked at.
 struct Touching {
     ContactMode mode;
     Scratch scratch;
 
     Touching(const TouchingWorld& world, const std::vector<int>& contacts) {
-        mode.plane = world.plane, mode.turning = world.turning;
+        mode.terrain = world.terrain, mode.turning = world.turning;
         for (const int i : contacts) mode.closed.push_back({world.contacts[i], State::stick, world.kinetic[i]});
         mode.count();
     }
@@ -49,7 +49,7 @@ class EventDerivative {
     bool find(double* jacobian) {
         v_.assign(happened_.x + robot_.nq, happened_.x + robot_.nq + nv_);
         if (!happened_.struck.empty()) {
-            lay_rows(robot_, struck_.mode, happened_.x, v_.data(), struck_.scratch);
+            if (!lay_rows(robot_, struck_.mode, happened_.x, v_.data(), struck_.scratch)) return false;
             impulses_x_.clear(struck_.mode.rows, wide_), rates_ = struck_.scratch.rates;
             for (const PassedStage& stage : happened_.stages) {
                 if (!pass(stage)) return false;
@@ -82,8 +82,8 @@ class EventDerivative {
         for (int r = 0; r < rows; ++r) add_scaled(change.data(), stage.impulses[r], struck_.row(robot_, r), nv_);
         struck_.scratch.sweep.solve(robot_, change.data());
         for (int k = 0; k < nv_; ++k) after[k] += change[k];
-        Matrix motion = rates_by_state(struck_, happened_.x, after);
-        rebound(stage, motion);
+        Matrix motion;
+        if (!rates_by_state(struck_, happened_.x, after, motion) || !rebound(stage, motion)) return false;
         for (int r = 0; r < rows; ++r) {
             for (int k = 0; k < nv_; ++k) rates_[r] += struck_.row(robot_, r)[k] * change[k];
         }
@@ -92,8 +92,10 @@ class EventDerivative {
         Matrix force;
         force.clear(nv_, wide_);
         add_forces(force.rows(), given.rows(), rows);
-        subtract_momentum(weightless_, struck_.mode, happened_.x, change.data(), stage.impulses.data(), force.rows(),
-                          room_);
+        if (!subtract_momentum(weightless_, struck_.mode, happened_.x, change.data(), stage.impulses.data(),
+                               force.rows(), room_)) {
+            return false;
+        }
         const Equations equations = equations_of(stage);
         Matrix unknown;
         if (!solve(equations, force.rows(), motion.rows(), unknown)) return false;
@@ -110,27 +112,28 @@ class EventDerivative {
     }
 
     // Derivatives (rows, wide) of contact velocities at (q, v), where v varies as it has come to.
-    Matrix rates_by_state(const Touching& touching, const double* q, const std::vector<double>& v) {
+    bool rates_by_state(const Touching& touching, const double* q, const std::vector<double>& v, Matrix& found) {
         const int rows = touching.mode.rows;
-        Matrix found;
         found.clear(rows, wide_);
         Matrix by_place;
         by_place.clear(rows, nv_);
-        rates_by_place(robot_, touching.mode, q, v.data(), by_place.rows(), room_.scratch.sweep);
+        if (!rates_by_place(robot_, touching.mode, q, v.data(), by_place.rows(), room_.scratch.sweep)) return false;
         add_product(found.rows(), 1.0, by_place.rows(), q_x_.rows(), rows, nv_, wide_);
         add_product(found.rows(), 1.0, {touching.scratch.row.data(), nv_}, v_x_.rows(), rows, nv_, wide_);
-        return found;
+        return true;
     }
 
     // Contacts that are thrown back end at a share of the velocity before the stage.
-    void rebound(const PassedStage& stage, Matrix& motion) {
+    bool rebound(const PassedStage& stage, Matrix& motion) {
         const auto nothing = [](double share) { return share == 0.0; };
-        if (std::all_of(stage.rebound.begin(), stage.rebound.end(), nothing)) return;
-        const Matrix before = rates_by_state(struck_, happened_.x, v_);
+        if (std::all_of(stage.rebound.begin(), stage.rebound.end(), nothing)) return true;
+        Matrix before;
+        if (!rates_by_state(struck_, happened_.x, v_, before)) return false;
         for (std::size_t i = 0; i < stage.rebound.size(); ++i) {
             const int n = struck_.mode.first[i];
             add_scaled(motion.rows()[n], stage.rebound[i], before.rows()[n], wide_);
         }
+        return true;
     }
 
     // Impulses that are given as shares of those of the stage before, with their friction.
@@ -282,7 +285,7 @@ class EventDerivative {
         }
         if (closing.empty() && !stops) return true;
         v_.assign(happened_.x_post + robot_.nq, happened_.x_post + robot_.nq + nv_);
-        lay_rows(robot_, behind_.mode, happened_.x_post, v_.data(), behind_.scratch);
+        if (!lay_rows(robot_, behind_.mode, happened_.x_post, v_.data(), behind_.scratch)) return false;
         if (!closing.empty() && !lands_alone(closing) && !close_gaps(closing)) return false;
         return stop();
     }
@@ -326,7 +329,8 @@ class EventDerivative {
         }
         if (std::find(stopping.begin(), stopping.end(), char(true)) == stopping.end()) return true;
         const int size = static_cast<int>(rows.size());
-        const Matrix by_state = rates_by_state(behind_, happened_.x_post, v_);
+        Matrix by_state;
+        if (!rates_by_state(behind_, happened_.x_post, v_, by_state)) return false;
         held.clear(size, nv_), rates.clear(size, wide_);
         for (int j = 0; j < size; ++j) {
             std::copy_n(behind_.row(robot_, rows[j]), nv_, held.rows()[j]);

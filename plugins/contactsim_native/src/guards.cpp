@@ -52,7 +52,7 @@ double beginning(const Arc& arc, const Thresholds& thresholds, const Guard& guar
 double of_contact(const Arc& arc, const Thresholds& thresholds, const References& references, const Guard& guard,
                   const Forces& told) {
     const ContactMode& mode = arc.mode;
-    const int first = mode.first[guard.closed], tangents = static_cast<int>(mode.plane.basis.size()) - 1;
+    const int first = mode.first[guard.closed], tangents = static_cast<int>(mode.terrain.basis.size()) - 1;
     const double *rates = &told.rates[first], *forces = &told.forces[first];
     const double* direction = references.direction + 2 * guard.closed;
     const bool begins = mode.closed[guard.closed].state == State::slip_begins;
@@ -100,7 +100,7 @@ bool motion_at(const Arc& arc, const References& references, double t, const dou
     room.force.assign(robot.nv, 0.0), room.memory.resize(arc.drive.memory);
     room.acceleration.resize(robot.nv), room.change.resize(arc.mode.rows);
     arc.drive.at(robot, t, x, room.force.data(), room.memory.data(), room.known);
-    room.scratch.sweep.ground = arc.mode.plane.at(t);
+    room.scratch.sweep.ground = arc.mode.terrain.at(t);
     return accelerate(robot, arc.mode, references, x, x + robot.nq, room.force.data(), room.scratch,
                       room.acceleration.data(), &room.told);
 }
@@ -122,12 +122,13 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
     } else {
         room.scratch.sweep.prepare(arc.robot);
         room.scratch.sweep.places(arc.robot, x);
-        room.scratch.sweep.ground = arc.mode.plane.at(t);
+        room.scratch.sweep.ground = arc.mode.terrain.at(t);
     }
     for (std::size_t k = 0; k < arc.guards.all.size(); ++k) {
         const Guard& guard = arc.guards.all[k];
         if (guard.kind == GuardKind::gap) {
             values[k] = gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
+            if (std::isnan(values[k])) return false;
         } else if (guard.kind == GuardKind::margin) {
             values[k] = guard.margin(t, x);
         } else if (guard.kind == GuardKind::jam) {

@@ -109,7 +109,7 @@ struct GuardRoom {
 // Accelerations and forces at (t, x) into the room; false where the rows depend on each other.
 bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room);
 
-// Values (guards,) at (t, x); false where there are no forces.
+// Values (guards,) at (t, x); false where there are no forces, or no ground.
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
                   GuardRoom& room, double* values);
 

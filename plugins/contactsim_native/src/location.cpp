@@ -135,7 +135,7 @@ double Voyage::guard_at(double t, int g) {
     if (arc_.guards.all[g].kind == GuardKind::gap) {
         room_.scratch.sweep.prepare(robot_);
         room_.scratch.sweep.places(robot_, x);
-        room_.scratch.sweep.ground = arc_.mode.plane.at(t);
+        room_.scratch.sweep.ground = arc_.mode.terrain.at(t);
         return gap_of(arc_.mode, arc_.guards.all[g].contact, room_.scratch.sweep, x);
     }
     one_.resize(ng_);

@@ -13,11 +13,20 @@ struct Lowest {
     double value, t;
 };
 
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+
+// Bound of |g''| between two looks; infinite where the guard is smooth at one of them alone.
+double bend_of(const Look& a, const Look& b, const Bounds& bounds) {
+    if (a.smooth != b.smooth) return INFINITE;
+    return a.smooth ? bounds.bend : bounds.rough;
+}
+
 // Lower bound of a guard between two looks, and where it could be so low.
 Lowest lowest(const Look& a, const Look& b, const Bounds& bounds) {
-    const double h = b.t - a.t, speed = bounds.speed, bend = bounds.bend;
+    const double h = b.t - a.t, speed = bounds.speed, bend = bend_of(a, b, bounds);
     double low = 0.5 * (a.value + b.value - speed * h);
     double place = 0.5 * (speed > 0.0 ? h + (a.value - b.value) / speed : h);
+    if (!(bend < INFINITE)) return {std::min({low, a.value, b.value}), a.t + place};
     // Both parabolas bend alike: they meet once, and in between each is concave.
     const double apart = a.value - b.value + h * (b.rate + 0.5 * bend * h), closing = bend * h + b.rate - a.rate;
     const double meet = closing > 0.0 ? std::min(std::max(apart / closing, 0.0), h) : h;
@@ -29,7 +38,9 @@ Lowest lowest(const Look& a, const Look& b, const Bounds& bounds) {
 bool is_clear(const Look& before, const Look& after, const Bounds& bounds) {
     const double start = before.t, end = after.t, h = end - start;
     const double margin = std::max({bounds.error(start), bounds.error(end), bounds.error(0.5 * (start + end))});
-    return lowest(before, after, bounds).value > margin || 0.125 * bounds.bend * h * h <= bounds.least;
+    const double bend = bend_of(before, after, bounds);
+    const double sag = bend < INFINITE ? 0.125 * bend * h * h : 0.5 * bounds.speed * h;
+    return lowest(before, after, bounds).value > margin || sag <= bounds.least;
 }
 
 // Where the cubic through two looks is least, and how low; false where that is not in between.
@@ -58,6 +69,7 @@ Fall first_fall(const std::function<Look(double)>& look, const Look& start, cons
     double seen = 0.0;
     while (!behind.empty()) {
         const Look after = behind.back();
+        if (std::isnan(before.value) || std::isnan(after.value)) return {false};
         if (after.value <= 0.0) return {after.value <= -bounds.error(after.t), true, before.t, after.t};
         if (is_clear(before, after, bounds)) {
             before = after;
@@ -81,7 +93,7 @@ Fall first_fall(const std::function<Look(double)>& look, const Look& start, cons
         behind.push_back(look(middle));
         ++looks;
         seen = std::max({seen, bend_between(before, behind.back()), bend_between(behind.back(), after)});
-        if (looks >= rules.looks) bounds.bend = std::min(bounds.bend, rules.seen * seen);
+        if (looks >= rules.looks) bounds.rough = rules.seen * seen, bounds.bend = std::min(bounds.bend, bounds.rough);
     }
     return {};
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 
 namespace native {
 
-// A guard and its rate at one time.
+// A guard and its rate at one time; not smooth: neither that nor `Bounds::bend` say anything here.
 struct Look {
     double t, value, rate;
+    bool smooth = true;
 };
 
 // How a guard is looked at: contactsim's thresholds of the same names.
@@ -22,9 +24,10 @@ struct Bounds {
     double speed, bend;
     std::function<double(double)> error;
     double least;
+    double rough = std::numeric_limits<double>::infinity();  // of |g''| where it is not smooth
 };
 
-// Where a guard falls through zero; not decided where its interpolant is too close to zero to tell.
+// Where a guard falls through zero; not decided where its interpolant is too close to zero to tell, or it is no number.
 struct Fall {
     bool decided = true, falls = false;
     double before = 0.0, after = 0.0;

@@ -37,6 +37,29 @@ Callback calling(nb::handle function, int nq, int nv, int memory) {
     };
 }
 
+void add_hills(nb::module_& m) {
+    nb::class_<HillRules>(m, "HillRules")
+        .def(nb::init<double, double, double, double, int, double>(), nb::arg("reach"), nb::arg("longest"),
+             nb::arg("found"), nb::arg("relative"), nb::arg("iterations"), nb::arg("aside"));
+    nb::class_<Heights>(m, "Heights");
+    nb::class_<Sinusoid, Heights>(m, "Sinusoid").def(nb::init<double, double, double>());
+    nb::class_<Spline, Heights>(m, "Spline").def("__init__", [](Spline* self, Row x, Row y, Row cells) {
+        demand(x.shape(0) > 1 && y.shape(0) > 1 && cells.shape(0) == 16 * (x.shape(0) - 1) * (y.shape(0) - 1),
+               "lines x and y, and 16 numbers of each cell between them");
+        new (self) Spline(numbers(x), numbers(y), numbers(cells));
+    });
+    nb::class_<Hills>(m, "Hills")
+        .def(
+            "__init__",
+            [](Hills* self, std::shared_ptr<const Heights> heights, double curvature, const std::vector<double>& drift,
+               std::optional<std::vector<double>> across, const HillRules& rules) {
+                std::optional<Vec3> plane;
+                if (across) plane = vec3(*across);
+                new (self) Hills(heights, curvature, {drift.at(0), drift.at(1)}, plane, rules);
+            },
+            nb::arg("heights"), nb::arg("curvature"), nb::arg("drift"), nb::arg("across").none(), nb::arg("rules"));
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -59,6 +82,8 @@ NB_MODULE(_native, m) {
         .def(nb::init<int, double, double, double, double>(), nb::arg("steps"), nb::arg("across"), nb::arg("turned"),
              nb::arg("farthest"), nb::arg("stalled"));
 
+    add_hills(m);
+
     nb::class_<ContactMode>(m, "ContactMode")
         .def("__init__",
              [](ContactMode* self, Table basis, const std::vector<double>& belt, const std::vector<double>& point,
@@ -67,12 +92,13 @@ NB_MODULE(_native, m) {
                  self->turning = turning;
                  demand(basis.shape(1) == 3 && basis.shape(0) >= 1 && basis.shape(0) <= 3, "the basis is (1 to 3, 3)");
                  for (std::size_t d = 0; d < basis.shape(0); ++d) {
-                     self->plane.basis.push_back({basis(d, 0), basis(d, 1), basis(d, 2)});
+                     self->terrain.basis.push_back({basis(d, 0), basis(d, 1), basis(d, 2)});
                  }
-                 self->plane.belt = vec3(belt), self->plane.point = vec3(point);
+                 self->terrain.belt = vec3(belt), self->terrain.point = vec3(point);
              })
+        .def("on_hills", [](ContactMode& mode, std::shared_ptr<const Hills> hills) { mode.terrain.hills = hills; })
         .def("oscillate", [](ContactMode& mode, const std::vector<double>& amplitude, double pace,
-                             double phase) { mode.plane.motion = Oscillation{vec3(amplitude), pace, phase}; })
+                             double phase) { mode.terrain.motion = Oscillation{vec3(amplitude), pace, phase}; })
         .def("add_point",
              [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius, int state,
                 double friction) {
@@ -180,7 +206,7 @@ NB_MODULE(_native, m) {
             Known known;
             std::vector<double> applied(nv, 0.0), memory(drive.memory);
             drive.at(robot, t, x.data(), applied.data(), memory.data(), known);
-            scratch.sweep.ground = mode.plane.at(t);
+            scratch.sweep.ground = mode.terrain.at(t);
             const References slips = references(mode, directions, straight);
             if (!accelerate(robot, mode, slips, x.data(), x.data() + robot.nq, applied.data(), scratch,
                             acceleration.data(), &told)) {

@@ -47,7 +47,7 @@ class Resolution final : public Landing {
     Resolution(const TouchingWorld& world, const Event& event)
         : world_(world), rules_(world.rules), robot_(world.robot), t_(event.t), count_(event.touching.size()) {
         x_.assign(event.x, event.x + robot_.nq + robot_.nv + world.drive.memory);
-        all_.plane = world.plane, all_.turning = world.turning;
+        all_.terrain = world.terrain, all_.turning = world.turning;
         for (const int i : event.touching) {
             all_.closed.push_back({world.contacts[i], State::stick, world.kinetic[i]});
             tangents_.push_back(world.tangents[i]), number_.push_back(i);
@@ -55,6 +55,9 @@ class Resolution final : public Landing {
         all_.count();
         lay_rows();
     }
+
+    // False where hills have no point nearest to a contact.
+    bool is_grounded() const { return grounded_; }
 
     // State and modes after an event that touches some contacts; false: unknown. A contact that would leave at up to
     // the speed `slowest` stays; negative: by the height of its hop.
@@ -78,7 +81,7 @@ class Resolution final : public Landing {
         found.rates.assign(count_, 0.0), found.bends.assign(count_, 0.0);
         for (int i = 0; i < count_; ++i) {
             if (!contacts[i]) continue;
-            found.rates[i] = gap_rate(all_, all_.closed[i].contact, sweep, v.data());
+            found.rates[i] = nearing(all_, all_.closed[i].contact, sweep, x_.data(), v.data()).rate;
             found.bends[i] = gap_change(robot_, all_, all_.closed[i].contact, sweep, acceleration_.data());
         }
         return true;
@@ -104,7 +107,8 @@ class Resolution final : public Landing {
     const double t_;
     const int count_;
     std::vector<double> x_;
-    ContactMode all_;  // the plane, and all that touches, with the places of its rows
+    ContactMode all_;  // the ground, and all that touches, with the places of its rows
+    bool grounded_ = true;
     std::vector<int> tangents_, number_;
     std::vector<double> row_, solved_, delassus_, drift_;  // J (m, nv), M^-1 J^T row by row, G (m, m), ground's motion
     std::vector<double> force_, bias_, unforced_, acceleration_;
@@ -121,7 +125,7 @@ class Resolution final : public Landing {
 
     void sweep_at(const std::vector<double>& v) {
         std::copy(v.begin(), v.end(), v_of(x_));
-        native::lay_rows(robot_, all_, x_.data(), v.data(), scratch_);
+        grounded_ = native::lay_rows(robot_, all_, x_.data(), v.data(), scratch_);
     }
 
     void lay_rows() {
@@ -176,7 +180,7 @@ class Resolution final : public Landing {
         std::copy(v.begin(), v.end(), v_of(x_));
         const std::vector<double> rates = rates_of(v);
         ContactMode mode;
-        mode.plane = all_.plane, mode.turning = all_.turning;
+        mode.terrain = all_.terrain, mode.turning = all_.turning;
         std::vector<double> directions;
         for (int i = 0; i < count_; ++i) {
             if (!states[i].closed()) continue;
@@ -756,17 +760,20 @@ class Resolution final : public Landing {
     }
 };
 
-std::vector<Low> low_contacts(const TouchingWorld& world, const double* x, double lowest) {
+std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, const double* x, double lowest) {
     thread_local Sweep sweep;
     const double* v = x + world.robot.nq;
     sweep.prepare(world.robot);
     sweep.motions(world.robot, x, v);
     ContactMode mode;
-    mode.plane = world.plane;
+    mode.terrain = world.terrain;
     std::vector<Low> found;
     for (std::size_t i = 0; i < world.contacts.size(); ++i) {
         const double gap = gap_of(mode, world.contacts[i], sweep, x);
-        if (gap <= lowest) found.push_back({static_cast<int>(i), gap, gap_rate(mode, world.contacts[i], sweep, v)});
+        if (gap > lowest) continue;
+        const Nearing seen = nearing(mode, world.contacts[i], sweep, x, v);
+        if (!seen.smooth) return std::nullopt;
+        found.push_back({static_cast<int>(i), gap, seen.rate});
     }
     return found;
 }
@@ -775,7 +782,7 @@ bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome) {
     Resolution resolution(world, event);
     const double* v = event.x + world.robot.nq;
     const Before before{event.states, event.kinds, Contacts(event.touching.size(), true)};
-    return resolution.resolve(before, {v, v + world.robot.nv}, -1.0, outcome);
+    return resolution.is_grounded() && resolution.resolve(before, {v, v + world.robot.nv}, -1.0, outcome);
 }
 
 }  // namespace native

@@ -44,7 +44,7 @@ enum class ImpactLaw { newton, poisson };
 struct TouchingWorld {
     Robot robot;
     Drive drive;
-    Plane plane;
+    Terrain terrain;
     Turning turning;
     EventRules rules;
     ImpactLaw law;
@@ -93,8 +93,8 @@ struct Low {
     double gap, rate;
 };
 
-// Contacts whose gaps are at most so large, in rising order.
-std::vector<Low> low_contacts(const TouchingWorld& world, const double* x, double lowest);
+// Contacts whose gaps are at most so large, in rising order; none where hills do not tell all of them.
+std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, const double* x, double lowest);
 
 // False where Python has to tell.
 bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome);

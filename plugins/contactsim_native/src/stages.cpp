@@ -38,7 +38,7 @@ void rate(const Robot& robot, const ContactMode& mode, const References& referen
     if (well) {
         drive.at(robot, t, x, room.force.data(), out + 2 * nv, known);
         std::copy(x + nq, x + nq + nv, out);
-        room.scratch.sweep.ground = mode.plane.at(t);
+        room.scratch.sweep.ground = mode.terrain.at(t);
         well = accelerate(robot, mode, references, x, x + nq, room.force.data(), room.scratch, out + nv, nullptr);
         chart_rate(robot, dx, out);
     }

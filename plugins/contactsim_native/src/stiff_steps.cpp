@@ -24,7 +24,7 @@ bool Voyage::Chart::derivative(double t, const double* y, ChartDerivative& out) 
     x_.resize(v.size_), force_.assign(nv, 0.0), memory_.resize(drive.memory);
     v.chart_point(y, x_.data());
     drive.at(robot, t, x_.data(), force_.data(), memory_.data(), voyage_.room_.known);
-    room_.scratch.sweep.ground = v.arc_.mode.plane.at(t);
+    room_.scratch.sweep.ground = v.arc_.mode.terrain.at(t);
     out.brackets = brackets(robot, x_.data() + robot.nq);
     out.by_state.assign(nv * out.rows().stride, 0.0);
     drive.by_state(robot, out.rows());

@@ -43,7 +43,7 @@ class Equations {
     void drive(double t) {
         path_.state(motion_.robot, t, x_);
         force_.assign(motion_.robot.nv, 0.0), memory_.resize(motion_.drive.memory);
-        room_.scratch.sweep.ground = motion_.mode.plane.at(t);
+        room_.scratch.sweep.ground = motion_.mode.terrain.at(t);
         motion_.drive.at(motion_.robot, t, x_.data(), force_.data(), memory_.data(), known_);
     }
 

@@ -219,6 +219,9 @@ class Voyage {
 
     bool is_bounded(int g) const;  // whether it is known how fast a guard can change
 
+    // A lower bound of a distance, of which these bounds hold, from a gap.
+    double distance_of(int g, double gap) const;
+
     // Whether a guard could have been at zero in the step.
     bool is_suspect(int g) const;
 

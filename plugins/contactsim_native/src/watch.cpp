@@ -202,8 +202,10 @@ void Voyage::bounds_of_gaps() {
         } else {
             const int j = arc_.hosts[g];
             const double push = sway.push[j] + (sway.twist[j] + sway.spin[j] * sway.spin[j]) * arc_.arms[g];
-            speed_[g] = sway.speed[j] + sway.spin[j] * arc_.arms[g] + arc_.mode.plane.fastest(1);
-            bend_[g] = push + arc_.mode.plane.fastest(2);
+            const Terrain& terrain = arc_.mode.terrain;
+            speed_[g] = sway.speed[j] + sway.spin[j] * arc_.arms[g] + terrain.fastest(1);
+            const double curved = terrain.hills ? terrain.hills->bend(guard.contact.radius) : 0.0;
+            bend_[g] = push + terrain.fastest(2) + curved * speed_[g] * speed_[g];
             error_[g] = errors.speed[j] + errors.spin[j] * arc_.arms[g];
         }
     }
@@ -213,9 +215,18 @@ bool Voyage::is_bounded(int g) const {
     return arc_.reach && arc_.guards.all[g].kind == GuardKind::gap;
 }
 
+double Voyage::distance_of(int g, double gap) const {
+    const Contact& contact = arc_.guards.all[g].contact;
+    const auto& hills = arc_.mode.terrain.hills;
+    return hills && contact.joint >= 0 ? hills->at_least(gap, contact.radius) : gap;
+}
+
 bool Voyage::is_suspect(int g) const {
     const std::size_t last = times_.size() - 1;
-    if (is_bounded(g) && !(samples_[g] + samples_[last * ng_ + g] > speed_[g] * (step_.t1 - step_.t0))) return true;
+    if (is_bounded(g)) {
+        const double ends = distance_of(g, samples_[g]) + distance_of(g, samples_[last * ng_ + g]);
+        if (!(ends > speed_[g] * (step_.t1 - step_.t0))) return true;
+    }
     if (certain_[g]) return false;
     for (std::size_t k = 1; k <= last; ++k) {
         if (!(samples_[k * ng_ + g] > 0.0)) return true;
@@ -261,8 +272,9 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
         const double* x = t == step_.t1 ? step_.end.data() : state_at(t);
         Sweep& sweep = room_.scratch.sweep;
         sweep.motions(robot_, x, x + robot_.nq);
-        sweep.ground = arc_.mode.plane.at(t);
-        return Look{t, gap_of(arc_.mode, contact, sweep, x), gap_rate(arc_.mode, contact, sweep, x + robot_.nq)};
+        sweep.ground = arc_.mode.terrain.at(t);
+        const Nearing seen = nearing(arc_.mode, contact, sweep, x, x + robot_.nq);
+        return Look{t, seen.gap, seen.rate, seen.smooth};
     };
     const double least = std::max(rules_.shallow * arc_.gap, course_.rounding[g]);
     const Bounds bounds{speed_[g], bend_[g], missed, least};
