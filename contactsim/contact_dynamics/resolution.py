@@ -315,9 +315,7 @@ class Resolution:
             if not stopped and not hopping:
                 break
             if hopping and not bouncing and event.slowest is None:
-                from .zeno import time_to_rest
-
-                rest = time_to_rest(self, t, settled, choice.mode, hopping)
+                rest = self._time_to_rest(t, settled, choice.mode, hopping)
             if hopping and not stopped and flown is None:
                 flown = choice, settled, left
                 fastest = max(float(touch.terms.rates[touch.where[i].start]) for i in hopping)
@@ -326,6 +324,15 @@ class Resolution:
             leaving = leaving - hopping
         after = choice.mode if rest is None else bouncing_until(float(t + rest), choice.mode, bouncing)
         return given._replace(x=settled, mode=after, left=left, residuals=residuals, notes=given.notes + choice.notes)
+
+    def _time_to_rest(self, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
+        """Time [s] until the last of the bounces of contacts that hop too low for anything to move meanwhile."""
+        from .standstill import standstill
+        from .zeno import time_to_rest
+
+        still = standstill(self._world, t, x, mode, hopping)
+        begun = {k for k, i in enumerate(still.contacts) if i in hopping}
+        return time_to_rest(Resolution(still.world), t, still.x, still.mode, begun)
 
     def _no_faster(self, touch: ContactTerms, contacts: set[int], speed: float) -> set[int]:
         """Those of the contacts that slide no faster than low hops begin: what stops the ones stops the others."""
@@ -477,6 +484,10 @@ class Resolution:
         x = x.copy()
         self._world.v(x)[:] += change
         return x
+
+    def velocities(self, t: float, x: Array) -> Array:
+        """Velocities (m,) of all contacts, along all their rows."""
+        return closed_terms(self._world, t, x, tuple(range(len(self._world.mechanism.dims)))).terms.rates
 
     def land(
         self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float, known: Impact | None = None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import inf, isfinite, sqrt
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from ..common.arrays import Array
 from ..contact.laws import RigidLaw
@@ -40,6 +42,9 @@ class Landing(Protocol):
 
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
+
+    def velocities(self, t: float, x: Array) -> Array:
+        """Velocities (m,) of all contacts, along all their rows."""
 
     def land(
         self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float, known: Impact | None = None
@@ -76,6 +81,8 @@ def time_to_rest(contacts: Landing, t: float, x: Array, mode: SystemMode, hoppin
             return None
         durations.append(duration)
         speeds.append(follow.speed())
+        if (alike := follow.alike()) is not None:
+            return _all_alike(durations, *alike) if speeds[-1] < speeds[0] else None
         if (left := _left_of_series(durations, speeds)) is not None:
             return float(sum(durations)) + left
         if len(durations) >= STALLED and not any(durations[-STALLED:]):
@@ -94,6 +101,17 @@ def _left_of_slow(durations: list[float], speeds: list[float]) -> float:
     """
     ratio = speeds[-1] / speeds[-2] if len(speeds) > 1 else 0.0
     return durations[-1] * ratio / (1.0 - ratio) if 0.0 < ratio < 1.0 else 0.0
+
+
+def _all_alike(durations: list[float], count: int, ratio: float) -> float:
+    """Duration of all hops [s] where the last `count` of them lead back to the state before, smaller in a `ratio`.
+
+    Newton's and Coulomb's laws do not change where all velocities are scaled by r, nor do flights under constant
+    accelerations where gaps are scaled by r^2 and times by r. So the next hops are those again, r times as long, and so
+    on: T + c r / (1 - r), with the duration c of the cycle. Hops of no time go on to take none.
+    """
+    cycle = sum(durations[-count:])
+    return float(sum(durations) + (cycle * ratio / (1.0 - ratio) if cycle else 0.0))
 
 
 def _left_of_series(durations: list[float], speeds: list[float]) -> float | None:
@@ -139,6 +157,45 @@ def bounces_on(world: World, events: Sequence[Event]) -> str | None:
     )
 
 
+class _Look(NamedTuple):
+    """Contacts between two hops, all of them on the ground.
+
+    Attributes:
+        clock: time since the first hop [s].
+        mode: the mode.
+        hopping: contacts that are off the ground.
+        heights: squares of the speeds with which these would fall from where they are (k,) [m^2/s^2].
+        bend: accelerations of their gaps (k,).
+        velocities: of all contacts, along all their rows (m,).
+        speed: see `_Hops.speed`.
+    """
+
+    clock: float
+    mode: SystemMode
+    hopping: tuple[int, ...]
+    heights: Array
+    bend: Array
+    velocities: Array
+    speed: float
+
+    def ratio_to(self, before: _Look) -> float | None:
+        """The ratio r < 1 in which all velocities are those of `before`, and gaps by r^2; None: there is none.
+
+        Where no time has passed since then, it may be one.
+        """
+        if not before.speed or self.hopping != before.hopping or self.mode.pattern != before.mode.pattern:
+            return None
+        ratio = self.speed / before.speed
+        off = ALIKE * (1.0 - ratio) ** 2 if self.clock > before.clock else ALIKE
+        differences = (
+            (self.velocities - ratio * before.velocities, self.velocities),
+            (self.heights - ratio**2 * before.heights, self.speed**2),
+            (self.bend - before.bend, before.bend),
+        )
+        alike = all(np.abs(apart).max() <= off * np.abs(scale).max() for apart, scale in differences)
+        return ratio if alike and ratio < 1.0 + off else None
+
+
 class _Hops:
     """Contacts that hop at a frozen configuration."""
 
@@ -146,7 +203,24 @@ class _Hops:
         self._contacts, self._t, self._x, self._mode = contacts, t, x, mode
         self._gaps = dict.fromkeys(hopping, 0.0)
         self._impacts: dict[tuple[frozenset[int], frozenset[int]], Impact | None] = {}  # of what landed, and stood
+        self._clock = 0.0
         self._move()
+        self._looks = [self._look()]
+
+    def _look(self) -> _Look:
+        hopping = tuple(sorted(self._gaps))
+        heights = 2.0 * np.abs(self._bend) * [self._gaps[i] for i in hopping]
+        velocities = self._contacts.velocities(self._t, self._x)
+        return _Look(self._clock, self._mode, hopping, heights, self._bend, velocities, self.speed())
+
+    def alike(self) -> tuple[int, float] | None:
+        """How many of the last hops led back to the state before them, and its ratio to that; None: none did."""
+        now = self._looks[-1]
+        for count in range(1, min(LONGEST_CYCLE, len(self._looks) - 1) + 1):
+            ratio = now.ratio_to(self._looks[-1 - count])
+            if ratio is not None:
+                return count, ratio
+        return None
 
     def _move(self) -> None:
         """Rates and accelerations of the gaps of the contacts that are off the ground."""
@@ -182,5 +256,7 @@ class _Hops:
         self._x, self._mode, self._impacts[alike] = then.x, then.mode, then.impact
         left = before - set(self._contacts.pressing(self._mode))
         self._gaps = {i: gap for i, gap in self._gaps.items() if i not in self._mode.closed} | dict.fromkeys(left, 0.0)
+        self._clock += duration
         self._move()
+        self._looks.append(self._look())
         return duration

@@ -268,6 +268,9 @@ class Hops:
         self.count += 1
         return self.durations[min(self.count, len(self.durations)) - 1]
 
+    def alike(self) -> None:
+        """Contacts that no hop leaves as it found them."""
+
 
 class Rest:
     smallest_speed = 1e-10
