@@ -281,9 +281,16 @@ def _beyond(margins: list[_Margin], sense: float) -> tuple[float, _Margin]:
 
 
 def _meeting(left: _Margin, right: _Margin, low: float, high: float) -> float:
-    """Where two margins are the same, of which the one is the lower one at `low`, the other one at `high`."""
+    """Where two margins are the same, of which the one is the lower one at `low`, the other one at `high`.
+
+    That is one of these places where rounding has it the other way round there: they meet in it.
+    """
     if not left.d and not right.d:
         return (right.a - left.a) / (left.b - right.b)
+    if left.at(low) >= right.at(low):
+        return low
+    if left.at(high) <= right.at(high):
+        return high
     from scipy.optimize import brentq
 
     return float(brentq(lambda y: left.at(y) - right.at(y), low, high, xtol=SMALLEST_FORCE, rtol=CLOSEST))

@@ -419,3 +419,21 @@ def test_the_smallest_admissible_forces_of_legs_that_stick_and_slip(seed: int) -
     for share in (0.001, 0.1, 0.5):  # none between it and others is smaller: |u| is convex, and so are the cones
         other = (1.0 - share) * found + share * best
         assert np.linalg.norm(found[rows]) <= np.linalg.norm(other[rows]) + 1e-9
+
+
+def test_margins_that_mirror_each_other_but_for_rounding_have_a_highest_place() -> None:
+    """Two contacts that press a body alike: which margin is the lower one where they meet is told by rounding."""
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        c, d = rng.normal(size=2), rng.normal(size=2)
+        off = 1.0 + np.spacing(1.0) * rng.integers(-3, 4, size=6)
+        a, b = float(rng.uniform(0.0, 2.0)), float(rng.normal(0.0, 0.3))
+        mirrored = redundant_forces._Margin(a * off[0], -b * off[1], tuple(c * off[2:4]), tuple(-d * off[4:]))
+        margins = [redundant_forces._Margin(a, b, tuple(c), tuple(d)), mirrored]
+        highest = redundant_forces._highest(margins)
+        bounded = all(np.hypot(*m.d) > abs(m.b) for m in margins)
+        assert not bounded or highest is not None
+        if highest is not None:
+            places = highest + np.linspace(-1.0, 1.0, 21)
+            least = [min(margin.at(y) for margin in margins) for y in places.tolist()]
+            assert least[10] >= max(least) - 1e-12
