@@ -326,9 +326,13 @@ class Resolution:
         return given._replace(x=settled, mode=after, left=left, residuals=residuals, notes=given.notes + choice.notes)
 
     def _time_to_rest(self, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> float | None:
-        """Time [s] until the last of the bounces of contacts that hop too low for anything to move meanwhile."""
-        from .standstill import standstill
+        """Time [s] until the last of the bounces of contacts that hop, among the bodies that these move."""
         from .zeno import time_to_rest
+
+        trees = self._world.mechanism.trees
+        if trees is None or not np.ptp(trees.velocities):
+            return time_to_rest(self, t, x, mode, hopping)
+        from .standstill import standstill
 
         still = standstill(self._world, t, x, mode, hopping)
         begun = {k for k, i in enumerate(still.contacts) if i in hopping}
@@ -485,9 +489,9 @@ class Resolution:
         self._world.v(x)[:] += change
         return x
 
-    def velocities(self, t: float, x: Array) -> Array:
-        """Velocities (m,) of all contacts, along all their rows."""
-        return closed_terms(self._world, t, x, tuple(range(len(self._world.mechanism.dims)))).terms.rates
+    def velocities(self, t: float, x: Array, contacts: tuple[int, ...]) -> Array:
+        """Velocities (m,) of contacts, along all their rows."""
+        return self._world.mechanism.rates(t, self._world.q(x), self._world.v(x), contacts)
 
     def land(
         self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float, known: Impact | None = None

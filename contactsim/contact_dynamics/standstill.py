@@ -39,7 +39,10 @@ class Standstill(NamedTuple):
 
 
 def standstill(world: World, t: float, x: Array, mode: SystemMode, hopping: Iterable[int]) -> Standstill:
-    """The world at (t, x), as far as the contacts `hopping` and the closed ones of a mode move each other."""
+    """The world at (t, x), as far as the contacts `hopping` and the closed ones of a mode move each other.
+
+    Of a world of several trees of joints: in one tree, all contacts do.
+    """
     contacts, velocities = _together(world, world.with_resistances({*mode.closed, *hopping}), tuple(hopping))
     touch = closed_terms(world, t, x, contacts, mode)
     terms, applied, v = touch.terms, world.applied_at(t, x), world.v(x)[velocities]
@@ -69,8 +72,7 @@ def standstill(world: World, t: float, x: Array, mode: SystemMode, hopping: Iter
 def _together(world: World, contacts: tuple[int, ...], hopping: Sequence[int]) -> tuple[tuple[int, ...], Array]:
     """Those of the contacts that move the bodies of `hopping`, through others, and the velocities of these bodies."""
     trees = world.mechanism.trees
-    if trees is None:
-        return contacts, np.arange(world.nv)
+    assert trees is not None
     reached = {i: [tree for tree in trees.contacts[world.host(i)].tolist() if tree] for i in contacts}
     links = [(own[0], own[-1]) for own in reached.values() if own]
     begun = {tree for i in hopping for tree in reached[i]}

@@ -43,8 +43,8 @@ class Landing(Protocol):
     def accelerated(self, x: Array, change: Array) -> Array:
         """The state with a change (nv,) of its velocity."""
 
-    def velocities(self, t: float, x: Array) -> Array:
-        """Velocities (m,) of all contacts, along all their rows."""
+    def velocities(self, t: float, x: Array, contacts: tuple[int, ...]) -> Array:
+        """Velocities (m,) of contacts, along all their rows."""
 
     def land(
         self, t: float, x: Array, mode: SystemMode, landing: set[int], slowest: float, known: Impact | None = None
@@ -203,14 +203,14 @@ class _Hops:
         self._contacts, self._t, self._x, self._mode = contacts, t, x, mode
         self._gaps = dict.fromkeys(hopping, 0.0)
         self._impacts: dict[tuple[frozenset[int], frozenset[int]], Impact | None] = {}  # of what landed, and stood
-        self._clock = 0.0
+        self._clock, self._all = 0.0, tuple(sorted({*mode.closed, *hopping}))
         self._move()
         self._looks = [self._look()]
 
     def _look(self) -> _Look:
         hopping = tuple(sorted(self._gaps))
         heights = 2.0 * np.abs(self._bend) * [self._gaps[i] for i in hopping]
-        velocities = self._contacts.velocities(self._t, self._x)
+        velocities = self._contacts.velocities(self._t, self._x, self._all)
         return _Look(self._clock, self._mode, hopping, heights, self._bend, velocities, self.speed())
 
     def alike(self) -> tuple[int, float] | None:
