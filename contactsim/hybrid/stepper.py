@@ -14,6 +14,7 @@ from .course import Course, Passed, Watching
 from .differences import tangent_derivative
 from .flow import Cruise, Flow
 from .integrators import EXPLICIT, FIRM, IMPLICIT, method
+from .integrators.tables853 import FIFTH, THIRD, Lower
 from .manifold import Manifold
 from .segments import Chain, Interpolant853, Segment, last_start
 from .stiff_arcs import STIFF, StiffArcs
@@ -23,7 +24,6 @@ from .zero import ROUNDED
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
 
-    from .integrators.dop853 import Lower
 
 SHORTER = 0.5  # share of it below which a longest step makes a new start of such a method worth its while
 
@@ -223,8 +223,6 @@ class Stepper:
             longest: that which the flow allows [s].
             proposed: that which the error of DOP853 would allow [s].
         """
-        from .integrators.dop853 import FIFTH, THIRD
-
         usual = min(self.natural_step or 0.0, longest)
         if ahead <= BRIEFLY * usual:
             return THIRD

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, RK45
 from scipy.integrate._ivp import dop853_coefficients
 
 from contactsim.hybrid.integrators import tables853
-from contactsim.hybrid.integrators.dop853 import BRIEF, FIFTH, THIRD, Dop853
+from contactsim.hybrid.integrators.dop853 import Dop853
+from contactsim.hybrid.integrators.tables853 import BRIEF, FIFTH, THIRD
 
 
 def swing(t: float, y: np.ndarray) -> np.ndarray:
@@ -17,6 +18,8 @@ def swing(t: float, y: np.ndarray) -> np.ndarray:
 def test_the_tables_are_those_of_scipy() -> None:
     own, theirs = tables853, dop853_coefficients
     pairs = ((own.COEFFICIENTS, theirs.A), (own.TIMES, theirs.C), (own.WEIGHTS, theirs.B))
+    pairs += (FIFTH.coefficients[:6, :5], RK45.A), (FIFTH.coefficients[6, :6], RK45.B), (FIFTH.times[:6], RK45.C)
+    pairs += (FIFTH.missed, RK45.E), (FIFTH.bend, RK45.P[:, 3])
     for mine, other in (*pairs, (own.ERROR3, theirs.E3), (own.ERROR5, theirs.E5), (own.DENSE, theirs.D)):
         np.testing.assert_array_equal(mine, other)
 

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import landings
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -20,6 +22,7 @@ import contactsim as cs
 from contactsim.contact_dynamics.engines import CompiledArc, Engine, chosen, engine
 from contactsim.errors import InputError
 from contactsim.hybrid import stepper
+from contactsim.hybrid.segments import Interpolant853
 
 pytestmark = pytest.mark.usefixtures("fastest")
 extension = pytest.importorskip("contactsim_native._native")  # its sources alone are no package
@@ -326,6 +329,28 @@ def test_steps_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = system.flow(clear.mode).rebased(0.0, clear.segments[0].start)
     for step in clear.segments[:-1]:
         assert np.abs(flow.guards(step.t1, step.end) - step.guards).max() < 1e-13
+
+
+def orders(run: cs.Trajectory) -> Counter[int]:
+    """Of the methods that made the steps: those of lower orders leave the last parts of a dense output empty."""
+    charts = [step.chart for arc in run.arcs for step in arc.segments if isinstance(step.chart, Interpolant853)]
+    return Counter(8 if chart.F[4:].any() else 5 if chart.F[3].any() else 3 for chart in charts)
+
+
+def test_short_steps_are_of_the_orders_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A landing with many events: as many steps of orders three, five and eight, and as many evaluations.
+
+    Slips that stop are expanded in Python alone.
+    """
+    monkeypatch.setattr(stepper, "EXPANDED", 0.0)
+    found = []
+    for kind in ("native", "python"):
+        monkeypatch.setenv("CONTACTSIM_ENGINE", kind)
+        found.append(landings.landing("hexapod", 0).run(duration=0.1))
+    one, two = found
+    assert len(one.all_events) == len(two.all_events) > 10
+    assert orders(one) == orders(two) and orders(two)[5] > 5
+    assert one.evaluations == pytest.approx(two.evaluations, rel=0.02)
 
 
 def thrown() -> tuple[cs.ContactSystem, cs.State]:

@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853, RK45
+from scipy.integrate import DOP853
 
 from ...common.arrays import Array
 from ..flow import Stages
 from ..segments import Interpolant853
-from .tables853 import BRIEF, COEFFICIENTS, MAX_FACTOR, MIN_FACTOR, SAFETY, TIMES
-
-
-class Lower(NamedTuple):
-    """A method of a lower order, for steps that are far shorter than DOP853's.
-
-    Its step fits if what another method within it misses stays below a share of the tolerance (`BRIEF`).
-
-    Attributes:
-        stages: coefficients and time, a share of the step, of each stage behind the first.
-        weights: of the stages (s,).
-        missed: weights (s + 1,) of the stages and of the rate at the end, by which the other method misses.
-        bend: weights (s + 1,) of the fourth part of its dense output; the three before follow from both ends.
-    """
-
-    stages: tuple[tuple[Array, float], ...]
-    weights: Array
-    missed: Array
-    bend: Array
-
-
-# Kutta's, of order three, against the midpoint rule: the cubic through both ends is its dense output.
-THIRD = Lower(
-    ((np.array([0.5]), 0.5), (np.array([-1.0, 2.0]), 1.0)),
-    np.array([1.0, 4.0, 1.0]) / 6.0,
-    np.array([-1.0, 2.0, -1.0, 0.0]) / 6.0,
-    np.zeros(4),
-)
-# Dormand and Prince's, of order five, against theirs of order four.
-FIFTH = Lower(
-    tuple((row[:s].copy(), c) for s, (row, c) in enumerate(zip(RK45.A, RK45.C.tolist(), strict=True)) if s),
-    RK45.B,
-    RK45.E,
-    np.ascontiguousarray(RK45.P[:, 3]),
-)
+from .tables853 import BRIEF, COEFFICIENTS, FIFTH, MAX_FACTOR, MIN_FACTOR, SAFETY, THIRD, TIMES, Lower
 
 
 class Dop853(DOP853):
@@ -117,16 +83,16 @@ class Dop853(DOP853):
         Four or seven evaluations, with its dense output, take the place of fifteen.
         Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.1 and II.5 f.
         """
-        t, y, count = self.t, self.y, len(method.weights)
+        t, y, count, rows = self.t, self.y, len(method.times) - 1, method.coefficients
         end = t + length * self.direction
         if self.direction * (end - self.t_bound) > 0:
             end = self.t_bound
         h, rates = end - t, np.empty((count + 1, len(y)))
         rates[0] = self.f
-        for s, (a, c) in enumerate(method.stages, start=1):
-            self._last = y + h * (a @ rates[:s])
-            rates[s] = self._rate(t + c * h, self._last)
-        y_new = y + h * (method.weights @ rates[:count])
+        for s in range(1, count):
+            self._last = y + h * (rows[s, :s] @ rates[:s])
+            rates[s] = self._rate(t + method.times[s] * h, self._last)
+        y_new = y + h * (rows[count, :count] @ rates[:count])
         rates[count] = self._rate(end, y_new)
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
         missed = h * (method.missed @ rates) / scale

@@ -1,11 +1,14 @@
-"""The tables of Dormand and Prince's method of eighth order, which the method in Python and compiled engines share.
+"""The tables of Dormand and Prince's methods, which the steps in Python and those of compiled engines share.
 
 They are those of SciPy to the bit (`tests/hybrid/test_dop853.py`), which takes long to import.
 
-Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.5 and II.6, and the code dop853.f there.
+Source: Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.1, II.5 and II.6, and the code dop853.f
+there.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,3 +78,57 @@ DENSE = _numbers("""
 -37.45832313645163 104.0996495089623 29.8402934266605 -43.53345659001114 96.32455395918828 -39.17726167561544
 -149.72683625798564
 """).reshape(4, EXTENDED)
+
+
+class Lower(NamedTuple):
+    """A method of a lower order, for steps that are far shorter than those of order eight.
+
+    Its step fits if what another method within it misses stays below a share of the tolerance (`BRIEF`).
+
+    Attributes:
+        coefficients: (s + 1, s + 1) of its s stages, row by row below the diagonal; the last row is the weights of the
+            step, at whose end one more rate is asked for.
+        times: (s + 1,) shares of the step.
+        missed: weights (s + 1,) of all rates, by which the other method misses.
+        bend: weights (s + 1,) of the fourth part of its dense output; the three before follow from both ends.
+    """
+
+    coefficients: Array
+    times: tuple[float, ...]
+    missed: Array
+    bend: Array
+
+
+def _below(text: str, size: int) -> Array:
+    """A matrix (size, size) of fractions, row by row below its diagonal."""
+    filled = np.zeros((size, size))
+    filled[np.tril_indices(size, -1)] = _fractions(text)
+    return filled
+
+
+def _fractions(text: str) -> Array:
+    parts = [part.split("/") for part in text.split()]
+    return np.array([float(part[0]) / float(part[1]) if len(part) > 1 else float(part[0]) for part in parts])
+
+
+# Kutta's, of order three, against the midpoint rule: the cubic through both ends is its dense output.
+THIRD = Lower(_below("1/2 -1 2 1/6 4/6 1/6", 4), (0.0, 0.5, 1.0, 1.0), _fractions("-1/6 2/6 -1/6 0"), np.zeros(4))
+# Dormand and Prince's, of order five, against theirs of order four.
+FIFTH = Lower(
+    _below(
+        """
+1/5
+3/40 9/40
+44/45 -56/15 32/9
+19372/6561 -25360/2187 64448/6561 -212/729
+9017/3168 -355/33 46732/5247 49/176 -5103/18656
+35/384 0 500/1113 125/192 -2187/6784 11/84""",
+        7,
+    ),
+    (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0),
+    _fractions("-71/57600 0 71/16695 -71/1920 17253/339200 -22/525 1/40"),
+    _fractions(
+        "-12715105075/11282082432 0 87487479700/32700410799 -10690763975/1880347072 701980252875/199316789632"
+        " -1453857185/822651844 69997945/29380423"
+    ),
+)

@@ -50,13 +50,14 @@ def _row(table: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def method() -> _native.Dop853:
-    """The tables of DOP853, and those by which guards are seen in samples of its steps."""
+    """The tables of DOP853, of methods for short steps, and those by which guards are seen in samples of its steps."""
     tables = (
         *(tables853.COEFFICIENTS, tables853.TIMES, tables853.ERROR3, tables853.ERROR5, tables853.DENSE, LARGEST853),
         *(guard_samples.NODES, guard_samples.TO_SERIES, guard_samples.GRID),
         *(guard_samples.TO_GRID, guard_samples.TO_SLOPES),
     )
-    return _native.Dop853(*(_row(table) for table in tables))
+    lower = [_native.Lower(*(_row(table) for table in own)) for own in (tables853.THIRD, tables853.FIFTH)]
+    return _native.Dop853(*(_row(table) for table in tables), *lower)
 
 
 @lru_cache(maxsize=1)
@@ -101,6 +102,7 @@ def thresholds() -> _native.Thresholds:
         "first_share": stepper.FIRST_SHARE,
         "brief": tables853.BRIEF,
         "briefly": stepper.BRIEFLY,
+        "shortly": stepper.SHORTLY,
         "near_edge": hybrid_zero.NEAR_EDGE,
         "loose": stiff_arcs.LOOSE,
         "held": stiff_arcs.HELD,

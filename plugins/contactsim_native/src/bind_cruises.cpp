@@ -39,12 +39,21 @@ nb::object table(const std::vector<double>& numbers, std::size_t rows, std::size
 }  // namespace
 
 void bind_cruises(nb::module_& m) {
+    nb::class_<Lower>(m, "Lower").def("__init__", [](Lower* self, Row a, Row c, Row missed, Row bend) {
+        new (self) Lower{numbers(a), numbers(c), numbers(missed), numbers(bend)};
+        const std::size_t rates = c.shape(0);
+        demand(rates > 2 && rates <= Dop853::STAGES && a.shape(0) == rates * rates && missed.shape(0) == rates &&
+                   bend.shape(0) == rates,
+               "the tables of a method of a lower order");
+    });
+
     nb::class_<Dop853>(m, "Dop853")
         .def("__init__", [](Dop853* self, Row a, Row c, Row e3, Row e5, Row d, Row largest, Row nodes, Row to_series,
-                            Row grid, Row to_grid, Row to_slopes) {
-            new (self) Dop853{numbers(a),    numbers(c),       numbers(e3),       numbers(e5),
-                              numbers(d),    numbers(largest), numbers(nodes),    numbers(to_series),
-                              numbers(grid), numbers(to_grid), numbers(to_slopes)};
+                            Row grid, Row to_grid, Row to_slopes, const Lower& third, const Lower& fifth) {
+            new (self) Dop853{numbers(a),    numbers(c),       numbers(e3),        numbers(e5),
+                              numbers(d),    numbers(largest), numbers(nodes),     numbers(to_series),
+                              numbers(grid), numbers(to_grid), numbers(to_slopes), third,
+                              fifth};
             constexpr std::size_t all = Dop853::ALL, nodes_ = Dop853::NODES;
             demand(a.shape(0) == all * all && c.shape(0) == all && e3.shape(0) == 13 && e5.shape(0) == 13 &&
                        d.shape(0) == 4 * all && largest.shape(0) == 2 * Dop853::PARTS && nodes.shape(0) == nodes_ &&
@@ -115,6 +124,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("first_share", &Thresholds::first_share)
         .def_rw("brief", &Thresholds::brief)
         .def_rw("briefly", &Thresholds::briefly)
+        .def_rw("shortly", &Thresholds::shortly)
         .def_rw("cut", &Thresholds::cut)
         .def_rw("exact", &Thresholds::exact)
         .def_rw("spent", &Thresholds::spent)

@@ -49,9 +49,8 @@ bool Voyage::step() {
     }
     const double tried = std::min(proposed, std::min(longest, until_next));
     const double ahead = std::min(tried, course_.bound - step_.t0);
-    const double brief = rules_.briefly * std::min(std::max(course_.natural, 0.0), longest);
-    if (!(ahead < approach && ahead <= brief && advance_briefly(ahead)) &&
-        !advance(proposed, std::min(longest, until_next))) {
+    const double usual = std::min(std::max(course_.natural, 0.0), longest);
+    if (!advance_shortly(ahead, usual, proposed) && !advance(proposed, std::min(longest, until_next))) {
         course_.in_haste = in_haste;
         return false;
     }
@@ -181,42 +180,54 @@ void Voyage::begin_chart() {
     course_.step = std::min(course_.proposed, course_.bound - course_.t);
 }
 
-bool Voyage::advance_briefly(double length) {
-    static constexpr double A[16] = {0, 0, 0, 0, 0.5, 0, 0, 0, -1, 2, 0, 0, 1.0 / 6, 4.0 / 6, 1.0 / 6, 0};
-    static constexpr double C[4] = {0, 0.5, 1, 1};
-    if (!(length >= 10.0 * spacing(step_.t0))) return false;
-    const double end = std::min(step_.t0 + length, course_.bound), h = end - step_.t0;
+const Lower* Voyage::lower(double ahead, double usual, double proposed) const {
+    if (ahead <= rules_.briefly * usual) return &method_.third;
+    return ahead <= rules_.shortly * std::min(usual, proposed) ? &method_.fifth : nullptr;
+}
+
+bool Voyage::advance_shortly(double ahead, double usual, double proposed) {
+    const Lower* method = lower(ahead, usual, proposed);
+    if (!method || !(ahead >= 10.0 * spacing(step_.t0))) return false;
+    const double end = std::min(step_.t0 + ahead, course_.bound), before = course_.step;
     std::copy(course_.y, course_.y + n_, step_.y.begin());
     std::copy(course_.f, course_.f + n_, k_.begin());
-    const auto stages_of = [&](int first, int last) {
-        run_stages(robot_, arc_.mode, references(), arc_.drive, {A, C, 4}, base_.data(), step_.t0, h, step_.y.data(),
-                   k_.data(), points_.data(), first, last, room_.known);
-        course_.evaluations += last - first;
+    if (!lower_step(*method, end)) return false;
+    course_.step = rules_.max_factor * (end - step_.t0);
+    if (end_step(&points_[Dop853::STAGES * n_], &k_[Dop853::STAGES * n_], end, rules_.spent)) return true;
+    course_.step = before;
+    return false;
+}
+
+bool Voyage::lower_step(const Lower& method, double end) {
+    const double h = end - step_.t0;
+    const int last = method.last();
+    run_stages(robot_, arc_.mode, references(), arc_.drive, {method.a.data(), method.c.data(), last + 1}, base_.data(),
+               step_.t0, h, step_.y.data(), k_.data(), points_.data(), 1, last + 1, room_.known);
+    course_.evaluations += last;
+    const auto weighted_rate = [&](const std::vector<double>& weights, int i) {
+        double sum = 0.0;
+        for (int s = 0; s <= last; ++s) sum += weights[s] * k_[s * n_ + i];
+        return sum;
     };
-    stages_of(1, 3);
     double missed = 0.0;
-    std::vector<double> y_new(n_);
     for (int i = 0; i < n_; ++i) {
-        const double middle = k_[n_ + i], rise = (k_[i] + 4.0 * middle + k_[2 * n_ + i]) / 6.0;
-        y_new[i] = step_.y[i] + h * rise;
-        const double scale = course_.atol + std::max(std::abs(step_.y[i]), std::abs(y_new[i])) * course_.rtol;
-        const double part = h * (middle - rise) / scale;
+        const double y_new = points_[last * n_ + i];
+        const double scale = course_.atol + std::max(std::abs(step_.y[i]), std::abs(y_new)) * course_.rtol;
+        const double part = h * weighted_rate(method.missed, i) / scale;
         missed += part * part;
     }
     if (!(missed <= rules_.brief * rules_.brief * n_)) return false;
-    stages_of(3, 4);
     for (int i = 0; i < n_; ++i) {
-        if (!std::isfinite(k_[3 * n_ + i])) return false;
+        if (!std::isfinite(k_[last * n_ + i])) return false;
     }
-    for (const int s : {0, 1}) {  // where the end of a step of DOP853 has its last two rates
-        std::copy_n(&k_[(2 + s) * n_], n_, &k_[(Dop853::STAGES - 1 + s) * n_]);
-        std::copy_n(&points_[(2 + s) * n_], n_, &points_[(Dop853::STAGES - 1 + s) * n_]);
-    }
-    std::copy(y_new.begin(), y_new.end(), &points_[Dop853::STAGES * n_]);
     std::fill(step_.parts.begin(), step_.parts.end(), 0.0);
-    cubic(y_new.data(), h);
-    course_.step = rules_.max_factor * h;
-    return end_step(y_new.data(), &k_[Dop853::STAGES * n_], end, rules_.spent);
+    for (int i = 0; i < n_; ++i) step_.parts[3 * n_ + i] = h * weighted_rate(method.bend, i);
+    for (const int s : {0, 1}) {  // where the end of a step of DOP853 has its last two rates
+        std::copy_n(&k_[(last - 1 + s) * n_], n_, &k_[(Dop853::STAGES - 1 + s) * n_]);
+        std::copy_n(&points_[(last - 1 + s) * n_], n_, &points_[(Dop853::STAGES - 1 + s) * n_]);
+    }
+    cubic(&points_[Dop853::STAGES * n_], h);
+    return true;
 }
 
 bool Voyage::advance(double proposed, double longest) {
@@ -258,6 +269,7 @@ bool Voyage::end_step(const double* y_new, const double* f_new, double end, doub
     chart_point(y_new, step_.end.data());
     if (!values_at(end, step_.end.data(), step_.guards.data())) return false;
     step_.miss = std::min(1.0, std::pow((end - step_.t0) / course_.step, spent));
+    allowed_ = std::max(end - step_.t0, course_.step);
     std::copy(y_new, y_new + n_, course_.y);
     std::copy(f_new, f_new + n_, course_.f);
     return true;

@@ -10,6 +10,15 @@
 
 namespace native {
 
+// A method of a lower order, for short steps: see contactsim's tables853.
+struct Lower {
+    std::vector<double> a, c;  // (s + 1, s + 1) and (s + 1,): its stages, and the rate where the step ends
+    std::vector<double> missed,
+        bend;  // (s + 1,) each: what another method misses, and the fourth part of a dense output
+
+    int last() const { return static_cast<int>(c.size()) - 1; }
+};
+
 // Coefficients of DOP853, and what its dense output and samples of guards are looked at with.
 struct Dop853 {
     static constexpr int STAGES = 12, ALL = 16, PARTS = 7;  // PARTS: of a dense output
@@ -22,6 +31,7 @@ struct Dop853 {
     std::vector<double> to_series;           // (6, 6): from samples to Chebyshev coefficients
     std::vector<double> grid;                // (g,) shares of a step
     std::vector<double> to_grid, to_slopes;  // (g, 6) each: from samples to values there, and to their slopes
+    Lower third, fifth;
 };
 
 // What goes on from step to step; arrays are the caller's and are changed in place.

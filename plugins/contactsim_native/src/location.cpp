@@ -262,16 +262,21 @@ bool Voyage::land(double t) {
     if (course_.stiff) return land_stiffly(t);
     const double h = t - step_.t0;
     const double* y_new = &points_[Dop853::STAGES * n_];
-    stages(h, 1, Dop853::STAGES + 1);  // the rate where the step starts is still there
-    const double error = error_norm(y_new, h);
-    if (!(error < 1.0)) return false;
-    stages(h, Dop853::STAGES + 1, Dop853::ALL);
-    dense_output(y_new, h);
+    const Lower* method = lower(h, std::max(course_.natural, 0.0), allowed_);
+    double grown = rules_.max_factor;
+    if (!method || !lower_step(*method, t)) {
+        stages(h, 1, Dop853::STAGES + 1);  // the rate where the step starts is still there
+        const double error = error_norm(y_new, h);
+        if (!(error < 1.0)) return false;
+        grown = growth(error);
+        stages(h, Dop853::STAGES + 1, Dop853::ALL);
+        dense_output(y_new, h);
+    }
     for (int i = 0; i < n_; ++i) {
         if (!std::isfinite(y_new[i])) return false;
     }
     step_.t1 = step_.until = t;
-    step_.miss = std::min(1.0, std::pow(1.0 / growth(error), rules_.spent));
+    step_.miss = std::min(1.0, std::pow(1.0 / grown, rules_.spent));
     chart_point(y_new, step_.end.data());
     return values_at(t, step_.end.data(), step_.guards.data());
 }

@@ -75,6 +75,7 @@ class Voyage {
     std::vector<double> one_;
     std::vector<Crossing> falls_;
     bool free_ = false, begins_ = false, follows_ = false;
+    double allowed_ = 0.0;  // length of a step that its error would have allowed [s]
     double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
 
     // The motion in the chart at work, as the stiff method asks for it.
@@ -135,8 +136,15 @@ class Voyage {
     // A step within the tolerance, with its dense output and its guards; false where there is none.
     bool advance(double proposed, double longest);
 
-    // A step of a lower order, where that does; false where the step is too long for it.
-    bool advance_briefly(double length);
+    // The method of a lower order for a step that is short for the motion, as contactsim's Stepper chooses it; null:
+    // there is none. `proposed` is what the error of DOP853 would allow.
+    const Lower* lower(double ahead, double usual, double proposed) const;
+
+    // A step by that, where it does; false where the step is too long for it.
+    bool advance_shortly(double ahead, double usual, double proposed);
+
+    // Its stages, with rates, points and dense output where DOP853 has its own; false where it misses too much.
+    bool lower_step(const Lower& method, double end);
 
     // State, guards and what the step misses where it ends; the next step is known.
     bool end_step(const double* y_new, const double* f_new, double end, double spent);
