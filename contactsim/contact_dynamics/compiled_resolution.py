@@ -89,9 +89,9 @@ class CompiledResolution:
         found = self.events.resolve(PlainEvent(event.t, x, touching, states, named))
         return None if found is None or self._gains(touching, found) else self._post_event(x, event, found)
 
-    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+    def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate; None where the engine does not know all."""
-        return self.events.low(x, lowest) if len(self.known) == self.world.count else None
+        return self.events.low(t, x, lowest) if len(self.known) == self.world.count else None
 
     def derivative(self, happened: Happened) -> Array | None:
         """D_x R (dim, dim) of an event with its outcome held; None: Python has to tell."""
@@ -103,7 +103,7 @@ class CompiledResolution:
         if impact is not None and stages is None:
             return None
         before, after = (tuple([mode.contacts[i] for i in closed]) for mode in (happened.mode, happened.after))
-        event = PassedEvent(happened.x, happened.x_post, struck, stages or (), closed, before, after)
+        event = PassedEvent(happened.t, happened.x, happened.x_post, struck, stages or (), closed, before, after)
         found = self.events.derivative(event)
         if found is None or len(found) == self.world.tangent_size:
             return found

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 8  # of what follows; an engine says for which it was made
+INTERFACE = 9  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -229,12 +229,14 @@ class PassedEvent(NamedTuple):
     """An event as it came out.
 
     Attributes:
+        t: when it was [s].
         x, x_post: states before and behind it.
         struck, stages: contacts that took part in its impact, in rising order, and its stages; none without one.
         closed: contacts that are closed behind it, in rising order.
         before, after: states of these.
     """
 
+    t: float
     x: Array
     x_post: Array
     struck: tuple[int, ...]
@@ -255,7 +257,7 @@ class CompiledEvents(ABC):
         """D R (2 nv, 2 nv) by (dq, dv) as `outcome_sensitivity`, all impulses being unique; None: Python tells it."""
         return None
 
-    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+    def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], rising, with gap and rate; None: the engine does not tell."""
         return None
 

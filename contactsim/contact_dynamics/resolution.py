@@ -69,9 +69,9 @@ class Resolution:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
-    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+    def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts whose gaps are at most `lowest` [m], with gap and rate, by the engine; None: it does not tell."""
-        return None if self._compiled is None else self._compiled.low(x, lowest)
+        return None if self._compiled is None else self._compiled.low(t, x, lowest)
 
     def derivative(self, happened: Happened) -> Array | None:
         """D_x R (dim, dim) of an event by the engine; None: it does not tell."""

@@ -264,7 +264,7 @@ class RigidContacts:
     def _low(self, t: float, x: Array, mode: SystemMode, lowest: float) -> list[tuple[int, float, float]]:
         """Open contacts whose gaps are at most `lowest` [m], with gap and rate."""
         world, mechanism, states = self._world, self._world.mechanism, mode.contacts
-        told = self._resolution.low(x, lowest)
+        told = self._resolution.low(t, x, lowest)
         if told is not None:
             return [one for one in told if states[one[0]].enabled and states[one[0]].mode is Mode.OPEN]
         q = world.q(x)

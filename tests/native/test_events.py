@@ -80,7 +80,7 @@ class Compared:
 def compare_low(compiled: CompiledResolution, t: float, x: np.ndarray) -> None:
     """Contacts that are low are those of the mechanism, with gap and rate."""
     world, mechanism = compiled.world, compiled.world.mechanism
-    gaps, told = mechanism.gaps(t, world.q(x)), compiled.low(x, LOW)
+    gaps, told = mechanism.gaps(t, world.q(x)), compiled.low(t, x, LOW)
     assert told is not None
     assert [i for i, _, _ in told] == np.flatnonzero(gaps <= LOW).tolist()
     for i, gap, rate in told:

@@ -7,12 +7,13 @@ import pytest
 
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Phase, SystemMode
-from contactsim.contact_dynamics.compiled_resolution import CompiledResolution
 from contactsim.contact_dynamics.rigid_arc import References, accelerations, prepare
 from contactsim.contact_dynamics.rigid_flow import RigidFlow
 from contactsim.contact_dynamics.rigid_sensitivity import sensitivity
 from contactsim.hybrid.stepper import Stepper
 from contactsim.multibody.terrain import Terrain
+
+from .compared_events import compared
 
 native = pytest.importorskip("contactsim_native._native")  # its sources alone are no package
 
@@ -155,7 +156,7 @@ def test_runs_and_derivatives_are_those_of_python(kind: str, monkeypatch: pytest
     steps: list[float] = []
     original = Stepper.step
     monkeypatch.setattr(Stepper, "step", lambda self, bound: steps.append(self.t) or original(self, bound))
-    runs = []
+    runs, counts = [], compared(monkeypatch)
     for name in ("native", "python"):
         steps.clear()
         runs.append(cs.simulate(system, start, (0.0, 0.08), tolerances=TIGHT, engine=name))
@@ -170,36 +171,26 @@ def test_runs_and_derivatives_are_those_of_python(kind: str, monkeypatch: pytest
     same = replace(one, arcs=tuple(replace(arc, system=arc.system.on_engine("python")) for arc in one.arcs))
     found, expected = (cs.linearize(run, tolerances=TIGHT).matrix() for run in (one, same))
     assert off(found, expected) < MATRIX
+    assert counts.answered > 0.8 * counts.asked > 4
+    assert counts.known == counts.differentiated // 2 > 4  # the other half of them is Python's alone
 
 
-def test_events_on_hills_are_resolved_as_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each event of a landing of the hexapod, in one compiled call, against what Python makes of it."""
-    from contactsim.contact_dynamics.resolution import Resolution
-
+@pytest.mark.parametrize("moving", [False, True])
+def test_events_on_hills_are_those_of_python(moving: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each event of a landing of the hexapod."""
     scene = cs.load_scene("hexapod", ["terrain.kind=sinusoid", "terrain.a1=0.02", "terrain.a2=6", "terrain.a3=4"])
-    system, original = scene.system, CompiledResolution.resolve
-    q, answered, asked, within = scene.state.q.copy(), 0, 0, False
+    system, ground = scene.system, scene.system.terrain
+    if moving:
+        shaken = cs.terrain.Moving(ground, cs.terrain.Oscillation((1e-3, 2e-3, 2e-3), 5.0, 0.3))
+        system = cs.ContactSystem(
+            system.robot, terrain=shaken, controller=system.world.controller, tolerances=scene.options["tolerances"]
+        )
+    q = scene.state.q.copy()
     for _ in range(5):
         q[2] += 0.005 - system.mechanism.gaps(0.0, q)[: len(system.robot.contacts)].min()
-
-    def both(self: CompiledResolution, x: np.ndarray, event: object) -> object:
-        nonlocal answered, asked, within
-        found = original(self, x, event)
-        if within:  # Python asks, too, of the hops behind an event
-            return found
-        asked, within = asked + 1, True
-        if found is not None:
-            answered += 1
-            expected = Resolution(self.world)._outcome(x, event)  # type: ignore[arg-type]
-            assert off(found.x, expected.x) < 1e-10
-            assert [state.mode for state in found.mode.contacts] == [state.mode for state in expected.mode.contacts]
-            assert found.residuals.keys() == expected.residuals.keys()
-        within = False
-        return found
-
-    monkeypatch.setattr(CompiledResolution, "resolve", both)
+    counts = compared(monkeypatch)
     run = cs.simulate(system, cs.State(q, scene.state.v), (0.0, 0.1), engine="native", **scene.options)
-    assert asked > 20 and answered > 0.8 * asked
+    assert counts.asked > 20 and counts.answered > 0.8 * counts.asked
     run.check()
 
 

@@ -7,6 +7,8 @@ import contactsim as cs
 from contactsim.hybrid.stepper import Stepper
 from contactsim.multibody.terrain import Terrain
 
+from .compared_events import compared
+
 pytest.importorskip("contactsim_native._native")  # its sources alone are no package
 
 TIGHT = cs.Tolerances(1e-10, 1e-12)
@@ -35,7 +37,7 @@ def test_runs_and_derivatives_are_those_of_python(
     steps: list[float] = []
     original = Stepper.step
     monkeypatch.setattr(Stepper, "step", lambda self, bound: steps.append(self.t) or original(self, bound))
-    runs = []
+    runs, counts = [], compared(monkeypatch)
     for kind in ("native", "python"):
         steps.clear()
         runs.append(cs.simulate(system, start, (0.0, 0.11), tolerances=TIGHT, engine=kind))
@@ -49,6 +51,8 @@ def test_runs_and_derivatives_are_those_of_python(
     one.check()
     found, expected = (cs.linearize(run).matrix() for run in runs)
     assert np.abs(found - expected).max() < MATRIX * np.abs(expected).max()
+    assert counts.answered > 0.8 * counts.asked > 4
+    assert counts.known == counts.differentiated // 2 > 4  # the other half of them is Python's alone
 
 
 def test_what_is_read_off_a_flow_is_what_python_tells() -> None:

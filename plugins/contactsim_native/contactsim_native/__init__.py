@@ -231,7 +231,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 8  # of the engines of contactsim that it was written for
+    interface = 9  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = True
 
     def __init__(self) -> None:
@@ -246,8 +246,8 @@ class NativeEngine(Engine):
         return NativeArc(arc) if knows_gains(arc) else None
 
     def events(self, world: PlainEvents) -> CompiledEvents | None:
-        """The events in C++; None where its arcs are not, and on ground that moves."""
-        if not knows_gains(world.arc) or world.arc.robot.ground.motion is not None:
+        """The events in C++; None where its arcs are not."""
+        if not knows_gains(world.arc):
             return None
         robot = native_robot(world.arc.robot)
         return NativeEvents.of(world, robot, on_ground(world.arc.robot), native_drive(world.arc, robot))

@@ -150,13 +150,13 @@ class NativeEvents(CompiledEvents):
         stages = [given_stage(stage) for stage in event.stages]
         states = ([numbers_of(state) for state in part] for part in (event.before, event.after))
         known = _native.differentiate_event(
-            self.world, event.x, event.x_post, event.struck, stages, event.closed, *states, found
+            self.world, event.t, event.x, event.x_post, event.struck, stages, event.closed, *states, found
         )
         return found if known else None
 
-    def low(self, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
+    def low(self, t: float, x: Array, lowest: float) -> list[tuple[int, float, float]] | None:
         """Contacts near to closing."""
-        return _native.low(self.world, x, lowest)
+        return _native.low(self.world, t, x, lowest)
 
     def _state(self, i: int, given: tuple[int, int, float, float]) -> ContactState:
         standing, phase, *direction = given

@@ -89,15 +89,16 @@ void demand_known(const TouchingWorld& world, const std::vector<int>& contacts) 
     for (const int i : contacts) demand(i >= 0 && i < int(world.contacts.size()), "contacts by their numbers");
 }
 
-Happened happened_of(const TouchingWorld& world, const Row& x, const Row& x_post, const std::vector<int>& struck,
-                     const std::vector<GivenStage>& stages, const std::vector<int>& closed,
-                     const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+Happened happened_of(const TouchingWorld& world, double t, const Row& x, const Row& x_post,
+                     const std::vector<int>& struck, const std::vector<GivenStage>& stages,
+                     const std::vector<int>& closed, const std::vector<std::vector<double>>& before,
+                     const std::vector<std::vector<double>>& after) {
     const std::size_t size = world.robot.nq + world.robot.nv + world.drive.memory;
     demand(x.shape(0) == size && x_post.shape(0) == size, "states");
     demand(before.size() == closed.size() && after.size() == closed.size(), "states of each closed contact");
     demand(struck.empty() == stages.empty(), "stages of an impact");
     demand_known(world, struck), demand_known(world, closed);
-    Happened happened{x.data(), x_post.data(), struck, {}, closed, {}, {}};
+    Happened happened{t, x.data(), x_post.data(), struck, {}, closed, {}, {}};
     int rows = 0;
     for (const int i : struck) rows += world.contacts[i].joint < 0 ? 1 : static_cast<int>(world.terrain.basis.size());
     for (const GivenStage& stage : stages) {
@@ -200,9 +201,9 @@ void bind_events(nb::module_& m) {
 
     m.def(
         "low",
-        [](const TouchingWorld& world, Row x, double lowest) -> nb::object {
+        [](const TouchingWorld& world, double t, Row x, double lowest) -> nb::object {
             demand(x.shape(0) == std::size_t(world.robot.nq + world.robot.nv + world.drive.memory), "a state");
-            const std::optional<std::vector<Low>> low = low_contacts(world, x.data(), lowest);
+            const std::optional<std::vector<Low>> low = low_contacts(world, t, x.data(), lowest);
             if (!low) return nb::none();
             nb::list found;
             for (const Low& one : *low) found.append(nb::make_tuple(one.contact, one.gap, one.rate));
@@ -214,13 +215,13 @@ void bind_events(nb::module_& m) {
 
     m.def(
         "differentiate_event",
-        [](const TouchingWorld& world, Row x, Row x_post, const std::vector<int>& struck,
+        [](const TouchingWorld& world, double t, Row x, Row x_post, const std::vector<int>& struck,
            const std::vector<GivenStage>& stages, const std::vector<int>& closed,
            const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after,
            Out jacobian) {
             const std::size_t dim = 2 * world.robot.nv;
             demand(jacobian.size() == dim * dim, "an array (2 nv, 2 nv)");
-            const Happened happened = happened_of(world, x, x_post, struck, stages, closed, before, after);
+            const Happened happened = happened_of(world, t, x, x_post, struck, stages, closed, before, after);
             nb::gil_scoped_release released;
             return differentiate(world, happened, jacobian.data());
         },

@@ -12,10 +12,11 @@ struct Touching {
     ContactMode mode;
     Scratch scratch;
 
-    Touching(const TouchingWorld& world, const std::vector<int>& contacts) {
+    Touching(const TouchingWorld& world, const std::vector<int>& contacts, double t) {
         mode.terrain = world.terrain, mode.turning = world.turning;
         for (const int i : contacts) mode.closed.push_back({world.contacts[i], State::stick, world.kinetic[i]});
         mode.count();
+        scratch.sweep.ground = world.terrain.at(t);
     }
 
     int width(int i) const { return rows_of(mode, mode.closed[i]) - 1; }
@@ -36,10 +37,11 @@ class EventDerivative {
           robot_(world.robot),
           weightless_(world.robot),
           happened_(happened),
-          struck_(world, happened.struck),
-          behind_(world, happened.closed),
+          struck_(world, happened.struck, happened.t),
+          behind_(world, happened.closed, happened.t),
           nv_(world.robot.nv),
           wide_(padded(2 * world.robot.nv)) {
+        room_.scratch.sweep.ground = world.terrain.at(happened.t);
         weightless_.gravity = {}, weightless_.springs.clear();
         weightless_.damping.assign(nv_, 0.0);
         q_x_.clear(nv_, wide_), v_x_.clear(nv_, wide_);

@@ -18,6 +18,7 @@ struct PassedStage {
 };
 
 struct Happened {
+    double t = 0.0;
     const double *x = nullptr, *x_post = nullptr;
     std::vector<int> struck;  // contacts that took part in the impact, in rising order; none: there was none
     std::vector<PassedStage> stages;

@@ -48,6 +48,7 @@ class Resolution final : public Landing {
         : world_(world), rules_(world.rules), robot_(world.robot), t_(event.t), count_(event.touching.size()) {
         x_.assign(event.x, event.x + robot_.nq + robot_.nv + world.drive.memory);
         all_.terrain = world.terrain, all_.turning = world.turning;
+        scratch_.sweep.ground = world.terrain.at(t_);
         for (const int i : event.touching) {
             all_.closed.push_back({world.contacts[i], State::stick, world.kinetic[i]});
             tangents_.push_back(world.tangents[i]), number_.push_back(i);
@@ -760,11 +761,12 @@ class Resolution final : public Landing {
     }
 };
 
-std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, const double* x, double lowest) {
+std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, double t, const double* x, double lowest) {
     thread_local Sweep sweep;
     const double* v = x + world.robot.nq;
     sweep.prepare(world.robot);
     sweep.motions(world.robot, x, v);
+    sweep.ground = world.terrain.at(t);
     ContactMode mode;
     mode.terrain = world.terrain;
     std::vector<Low> found;

@@ -94,7 +94,7 @@ struct Low {
 };
 
 // Contacts whose gaps are at most so large, in rising order; none where hills do not tell all of them.
-std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, const double* x, double lowest);
+std::optional<std::vector<Low>> low_contacts(const TouchingWorld& world, double t, const double* x, double lowest);
 
 // False where Python has to tell.
 bool resolve(const TouchingWorld& world, const Event& event, Outcome& outcome);
