@@ -11,7 +11,8 @@ from .lazy import Late
 
 if TYPE_CHECKING:
     import scipy
+    from numpy.polynomial import chebyshev
 else:
-    scipy = Late("scipy")
+    scipy, chebyshev = Late("scipy"), Late("numpy.polynomial.chebyshev")
 
-__all__ = ["scipy"]
+__all__ = ["chebyshev", "scipy"]

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from ..common.arrays import Array
+from .chart_path import chebyshev_basis, chebyshev_derivative
 from .flow import GuardBounds
 from .segments import Segment
 from .zero import FLAT, LOWEST
@@ -22,9 +22,9 @@ from .zero import FLAT, LOWEST
 NODES = 0.5 * (1.0 - np.cos(np.pi * np.arange(6) / 5))  # shares of a step
 PARABOLA = np.stack([(1.0 - NODES) * (1.0 - 2.0 * NODES), 4.0 * NODES * (1.0 - NODES), NODES * (2.0 * NODES - 1.0)]).T
 GRID = np.sort(np.concatenate([np.linspace(0.0, 1.0, 26), NODES[1:-1]]))
-TO_SERIES = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, 5))
-TO_GRID = chebyshev.chebvander(2 * GRID - 1, 5) @ TO_SERIES
-TO_SLOPES = chebyshev.chebvander(2 * GRID - 1, 4) @ (2.0 * chebyshev.chebder(TO_SERIES))  # by shares
+TO_SERIES = np.linalg.inv(chebyshev_basis(2 * NODES - 1, 5))
+TO_GRID = chebyshev_basis(2 * GRID - 1, 5) @ TO_SERIES
+TO_SLOPES = chebyshev_basis(2 * GRID - 1, 4) @ (2.0 * chebyshev_derivative(TO_SERIES))  # by shares
 DIP = 1e-2
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 BENT = 0.05  # share of its change in a step by which a guard may bend that counts as straight, or leave a parabola

@@ -9,10 +9,10 @@ from itertools import count, pairwise
 from typing import Any, overload
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from ..common.arrays import Array
 from ..common.dataclass import dataclass
+from ..common.libraries import chebyshev
 from ..common.representation import Brief
 from ..errors import SimulationError
 from .chart_path import ChartPath

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from ..common.arrays import Array
+from .chart_path import chebyshev_basis, chebyshev_derivative
 from .flow import Path
 from .segments import Chain, Interpolant853, Segment, values
 from .tolerances import Tolerances
@@ -25,8 +25,8 @@ LARGEST853 = np.array([_HIGHEST, _STEEPEST])
 # Any other interpolant is a polynomial of no higher degree than that of LSODA, and known by as many points.
 DEGREE = 12
 POINTS = 0.5 + 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
-TO_SERIES = np.linalg.inv(chebyshev.chebvander(2.0 * POINTS - 1.0, DEGREE))
-TO_SLOPES = 2.0 * np.array([chebyshev.chebder(unit) for unit in np.eye(DEGREE + 1)]).T @ TO_SERIES  # by s
+TO_SERIES = np.linalg.inv(chebyshev_basis(2.0 * POINTS - 1.0, DEGREE))
+TO_SLOPES = 2.0 * chebyshev_derivative(np.eye(DEGREE + 1)) @ TO_SERIES  # by s
 
 
 def path(segment: Segment, tolerances: Tolerances) -> Path:
