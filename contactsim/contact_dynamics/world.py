@@ -548,6 +548,10 @@ def bind(
         if not isinstance(law, RigidLaw):
             _warn_of_rigid_friction(robot, law)
         else:
+            if terrain.constant_normal() is None and not robot.shapeless:
+                from ..multibody.kinematics.bound_hills import with_edges_on_hills
+
+                mechanism = with_edges_on_hills(mechanism, robot, terrain)
             if robot.moment_coefficients() or type(law).moments is not RigidLaw.moments:
                 from ..multibody.kinematics.resistances import with_resistances
 

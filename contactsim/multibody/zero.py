@@ -34,6 +34,9 @@ SMALL_ANGLE = 1e-4  # rad: below, two terms of a series are exact to rounding
 
 FAR_BODIES = 0.1  # distance of the boxes around two bodies, in sums of their sizes, from which on edges are not asked
 NEARING = 1e-6  # m: bodies that come this near to each other along a step may touch; interpolants err by less
+SETTLED_WAY = (
+    1e-13  # m: a step of Newton's method to the point of an edge or face nearest to the ground that is rounding
+)
 LEAST_HUMP = 1e-9  # m: a hump between the corners of a body that is no higher is none: contacts may start as deep
 TOUCHING = 1e-11  # m: bodies that may be inside each other by less are not looked at more closely
 DEEP = 1e-6  # m: features that are less inside each other are taken at their word: their bodies are, too
@@ -43,6 +46,7 @@ LOOSE = 1e-3  # share of the size of bodies: edges this close that do not meet a
 ONE_POINT = 1e-6  # m: contacts of round bodies this near to each other, with one normal, take over from each other: RIM
 # beyond the rim of an end the nearest points are as far apart as RIM over the sine at which rims cross there, at most,
 ONE_NORMAL = 1e-5  # rad: and normals that are one there, as RIM over a radius of 1 cm
+RULED = 1e-8  # curvature of the ground along an edge, relative to the largest, below which it is ruled: ends hold it
 PARALLEL_EDGES = 1e-7  # sine of the angle of edges that are parallel: their vertices meet, within RIM on 1 m
 PARALLEL_RIMS = 1e-4  # sine of the angle of rims below which sides take their place, off by its square times the radius
 ARC = 1e-6  # by which a normal may miss the arc of an edge: in a face it lies at the end of it

@@ -19,6 +19,7 @@ from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
 from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
+from .hill_features import FlatOnHills
 from .hulls import Hull
 from .rims import BEGINS, MEETING, SMOOTHLY, Endless, Face, Lined, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
@@ -445,6 +446,38 @@ class OnHulls(Points):
         return found
 
 
+class FlatsOnHills(OneByOne):
+    """Edges and faces against hills. Of those whose balls are well above the ground, the distance of these stands."""
+
+    def __init__(self, pairs: Sequence[FlatOnHills], solids: Array) -> None:
+        super().__init__(pairs, solids)
+        self._ground = pairs[0].ground
+        self._middles = np.array([pair.ball[0] for pair in pairs])
+        self._spans = np.array([pair.ball[1] for pair in pairs])
+        self._radii = np.array([pair.radius for pair in pairs])
+
+    def _bounds(self, R: Array, o: Array) -> tuple[Array, Array]:
+        """Distances of the balls, and which of them (n,) are near."""
+        middles = (R[self._a] @ self._middles[..., None])[..., 0] + o[self._a]
+        found = self._ground.at_least(self._ground.gaps(0.0, middles, self._radii), self._radii) - self._spans
+        return found, np.flatnonzero(found <= self._spans)
+
+    def gaps(self, R: Array, o: Array) -> Array:
+        """One by one only where they are near."""
+        found, near = self._bounds(R, o)
+        for k in near.tolist():
+            found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
+        return found
+
+    def loose(self, R: Array, o: Array) -> Array:
+        """Those that are near the ground, but not with a nearest point of their own."""
+        found, near = np.zeros(len(self._pairs), dtype=bool), self._bounds(R, o)[1]
+        for k in near.tolist():
+            place, pair = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]), self._pairs[k]
+            found[k] = not pair.acts(place) and pair.open_gap(place) < LOOSE * pair.extent_a  # type: ignore[attr-defined]
+        return found
+
+
 RIMS: dict[type, type[GapTable]] = {Face: RimsOnFaces, Lined: RimsOnLines, Endless: OneByOne}
 POINTS: dict[type, type[Points]] = {
     HalfSpace: OnHalfSpaces,
@@ -466,6 +499,8 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
             kind = Smooths
         elif isinstance(pair, RimOnPart):
             kind = next((kind for part, kind in RIMS.items() if isinstance(pair.part, part)), Rims)
+        elif isinstance(pair, FlatOnHills):
+            kind = FlatsOnHills
         elif isinstance(pair, StandingPoint):
             kind = Standing
         elif isinstance(pair, PointOnSolid):

@@ -6,7 +6,7 @@ Contacts between bodies are features of their shapes, each with regions, frames 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -19,7 +19,7 @@ from ...hybrid.flow import Look, Looks
 from ..forest import roots_of
 from ..geometry.features import PointOnSolid
 from ..geometry.pair_kinematics import PairKinematics
-from ..geometry.pairing import resolved
+from ..geometry.pairing import ResolvedPair, resolved
 from ..geometry.shapes import Region
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
 from ..plain_robot import PlainRobot
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class PairFeatures(Around):
     """A robot on its ground, with pairs of features from the contact `_first` on, up to `_behind`."""
 
-    inner: BoundRobot | BoundShapes
+    inner: BoundRobot | BoundShapes | BoundWorld
     _pairs: PairKinematics
     _regions: dict[int, Region]
     _first: int
@@ -123,31 +123,34 @@ class BoundWorld(PairFeatures):
 
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         kind: type[BoundRobot | BoundShapes] = BoundShapes if robot.is_curved else BoundRobot
-        self.inner = kind(robot, terrain, gravity, joint_limits)
+        ground = kind(robot, terrain, gravity, joint_limits)
         pairs = resolved(robot)
         self._pairs = PairKinematics(robot.model, [pair.kinematics for pair in pairs])
-        ground, self._regions = self.inner, dict[int, Region]()
-        self.nq, self.nv, self.space = ground.nq, ground.nv, ground.space
-        self._first, self._behind = len(ground.names), len(ground.names) + len(pairs)
+        self._join(ground, pairs, roots_of(robot.model))
         self.pair_names = tuple(pair.name for pair in pairs)
-        self.names = ground.names + self.pair_names
-        features = [pair.features for pair in self._pairs.pairs]
-        self.passing = frozenset(self._first + k for k, feature in enumerate(features) if feature.passing)
-        self.kinked = frozenset(self._first + k for k, feature in enumerate(features) if feature.kinked)
         if len(pairs) >= MANY and ground.reach is not None:
-            free = [f.skippable and p.enabled is None for f, p in zip(features, pairs, strict=True)]
+            free = [pair.kinematics.features.skippable and pair.enabled is None for pair in pairs]
             self.skippable, self.vicinity = self._first + np.flatnonzero(free), self._pairs.vicinity
-        self.constraint_names = ground.constraint_names
-        first, dim = self._first, self._pairs.frame.rows
-        self.dims = ground.dims[:first] + (dim,) * len(pairs) + ground.dims[first:]
-        self.friction = np.insert(ground.friction, first, [pair.friction for pair in pairs])
-        self.static_friction = np.insert(ground.static_friction, first, [pair.static_friction for pair in pairs])
-        self.restitution = np.insert(ground.restitution, first, [pair.restitution for pair in pairs])
-        self.enabled = ground.enabled[:first] + tuple(pair.enabled for pair in pairs) + ground.enabled[first:]
-        self.bounded_steps, self.autonomous = ground.bounded_steps, ground.autonomous
-        assert ground.trees is not None
-        ends = roots_of(robot.model)[[[pair.joint_a, pair.joint_b] for pair in self._pairs.pairs]]
-        self.trees = ground.trees._replace(contacts=np.insert(ground.trees.contacts, first, ends, axis=0))
+
+    def _join(self, inner: BoundRobot | BoundShapes | BoundWorld, pairs: Sequence[ResolvedPair], roots: Array) -> None:
+        """What is known of an inner mechanism, with pairs between its contacts and the limits of its joints."""
+        self.adopt(inner)
+        self.inner, self._regions, self.reach = inner, dict[int, Region](), inner.reach
+        first = self._first = len(inner.names)
+        self._behind = first + len(pairs)
+        self.names, self.constraint_names = inner.names + tuple(pair.name for pair in pairs), inner.constraint_names
+        features = [pair.kinematics.features for pair in pairs]
+        self.passing = inner.passing | {first + k for k, feature in enumerate(features) if feature.passing}
+        self.kinked = inner.kinked | {first + k for k, feature in enumerate(features) if feature.kinked}
+        self.has_regions = True
+        self.dims = inner.dims[:first] + (self._pairs.frame.rows,) * len(pairs) + inner.dims[first:]
+        self.friction = np.insert(inner.friction, first, [pair.friction for pair in pairs])
+        self.static_friction = np.insert(inner.static_friction, first, [pair.static_friction for pair in pairs])
+        self.restitution = np.insert(inner.restitution, first, [pair.restitution for pair in pairs])
+        self.enabled = inner.enabled[:first] + tuple(pair.enabled for pair in pairs) + inner.enabled[first:]
+        assert inner.trees is not None
+        ends = roots[[[pair.kinematics.joint_a, pair.kinematics.joint_b] for pair in pairs]]
+        self.trees = inner.trees._replace(contacts=np.insert(inner.trees.contacts, first, ends, axis=0))
 
     def _split(self, contacts: tuple[int, ...]) -> tuple[tuple[int, ...], list[int], int]:
         """Contacts of the ground by their own numbers, pairs by theirs, and the rows of the points of the ground."""

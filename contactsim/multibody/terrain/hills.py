@@ -104,6 +104,13 @@ class Hills(Terrain):
         """Heights (...,) below points (..., 2) [m]."""
         return self.jet(t, points.reshape(-1, 2), 0)[0].reshape(points.shape[:-1])
 
+    def apart(self) -> float:
+        """Least distance of two humps [m]: below a straight line that is no longer there is one, at most.
+
+        Here that of hills as high as wide, which is all that their curvature tells.
+        """
+        return 1.0 / self.curvature if self.curvature > 0.0 else inf
+
     def reach(self, radii: Array) -> Array:
         """Heights (k,) above ground up to which gaps of spheres are distances [m]."""
         return REACH * (1.0 / self.curvature - radii) if self.curvature > 0.0 else np.full(len(radii), inf)
@@ -487,6 +494,11 @@ class Sinusoid(Hills):
     def _plain_heights(self) -> PlainSinusoid | None:
         return PlainSinusoid(self.a1, self.a2, self.a3) if type(self) is Sinusoid else None
 
+    def apart(self) -> float:
+        """Half a wave length, along the direction in which it is the least."""
+        waves = hypot(self.a2, self.a3)
+        return math.pi / waves if waves > 0.0 else inf
+
     def parameters(self) -> dict[str, float]:
         """a1 [m], a2 and a3 [rad/m]."""
         return {"a1": self.a1, "a2": self.a2, "a3": self.a3}
@@ -553,6 +565,10 @@ class HeightField(Hills):
         places = np.stack(np.meshgrid(*fine), axis=-1).reshape(-1, 2)
         bends = self.jet(0.0, places, 2)[2]
         return float(np.abs(np.linalg.eigvalsh(bends[:, 1:, 1:])).max())
+
+    def apart(self) -> float:
+        """The least spacing of the grid."""
+        return float(min(np.diff(self.x).min(), np.diff(self.y).min()))
 
     def heights(self, t: float, points: Array) -> Array:
         """Heights (...,) below points (..., 2), to draw them: beyond the grid those of its edge."""

@@ -1,0 +1,322 @@
+"""Corners, edges and faces of bodies, rounded or not, against hills: ground that is curved and stays as it is.
+
+With the signed distance phi of the ground, N = grad phi, H its second derivative, and the directions A (d, 3) along
+which a feature runs (none of a corner, one of an edge, two of a face), the point x = o + R (p + A^T s) of it that is
+nearest to the ground, and how it moves, obey
+
+    A N = 0,    (A H A^T) s' = -(w x A) N - A H v,    n = N,    n' = H x',
+
+where v is the velocity of the material at x. It is a least distance where M = A H A^T is positive definite, lies within
+the borders of the feature, and where the body leaves the ground along each direction e that leads on from the feature
+(from a corner along its edges, from an edge into its faces): e . N > 0. There the next feature takes over: towards it
+the distance falls by (e . N)^2 / (2 S), S = e H e - (A H e)^T M^-1 (A H e), to its least value at the way -(e . N) / S,
+so that both have one point, one normal and one gap where e . N = 0. A feature ends RIM behind that place and the next
+one begins half of RIM behind it. Where S vanishes, on ground that is ruled along e, the next feature has no point of
+its own: it lies on the ground where its ends do, which hold it.
+
+Long edges and wide faces are cut into pieces, features of their own that hand over to each other at their ends, so that
+an edge can lie on several humps. One piece has one point: where a ground has two humps below a piece, it is that of the
+higher one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...common.arrays import Array
+from ...errors import SingularError
+from ..zero import OFF, RIM, RULED, SETTLED_WAY
+from .features import Bodies, FeaturePair, Meet, Place, at, cross, turned
+from .shapes import Region
+
+if TYPE_CHECKING:
+    from ..terrain.hills import Hills
+
+ROUNDS = 40  # of Newton's method; from the nearest sample some five do
+KEPT = 8  # nearest points of so many places
+ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
+ACTING: Region = (0,)  # the one region
+TINY_WAY = 1e-12  # m: a corner or edge that lies on the ground tilts by this much of its own, in radii of curvature
+
+
+class Nearest(NamedTuple):
+    """The point of a feature nearest to the ground.
+
+    Attributes:
+        way: s (d,) [m].
+        core: x (3,), without the rounding [m].
+        distance: phi there [m].
+        normal, hessian: N (3,) and H (3, 3) there.
+    """
+
+    way: Array
+    core: Array
+    distance: float
+    normal: Array
+    hessian: Array
+
+
+class Settled(NamedTuple):
+    """The same at places (...,) around one, analytic: A (..., d, 3) in the world, s, x, phi, N, H and M."""
+
+    along: Array
+    way: Array
+    core: Array
+    distance: Array
+    normal: Array
+    hessian: Array
+    bend: Array
+
+
+@dataclass(frozen=True, eq=False)
+class FlatOnHills(FeaturePair):
+    """A corner, an edge or a face of A, or a piece of one, against hills; these stand for B, at the world's origin.
+
+    Attributes:
+        ground: the hills.
+        centre: p (3,), in axes of A [m].
+        along: A (d, 3), unit vectors at right angles.
+        into, room: unit vectors (m, d) and numbers (m,): within its borders into . s + room > 0.
+        onward: directions e (k, 3) of the features that begin here, unit vectors at right angles to `along`.
+        samples: ways s (n, d) on it among which the nearest point is looked for.
+        spacing: no point of it is farther from a sample [m].
+        radius: of what is rounded around it [m].
+    """
+
+    ground: Hills
+    centre: Array
+    along: Array
+    into: Array
+    room: Array
+    onward: Array
+    samples: Array
+    spacing: float
+    radius: float = 0.0
+
+    extent_b = None
+
+    @property
+    def passing(self) -> bool:
+        """Always: others are nearer where it has no nearest point of its own."""
+        return True
+
+    @property
+    def skippable(self) -> bool:
+        """Always: it is a distance, but for OFF."""
+        return True
+
+    @property
+    def takes_over(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def radius_a(self) -> float:  # type: ignore[override]
+        """Of what is rounded."""
+        return self.radius
+
+    @cached_property
+    def points(self) -> Array:
+        """The samples (n, 3), in axes of A."""
+        return np.asarray(self.centre + self.samples @ self.along)
+
+    @cached_property
+    def extent_a(self) -> float:  # type: ignore[override]
+        """Of its samples, and of what is rounded."""
+        return float(np.linalg.norm(self.points, axis=1).max()) + self.radius
+
+    @cached_property
+    def ball(self) -> tuple[Array, float]:
+        """Middle (3,), in axes of A, and radius of a ball around it, without its rounding [m]."""
+        middle = 0.5 * (self.points.min(axis=0) + self.points.max(axis=0))
+        return middle, float(np.linalg.norm(self.points - middle, axis=1).max())
+
+    @cached_property
+    def sag(self) -> float:
+        """By how much it may be nearer to the ground between samples [m]."""
+        growth = self.ground.growth(0.0, 0.0, np.array([self.radius]))
+        assert growth is not None
+        return 0.5 * float(growth.curvature[0]) * self.spacing**2
+
+    # --- the nearest point --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[float, Nearest | None]]:
+        """What was found at the last places: gap, its region, margins, rows and frame ask for the same ones."""
+        return {}
+
+    def _looked(self, place: Place) -> tuple[float, Nearest | None]:
+        """A lower bound of the gap, of samples, and the nearest point; None: the feature is far, or has none."""
+        key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            found = self._known[key] = self._search(place)
+        return found
+
+    def _search(self, place: Place) -> tuple[float, Nearest | None]:
+        points = self.points @ place.R_a.T + place.o_a
+        radii = np.full(len(points), self.radius)
+        gaps = self.ground.gaps(0.0, points, radii)
+        lowest = int(np.argmin(gaps))
+        low = float(self.ground.at_least(gaps[[lowest]], radii[:1])[0])
+        if low > self.sag + self.spacing:
+            return low - self.sag, None
+        try:
+            return float(gaps[lowest]), self._from(place, self.samples[lowest])
+        except SingularError:  # it is too high above the ground, or too deep in it, for one nearest point
+            return float(gaps[lowest]), None
+
+    def _from(self, place: Place, way: Array) -> Nearest | None:
+        """Newton's method from one of the samples; no step is longer than `spacing`."""
+        along, base = self.along @ place.R_a.T, place.R_a @ self.centre + place.o_a
+        radii, last, limit = np.array([self.radius]), np.inf, self.spacing
+        for _ in range(ROUNDS):
+            core = base + way @ along
+            ground = self.ground.near(0.0, core[None], radii)
+            normal, hessian = ground.normal[0], ground.hessian[0]
+            here = Nearest(way, core, float(ground.distance[0]), normal, hessian)
+            if not len(way):
+                return here
+            slope, bend = along @ normal, along @ hessian @ along.T
+            values, axes = np.linalg.eigh(bend)
+            least = RULED * self.ground.curvature
+            steps = -(axes.T @ slope)
+            steps = np.where(values > least, steps / np.maximum(values, least), limit * np.sign(steps))
+            size = float(np.linalg.norm(steps))
+            if size <= SETTLED_WAY or (size <= RIM and size >= last):
+                return here if values[0] > least else None
+            way, last = way + axes @ (steps * min(1.0, limit / size)), size
+            if (self.into @ way + self.room).min() < -limit:
+                return None
+        return None
+
+    def _nearest(self, place: Place) -> Nearest:
+        """That of a closed contact.
+
+        Raises:
+            SingularError: it is not found.
+        """
+        found = self._looked(place)[1]
+        if found is None:
+            where = ", ".join(f"{c:.4g}" for c in place.R_a @ self.centre + place.o_a)
+            raise SingularError(
+                f"the point of an edge or a face near ({where}) m that is nearest to the ground is not found; make the"
+                " hills smoother, or the bodies smaller"
+            )
+        return found
+
+    def _settled(self, place: Place | Bodies) -> Settled:
+        """The nearest point at places with leading axes and complex steps around one place."""
+        lead = place.o_a.shape[:-1]
+        R, o = (part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:2])
+        here = self._nearest(Place(R, o, np.eye(3), np.zeros(3)))
+        along = self.along @ np.swapaxes(place.R_a, -1, -2)
+        if not lead and not np.iscomplexobj(place.R_a) and not np.iscomplexobj(place.o_a):
+            bend = along @ here.hessian @ along.T
+            return Settled(along, here.way, here.core, np.array(here.distance), here.normal, here.hessian, bend)
+        third = self.ground.third(0.0, here.core[None], np.array([self.radius])).distance[0, 1:, 1:, 1:]
+        core = place.o_a + turned(place.R_a, self.centre + here.way @ self.along)
+        normal, hessian = _grown(here, third, core)
+        bend = along @ hessian @ np.swapaxes(along, -1, -2)
+        step = -np.linalg.solve(bend, (along @ normal[..., None]))[..., 0]
+        core = core + (step[..., None, :] @ along)[..., 0, :]
+        normal, hessian = _grown(here, third, core)
+        bend, apart = along @ hessian @ np.swapaxes(along, -1, -2), core - here.core
+        distance = here.distance + apart @ here.normal + 0.5 * (apart * (apart @ here.hessian)).sum(axis=-1)
+        return Settled(along, here.way + step, core, distance, normal, hessian, bend)
+
+    # --- the contract -------------------------------------------------------------------------------------------
+
+    def gap(self, place: Place, region: Region) -> Array:
+        """phi(x) - r."""
+        return self._settled(place).distance - self.radius
+
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """See the equations above; the point on A is x - r n."""
+        found = self._settled(bodies)
+        spin = bodies.V_a[..., 3:]
+        carried = at(bodies.V_a, found.core)
+        turning = cross(np.broadcast_to(spin[..., None, :], found.along.shape), found.along)
+        right = turning @ found.normal[..., None] + found.along @ turned(found.hessian, carried)[..., None]
+        slide = -np.linalg.solve(found.bend, right)[..., 0]
+        core_rate = carried + (slide[..., None, :] @ found.along)[..., 0, :]
+        n_rate = turned(found.hessian, core_rate)
+        return Meet(found.core - self.radius * found.normal, core_rate - self.radius * n_rate, found.normal, n_rate)
+
+    def region(self, place: Place) -> Region:
+        """The one there is."""
+        return ACTING
+
+    def acts(self, place: Place) -> bool:
+        """Whether it has a nearest point of its own, and no other feature is nearer there."""
+        found = self._looked(place)[1]
+        if found is None or (len(self.room) and (self.into @ found.way + self.room).min() <= 0.5 * RIM):
+            return False
+        settled = self._settled(place)
+        return all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
+
+    def open_gap(self, place: Place) -> float:
+        """The distance where it acts; else that of the nearest sample, at most, and OFF."""
+        low, found = self._looked(place)
+        if found is not None and self.acts(place):
+            return found.distance - self.radius
+        return max(low, 0.0) + OFF
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Its borders, from 1 on, and the directions that lead on from it."""
+        return *range(1, len(self.room) + 1), *range(ONWARD, ONWARD + len(self.onward))
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """Distance of the nearest point from a border, and RIM; or what tells of another feature that is nearer."""
+        found = self._settled(place)
+        if side >= ONWARD:
+            return self._clear(found, place.R_a, side - ONWARD, 1.0)
+        return found.way @ self.into[side - 1] + self.room[side - 1] + RIM
+
+    def _clear(self, found: Settled, R: Array, k: int, rims: float) -> Array:
+        """(e . N + S rims RIM) / curvature, as long as the ground bends along e; else it is never passed [m].
+
+        It is zero where the next feature touches that many times RIM from where it begins, or nearer.
+        """
+        e = turned(R, self.onward[k])
+        across = turned(found.hessian, e)
+        mixed = (found.along @ across[..., None])[..., 0]
+        bend = (e * across).sum(axis=-1) - (mixed * np.linalg.solve(found.bend, mixed[..., None])[..., 0]).sum(axis=-1)
+        rising, curvature = (e * found.normal).sum(axis=-1), self.ground.curvature
+        ruled = bend.real <= RULED * curvature
+        held = np.where(rising.real < 0.0, -rising, rising) / curvature + RIM
+        return np.where(ruled, held, (rising + rims * RIM * bend) / curvature + TINY_WAY)
+
+    def beyond(self, region: Region, side: int) -> Region | None:
+        """None: other features take over."""
+        return None
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """Where it acts."""
+        return region if self.acts(place) else None
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """k v^2 + (k v + w)^2 / m with the curvature k of the ground and half of the least curvature m along it."""
+        growth = self.ground.growth(0.0, 0.0, np.array([self.radius]))
+        assert growth is not None
+        most = float(growth.curvature[0])
+        if not len(self.along):
+            return most * speed * speed
+        found, least = self._looked(place)[1], RULED * self.ground.curvature
+        if found is not None:
+            along = self.along @ place.R_a.T
+            least = max(0.5 * float(np.linalg.eigvalsh(along @ found.hessian @ along.T)[0]), least)
+        return most * speed * speed + (most * speed + spin) ** 2 / least
+
+
+def _grown(here: Nearest, third: Array, core: Array) -> tuple[Array, Array]:
+    """N and H at points (..., 3) around one, by Taylor's polynomial."""
+    way = core - here.core
+    bent = (third @ way[..., None, :, None])[..., 0]
+    return here.normal + way @ here.hessian + 0.5 * turned(bent, way), here.hessian + bent

@@ -1,0 +1,187 @@
+"""Which features of a robot's bodies meet hills besides its contact points, and into which pieces these are cut.
+
+Corners of boxes and hulls, and the ends of capsules, are contact points already; their edges, faces and sides join
+them. Carried out are bodies whose contact points are their corners, all alike, on hills that stay and whose material
+does. A piece of an edge or face is no longer than two humps of the ground are apart, so that there is one below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+
+import numpy as np
+import pinocchio as pin
+
+from ...common.arrays import Array
+from ..contact_point import ContactPoint
+from ..mechanism import kinetic_of, static_of
+from ..robot_model import RobotModel
+from ..terrain import Terrain
+from ..terrain.hills import Hills
+from ..zero import LEAST_HUMP, ON_SOLID
+from .bodies import PlacedShape, bodies_of
+from .convex import Flat
+from .features import PairShape
+from .hill_features import FlatOnHills
+from .polyhedra import Polyhedron, polyhedron_of_hull
+from .solids import Solid
+
+SAMPLES = 5  # along each direction of a piece
+MOST = 12, 6  # pieces of an edge, and of a face along each of its directions
+NOTHING = np.zeros((0, 3))
+
+
+@dataclass(frozen=True)
+class OnHills:
+    """A body whose edges and faces meet the ground.
+
+    Attributes:
+        shape: the body.
+        core: its corners, edges and faces.
+        radius: by how much it is rounded [m].
+        points: the contact point at each of its corners, by their numbers among those of the robot.
+    """
+
+    shape: PlacedShape
+    core: Polyhedron
+    radius: float
+    points: tuple[int, ...]
+
+
+def carried(robot: RobotModel, terrain: Terrain) -> list[OnHills]:
+    """Bodies whose edges and faces meet a ground; none on planes, and on hills that move or are not known as such."""
+    if not isinstance(terrain, Hills) or terrain.moving or any(terrain.velocity) or not terrain.curvature > 0.0:
+        return []
+    found = bodies_of(robot)
+    return [body for k in found.above_ground if (body := _on_hills(robot, found.shapes[k], terrain)) is not None]
+
+
+def _on_hills(robot: RobotModel, shape: PlacedShape, terrain: Hills) -> OnHills | None:
+    """The body, where it is carried out; None: it is not, or no hump is as high as LEAST_HUMP."""
+    core, radius = _core(shape)
+    if core is None or 0.5 * terrain.curvature * shape.body.reach**2 <= LEAST_HUMP:
+        return None
+    own = [i for i, point in enumerate(robot.contacts) if point.frame == shape.frame]
+    frame = robot.model.frames[robot.frame_id(shape.frame)]
+    places = np.array([frame.placement.act(np.array(robot.contacts[i].offset)) for i in own]).reshape(-1, 3)
+    corners = np.array([shape.placement.act(vertex) for vertex in core.vertices])
+    near = np.abs(places[None] - corners[:, None]).max(axis=-1) < ON_SOLID
+    if len(own) != len(corners) or not (near.sum(axis=1) == 1).all():
+        return None
+    points = tuple(own[int(np.argmax(row))] for row in near)
+    if any(not _plain(robot.contacts[i], robot.contacts[points[0]], radius) for i in points):
+        return None
+    return OnHills(shape, core, radius, points)
+
+
+def _core(shape: PlacedShape) -> tuple[Polyhedron | None, float]:
+    """Corners, edges and faces of a body, and by how much it is rounded [m]; None of what has other surfaces."""
+    source = shape.source
+    if isinstance(source, Solid):
+        return (source.polyhedron, source.rounding) if source.kind in ("box", "hull", "capsule") else (None, 0.0)
+    if isinstance(shape.hull, Flat):
+        return polyhedron_of_hull(tuple((x, y, z) for x, y, z in shape.hull.vertices.tolist())), 0.0
+    return None, 0.0
+
+
+def _plain(point: ContactPoint, first: ContactPoint, radius: float) -> bool:
+    """Whether a contact point is a corner like the first one, without friction that has axes, moments or a margin."""
+    if type(point) is not ContactPoint or abs(point.radius - radius) > ON_SOLID:
+        return False
+    if isinstance(point.friction, tuple) or point.rolling or point.torsion or point.stribeck or point.enabled:
+        return False
+    alike = [(kinetic_of(p), static_of(p), p.restitution) for p in (point, first)]
+    return alike[0] == alike[1]
+
+
+# --- features -----------------------------------------------------------------------------------------------------
+
+
+def features_of(body: OnHills, ground: Hills) -> Iterator[PairShape]:
+    """Its edges and faces, piece by piece."""
+    core, apart = body.core, ground.apart()
+    for k in range(len(core.edges)):
+        yield from _named(body, f"edge{k}", _of_edge(core, k, ground, apart, body.radius))
+    for k in range(len(core.loops)):
+        yield from _named(body, f"face{k}", _of_face(core, k, ground, apart))
+
+
+def corners_of(body: OnHills, ground: Hills) -> list[PairShape]:
+    """Its corners, in the order of its contact points."""
+    core, found = body.core, []
+    for k, vertex in enumerate(core.vertices):
+        onward = np.array([sense * core.directions[e] for e, sense in core.edges_of_vertices[k]])
+        none, way = np.zeros((0, 0)), np.zeros((1, 0))
+        corner = FlatOnHills(ground, vertex, NOTHING, none, np.zeros(0), onward, way, 0.0, body.radius)
+        found.append(_pair(body, f"corner{k}", corner))
+    return found
+
+
+def _pair(body: OnHills, name: str, features: FlatOnHills) -> PairShape:
+    shape = body.shape
+    return PairShape(f"{shape.name}/{name}", shape.joint, shape.placement, 0, pin.SE3.Identity(), features)
+
+
+def _named(body: OnHills, name: str, pieces: Sequence[FlatOnHills]) -> Iterator[PairShape]:
+    for k, piece in enumerate(pieces):
+        yield _pair(body, name if len(pieces) == 1 else f"{name}.{k}", piece)
+
+
+def _cuts(low: float, high: float, apart: float, most: int) -> Array:
+    """Where a length is cut into equal pieces that are no longer than `apart`, of which there are so many at most."""
+    return np.linspace(low, high, 1 + min(max(ceil((high - low) / apart), 1), most))
+
+
+def _of_edge(core: Polyhedron, k: int, ground: Hills, apart: float, radius: float) -> list[FlatOnHills]:
+    start, along = core.vertices[core.edges[k, 0]], core.directions[k]
+    onward = core.into[k] if core.loops else NOTHING
+    cuts, found = _cuts(0.0, float(core.lengths[k]), apart, MOST[0]), []
+    half = 0.5 * float(cuts[1])
+    into, room = np.array([[1.0], [-1.0]]), np.array([half, half])
+    samples = np.linspace(-half, half, SAMPLES)[:, None]
+    for middle in 0.5 * (cuts[1:] + cuts[:-1]):
+        centre, spacing = start + middle * along, half / (SAMPLES - 1)
+        found.append(FlatOnHills(ground, centre, along[None], into, room, onward, samples, spacing, radius))
+    return found
+
+
+def _of_face(core: Polyhedron, k: int, ground: Hills, apart: float) -> list[FlatOnHills]:
+    corners = core.vertices[list(core.loops[k])]
+    first = corners[1] - corners[0]
+    first = first / np.linalg.norm(first)
+    along, found = np.array([first, np.cross(core.normals[k], first)]), []
+    flat = (corners - corners[0]) @ along.T
+    cuts = [_cuts(low, high, apart, MOST[1]) for low, high in zip(flat.min(axis=0), flat.max(axis=0), strict=True)]
+    for i, j in product(*(range(len(cut) - 1) for cut in cuts)):
+        low, high = (np.array([cuts[0][i + n], cuts[1][j + n]]) for n in (0, 1))
+        piece = _clipped(flat, low, high)
+        if len(piece) > 2:
+            found.append(_piece(ground, corners[0], along, piece, 0.5 * (low + high), 0.5 * (high - low)))
+    return found
+
+
+def _clipped(polygon: Array, low: Array, high: Array) -> Array:
+    """The part (m, 2) of a convex polygon, counter-clockwise, in a rectangle. Source: Sutherland and Hodgman, 1974."""
+    for axis, (bound, sense) in product((0, 1), ((low, 1.0), (high, -1.0))):
+        inside, kept = sense * (polygon[:, axis] - bound[axis]), list[Array]()
+        for p, q, a, b in zip(polygon, np.roll(polygon, -1, 0), inside, np.roll(inside, -1), strict=True):
+            kept += [p] if a >= 0.0 else []
+            kept += [p + a / (a - b) * (q - p)] if a * b < 0.0 else []
+        polygon = np.array(kept).reshape(-1, 2)
+    far = np.linalg.norm(polygon - np.roll(polygon, 1, 0), axis=1) > ON_SOLID if len(polygon) else []
+    return np.asarray(polygon[far])
+
+
+def _piece(ground: Hills, origin: Array, along: Array, polygon: Array, middle: Array, half: Array) -> FlatOnHills:
+    """A convex polygon (m, 2) of a face, in a rectangle around `middle`."""
+    ways, sides = polygon - middle, np.roll(polygon, -1, 0) - polygon
+    into = np.column_stack([-sides[:, 1], sides[:, 0]]) / np.linalg.norm(sides, axis=1)[:, None]
+    room = -(into * ways).sum(axis=1)
+    grid = np.stack(np.meshgrid(*(np.linspace(-h, h, SAMPLES) for h in half)), axis=-1).reshape(-1, 2)
+    grid = grid[(grid @ into.T + room >= 0.0).all(axis=1)]
+    samples = np.concatenate([grid, ways, ways.mean(axis=0)[None]])
+    spacing = 2.0 * float(np.linalg.norm(half)) / (SAMPLES - 1)
+    return FlatOnHills(ground, origin + middle @ along, along, into, room, NOTHING, samples, spacing)
