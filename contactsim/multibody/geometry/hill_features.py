@@ -145,12 +145,18 @@ class FlatOnHills(FeaturePair):
     # --- the nearest point --------------------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> dict[bytes, tuple[float, Nearest | None]]:
+    def _beside(self) -> Array:
+        """Mask (n, n) of samples that lie next to each other."""
+        apart = np.linalg.norm(self.samples[:, None] - self.samples, axis=-1)
+        return np.asarray((apart <= 2.01 * self.spacing) & ~np.eye(len(apart), dtype=bool))
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[float, tuple[Nearest, ...]]]:
         """What was found at the last places: gap, its region, margins, rows and frame ask for the same ones."""
         return {}
 
-    def _looked(self, place: Place) -> tuple[float, Nearest | None]:
-        """A lower bound of the gap, of samples, and the nearest point; None: the feature is far, or has none."""
+    def _looked(self, place: Place) -> tuple[float, tuple[Nearest, ...]]:
+        """A lower bound of the gap, or that of the lowest sample, and points of least distance, where it is near."""
         key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
         found = self._known.get(key)
         if found is None:
@@ -159,18 +165,42 @@ class FlatOnHills(FeaturePair):
             found = self._known[key] = self._search(place)
         return found
 
-    def _search(self, place: Place) -> tuple[float, Nearest | None]:
+    def _search(self, place: Place) -> tuple[float, tuple[Nearest, ...]]:
+        """From each of the samples that are lower than those beside them."""
         points = self.points @ place.R_a.T + place.o_a
         radii = np.full(len(points), self.radius)
         gaps = self.ground.gaps(0.0, points, radii)
         lowest = int(np.argmin(gaps))
         low = float(self.ground.at_least(gaps[[lowest]], radii[:1])[0])
-        if low > self.sag + self.spacing:
-            return low - self.sag, None
-        try:
-            return float(gaps[lowest]), self._from(place, self.samples[lowest])
-        except SingularError:  # it is too high above the ground, or too deep in it, for one nearest point
-            return float(gaps[lowest]), None
+        if len(self.along) and low > self.sag + self.spacing:
+            return low - self.sag, ()
+        starts = np.flatnonzero(gaps <= np.where(self._beside, gaps, np.inf).min(axis=1))
+        found = [self._from(place, self.samples[k]) for k in starts.tolist()]
+        return float(gaps[lowest]), tuple(one for one in found if one is not None)
+
+    def _inside(self, found: Nearest) -> float:
+        """How far a point is within the borders [m]."""
+        return float((self.into @ found.way + self.room).min(initial=np.inf))
+
+    def _own(self, place: Place) -> Nearest | None:
+        """The nearest one of the points within its borders; None: there is none."""
+        within = [found for found in self._looked(place)[1] if self._inside(found) > 0.5 * RIM]
+        return min(within, key=lambda found: found.distance, default=None)
+
+    def _nearest(self, place: Place) -> Nearest:
+        """The point of a closed contact, which touches, within its borders or beyond.
+
+        Raises:
+            SingularError: it is not found.
+        """
+        found = self._looked(place)[1]
+        if not found:
+            where = ", ".join(f"{c:.4g}" for c in place.R_a @ self.centre + place.o_a)
+            raise SingularError(
+                f"the point of an edge or a face near ({where}) m that is nearest to the ground is not found; make the"
+                " hills smoother, or the bodies smaller"
+            )
+        return min(found, key=lambda one: abs(one.distance - self.radius))
 
     def _from(self, place: Place, way: Array) -> Nearest | None:
         """Newton's method from one of the samples; no step is longer than `spacing`."""
@@ -178,7 +208,10 @@ class FlatOnHills(FeaturePair):
         radii, last, limit = np.array([self.radius]), np.inf, self.spacing
         for _ in range(ROUNDS):
             core = base + way @ along
-            ground = self.ground.near(0.0, core[None], radii)
+            try:
+                ground = self.ground.near(0.0, core[None], radii)
+            except SingularError:  # it is too high above the ground, or too deep in it, for one nearest point
+                return None
             normal, hessian = ground.normal[0], ground.hessian[0]
             here = Nearest(way, core, float(ground.distance[0]), normal, hessian)
             if not len(way):
@@ -196,20 +229,10 @@ class FlatOnHills(FeaturePair):
                 return None
         return None
 
-    def _nearest(self, place: Place) -> Nearest:
-        """That of a closed contact.
-
-        Raises:
-            SingularError: it is not found.
-        """
-        found = self._looked(place)[1]
-        if found is None:
-            where = ", ".join(f"{c:.4g}" for c in place.R_a @ self.centre + place.o_a)
-            raise SingularError(
-                f"the point of an edge or a face near ({where}) m that is nearest to the ground is not found; make the"
-                " hills smoother, or the bodies smaller"
-            )
-        return found
+    def _at(self, place: Place | Bodies, here: Nearest) -> Settled:
+        along = self.along @ place.R_a.T
+        bend = along @ here.hessian @ along.T
+        return Settled(along, here.way, here.core, np.array(here.distance), here.normal, here.hessian, bend)
 
     def _settled(self, place: Place | Bodies) -> Settled:
         """The nearest point at places with leading axes and complex steps around one place."""
@@ -218,8 +241,7 @@ class FlatOnHills(FeaturePair):
         here = self._nearest(Place(R, o, np.eye(3), np.zeros(3)))
         along = self.along @ np.swapaxes(place.R_a, -1, -2)
         if not lead and not np.iscomplexobj(place.R_a) and not np.iscomplexobj(place.o_a):
-            bend = along @ here.hessian @ along.T
-            return Settled(along, here.way, here.core, np.array(here.distance), here.normal, here.hessian, bend)
+            return self._at(place, here)
         third = self.ground.third(0.0, here.core[None], np.array([self.radius])).distance[0, 1:, 1:, 1:]
         core = place.o_a + turned(place.R_a, self.centre + here.way @ self.along)
         normal, hessian = _grown(here, third, core)
@@ -255,18 +277,20 @@ class FlatOnHills(FeaturePair):
 
     def acts(self, place: Place) -> bool:
         """Whether it has a nearest point of its own, and no other feature is nearer there."""
-        found = self._looked(place)[1]
-        if found is None or (len(self.room) and (self.into @ found.way + self.room).min() <= 0.5 * RIM):
-            return False
-        settled = self._settled(place)
-        return all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
+        return self._acting(place) is not None
+
+    def _acting(self, place: Place) -> Nearest | None:
+        found = self._own(place)
+        if found is None:
+            return None
+        settled = self._at(place, found)
+        free = all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
+        return found if free else None
 
     def open_gap(self, place: Place) -> float:
         """The distance where it acts; else that of the nearest sample, at most, and OFF."""
-        low, found = self._looked(place)
-        if found is not None and self.acts(place):
-            return found.distance - self.radius
-        return max(low, 0.0) + OFF
+        found = self._acting(place)
+        return max(self._looked(place)[0], 0.0) + OFF if found is None else found.distance - self.radius
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its borders, from 1 on, and the directions that lead on from it."""
@@ -308,7 +332,7 @@ class FlatOnHills(FeaturePair):
         most = float(growth.curvature[0])
         if not len(self.along):
             return most * speed * speed
-        found, least = self._looked(place)[1], RULED * self.ground.curvature
+        found, least = self._own(place), RULED * self.ground.curvature
         if found is not None:
             along = self.along @ place.R_a.T
             least = max(0.5 * float(np.linalg.eigvalsh(along @ found.hessian @ along.T)[0]), least)
