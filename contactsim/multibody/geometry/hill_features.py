@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 40  # of Newton's method; from the nearest sample some five do
 KEPT = 8  # nearest points of so many places
+STRAIGHT = 1.5  # times the fall to a sample that the tangent may fall: of a parabola with its least value there twice
+BEYOND = 4.0  # radii of the ball around a piece up to which its nearest point is followed beyond its borders
 ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
 ACTING: Region = (0,)  # the one region
 TINY_WAY = 1e-12  # m: a corner or edge that lies on the ground tilts by this much of its own, in radii of curvature
@@ -147,7 +149,7 @@ class FlatOnHills(FeaturePair):
     @cached_property
     def _beside(self) -> Array:
         """Mask (n, n) of samples that lie next to each other."""
-        apart = np.linalg.norm(self.samples[:, None] - self.samples, axis=-1)
+        apart = np.linalg.norm(self._ways, axis=-1)
         return np.asarray((apart <= 2.01 * self.spacing) & ~np.eye(len(apart), dtype=bool))
 
     @cached_property
@@ -166,7 +168,7 @@ class FlatOnHills(FeaturePair):
         return found
 
     def _search(self, place: Place) -> tuple[float, tuple[Nearest, ...]]:
-        """From each of the samples that are lower than those beside them."""
+        """From each of the samples from which the distance does not go on falling to one of those beside it."""
         points = self.points @ place.R_a.T + place.o_a
         radii = np.full(len(points), self.radius)
         gaps = self.ground.gaps(0.0, points, radii)
@@ -174,9 +176,17 @@ class FlatOnHills(FeaturePair):
         low = float(self.ground.at_least(gaps[[lowest]], radii[:1])[0])
         if len(self.along) and low > self.sag + self.spacing:
             return low - self.sag, ()
-        starts = np.flatnonzero(gaps <= np.where(self._beside, gaps, np.inf).min(axis=1))
+        slopes = self.ground.normals_below(0.0, points, radii) @ (self.along @ place.R_a.T).T
+        tangents, lower = (self._ways @ slopes[..., None])[..., 0], gaps - gaps[:, None]
+        on = self._beside & (tangents < 0.0) & (lower < 0.0) & (tangents >= STRAIGHT * lower)
+        starts = np.flatnonzero(~on.any(axis=1))
         found = [self._from(place, self.samples[k]) for k in starts.tolist()]
         return float(gaps[lowest]), tuple(one for one in found if one is not None)
+
+    @cached_property
+    def _ways(self) -> Array:
+        """Ways (n, n, d) from each of the samples to each."""
+        return np.asarray(self.samples - self.samples[:, None])
 
     def _inside(self, found: Nearest) -> float:
         """How far a point is within the borders [m]."""
@@ -203,9 +213,13 @@ class FlatOnHills(FeaturePair):
         return min(found, key=lambda one: abs(one.distance - self.radius))
 
     def _from(self, place: Place, way: Array) -> Nearest | None:
-        """Newton's method from one of the samples; no step is longer than `spacing`."""
+        """Newton's method from one of the samples, downhill where the distance is not convex.
+
+        No step is longer than `spacing`, and than half of that each time that the way turns back.
+        """
         along, base = self.along @ place.R_a.T, place.R_a @ self.centre + place.o_a
         radii, last, limit = np.array([self.radius]), np.inf, self.spacing
+        before = np.zeros(len(way))
         for _ in range(ROUNDS):
             core = base + way @ along
             try:
@@ -224,8 +238,10 @@ class FlatOnHills(FeaturePair):
             size = float(np.linalg.norm(steps))
             if size <= SETTLED_WAY or (size <= RIM and size >= last):
                 return here if values[0] > least else None
-            way, last = way + axes @ (steps * min(1.0, limit / size)), size
-            if (self.into @ way + self.room).min() < -limit:
+            step = axes @ (steps * min(1.0, limit / size))
+            limit *= 0.5 if step @ before < 0.0 else 1.0
+            way, last, before = way + step, size, step
+            if self._inside(here._replace(way=way)) < -BEYOND * self.ball[1]:
                 return None
         return None
 

@@ -140,6 +140,10 @@ class Hills(Terrain):
             gaps[near] = share * (distance - radii[near]) + (1.0 - share) * gaps[near]
         return gaps
 
+    def normals_below(self, t: float, centres: Array, radii: Array) -> Array:
+        """Normals (k, 3) of the ground where spheres would touch it that were let down, or raised, vertically."""
+        return self._standing(t, centres, radii)[2]
+
     def growth(self, t: float, duration: float, radii: Array) -> Growth | None:
         """The curvature of surfaces up to the reach above this one; None: its height depends on time.
 
