@@ -240,7 +240,7 @@ class ContactSystem(Facade):
         if isinstance(robot, RobotModel) and ground.constant_normal() is None:
             from ..multibody.geometry.overlaps import warn_of_humps
 
-            warn_of_humps(robot, ground)
+            warn_of_humps(robot, ground, isinstance(chosen, RigidLaw))
         mechanism = bind(robot, ground, down, joint_limits, closures, chosen)
         world = World(
             robot,

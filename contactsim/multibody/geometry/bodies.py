@@ -82,6 +82,12 @@ class PlacedShape:
         """True of solids with corners and edges."""
         return isinstance(self.source, Solid) and self.source.kind in CORNERS
 
+    @property
+    def rimmed(self) -> bool:
+        """True of cylinders and cones."""
+        pieces = self.hull.pieces if isinstance(self.hull, convex.Round) else ()
+        return any(isinstance(piece, Circle) for piece in pieces)
+
     @cached_property
     def hull(self) -> Convex | None:
         """The whole of it, a mesh as its convex hull; None of a mesh in a plane."""

@@ -21,7 +21,8 @@ higher one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 ROUNDS = 40  # of Newton's method; from the nearest sample some five do
 KEPT = 8  # nearest points of so many places
+SEEN = 0.02  # spacings of samples above the ground, and twice their sag, from which on features are well above it
+HELD = 1e-9  # m: the nearest point of a closed contact is no farther off, but within trial steps
+LEVEL = 1e-12  # slope of what runs level
+EYE = np.eye(1)
 STRAIGHT = 1.5  # times the fall to a sample that the tangent may fall: of a parabola with its least value there twice
 BEYOND = 4.0  # radii of the ball around a piece up to which its nearest point is followed beyond its borders
 ONWARD = 100  # sides of the directions that lead on: this many, and the number of the direction
@@ -62,6 +67,22 @@ class Nearest(NamedTuple):
     hessian: Array
 
 
+@dataclass(eq=False)
+class _Search:
+    """Where the nearest point of a feature is looked for.
+
+    Attributes:
+        low: gap of the lowest sample, or a lower bound of the gap of a feature that is well above the ground [m].
+        gaps, starts: gaps [m] of samples and their ways s (d,), from the lowest on; none of what is well above it.
+        found: what was found from some of them.
+    """
+
+    low: float
+    gaps: list[float]
+    starts: list[Array]
+    found: dict[int, Nearest | None] = field(default_factory=dict)
+
+
 class Settled(NamedTuple):
     """The same at places (...,) around one, analytic: A (..., d, 3) in the world, s, x, phi, N, H and M."""
 
@@ -81,7 +102,7 @@ class FlatOnHills(FeaturePair):
     Attributes:
         ground: the hills.
         centre: p (3,), in axes of A [m].
-        along: A (d, 3), unit vectors at right angles.
+        along: A (d, 3), unit vectors at right angles; of a face they turn counter-clockwise, seen from outside.
         into, room: unit vectors (m, d) and numbers (m,): within its borders into . s + room > 0.
         onward: directions e (k, 3) of the features that begin here, unit vectors at right angles to `along`.
         samples: ways s (n, d) on it among which the nearest point is looked for.
@@ -153,35 +174,35 @@ class FlatOnHills(FeaturePair):
         return np.asarray((apart <= 2.01 * self.spacing) & ~np.eye(len(apart), dtype=bool))
 
     @cached_property
-    def _known(self) -> dict[bytes, tuple[float, tuple[Nearest, ...]]]:
+    def _known(self) -> dict[bytes, _Search]:
         """What was found at the last places: gap, its region, margins, rows and frame ask for the same ones."""
         return {}
 
-    def _looked(self, place: Place) -> tuple[float, tuple[Nearest, ...]]:
-        """A lower bound of the gap, or that of the lowest sample, and points of least distance, where it is near."""
+    def _looked(self, place: Place) -> _Search:
+        """Where the nearest point is looked for at a place."""
         key = np.asarray(place.R_a).tobytes() + np.asarray(place.o_a).tobytes()
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= KEPT:
                 self._known.clear()
-            found = self._known[key] = self._search(place)
+            found = self._known[key] = self._begun(place)
         return found
 
-    def _search(self, place: Place) -> tuple[float, tuple[Nearest, ...]]:
-        """From each of the samples from which the distance does not go on falling to one of those beside it."""
+    def _begun(self, place: Place) -> _Search:
+        """With each of the samples from which the distance does not go on falling to one of those beside it."""
         points = self.points @ place.R_a.T + place.o_a
         radii = np.full(len(points), self.radius)
         gaps = self.ground.gaps(0.0, points, radii)
         lowest = int(np.argmin(gaps))
         low = float(self.ground.at_least(gaps[[lowest]], radii[:1])[0])
-        if len(self.along) and low > self.sag + self.spacing:
-            return low - self.sag, ()
+        if len(self.along) and low > 2.0 * self.sag + SEEN * self.spacing:
+            return _Search(low - self.sag, [], [])
         slopes = self.ground.normals_below(0.0, points, radii) @ (self.along @ place.R_a.T).T
         tangents, lower = (self._ways @ slopes[..., None])[..., 0], gaps - gaps[:, None]
         on = self._beside & (tangents < 0.0) & (lower < 0.0) & (tangents >= STRAIGHT * lower)
         starts = np.flatnonzero(~on.any(axis=1))
-        found = [self._from(place, self.samples[k]) for k in starts.tolist()]
-        return float(gaps[lowest]), tuple(one for one in found if one is not None)
+        starts = starts[np.argsort(gaps[starts])]
+        return _Search(float(gaps[lowest]), gaps[starts].tolist(), [self.samples[k] for k in starts.tolist()])
 
     @cached_property
     def _ways(self) -> Array:
@@ -192,10 +213,22 @@ class FlatOnHills(FeaturePair):
         """How far a point is within the borders [m]."""
         return float((self.into @ found.way + self.room).min(initial=np.inf))
 
+    def _reached(self, place: Place, search: _Search, k: int) -> Nearest | None:
+        """The point of least distance that is found from one of the starts."""
+        if k not in search.found:
+            search.found[k] = self._from(place, search.starts[k])
+        return search.found[k]
+
     def _own(self, place: Place) -> Nearest | None:
         """The nearest one of the points within its borders; None: there is none."""
-        within = [found for found in self._looked(place)[1] if self._inside(found) > 0.5 * RIM]
-        return min(within, key=lambda found: found.distance, default=None)
+        search, least = self._looked(place), None
+        for k, gap in enumerate(search.gaps):
+            if least is not None and gap - self.sag > least.distance - self.radius:
+                break
+            found = self._reached(place, search, k)
+            if found is not None and self._inside(found) > 0.5 * RIM:
+                least = found if least is None or found.distance < least.distance else least
+        return least
 
     def _nearest(self, place: Place) -> Nearest:
         """The point of a closed contact, which touches, within its borders or beyond.
@@ -203,14 +236,20 @@ class FlatOnHills(FeaturePair):
         Raises:
             SingularError: it is not found.
         """
-        found = self._looked(place)[1]
-        if not found:
+        search, least, off = self._looked(place), None, np.inf
+        for k in sorted(range(len(search.gaps)), key=lambda k: abs(search.gaps[k])):
+            found = self._reached(place, search, k)
+            if found is not None and abs(found.distance - self.radius) < off:
+                least, off = found, abs(found.distance - self.radius)
+            if off <= HELD:
+                break
+        if least is None:
             where = ", ".join(f"{c:.4g}" for c in place.R_a @ self.centre + place.o_a)
             raise SingularError(
                 f"the point of an edge or a face near ({where}) m that is nearest to the ground is not found; make the"
                 " hills smoother, or the bodies smaller"
             )
-        return min(found, key=lambda one: abs(one.distance - self.radius))
+        return least
 
     def _from(self, place: Place, way: Array) -> Nearest | None:
         """Newton's method from one of the samples, downhill where the distance is not convex.
@@ -219,7 +258,7 @@ class FlatOnHills(FeaturePair):
         """
         along, base = self.along @ place.R_a.T, place.R_a @ self.centre + place.o_a
         radii, last, limit = np.array([self.radius]), np.inf, self.spacing
-        before = np.zeros(len(way))
+        before, least = np.zeros(len(way)), RULED * self.ground.curvature
         for _ in range(ROUNDS):
             core = base + way @ along
             try:
@@ -231,11 +270,11 @@ class FlatOnHills(FeaturePair):
             if not len(way):
                 return here
             slope, bend = along @ normal, along @ hessian @ along.T
-            values, axes = np.linalg.eigh(bend)
-            least = RULED * self.ground.curvature
+            values, axes = (bend[0], EYE) if len(way) == 1 else np.linalg.eigh(bend)
             steps = -(axes.T @ slope)
-            steps = np.where(values > least, steps / np.maximum(values, least), limit * np.sign(steps))
-            size = float(np.linalg.norm(steps))
+            downhill = limit * np.sign(steps) * (np.abs(steps) > LEVEL)
+            steps = np.where(values > least, steps / np.maximum(values, least), downhill)
+            size = math.sqrt(float(steps @ steps))
             if size <= SETTLED_WAY or (size <= RIM and size >= last):
                 return here if values[0] > least else None
             step = axes @ (steps * min(1.0, limit / size))
@@ -297,8 +336,8 @@ class FlatOnHills(FeaturePair):
 
     def _acting(self, place: Place) -> Nearest | None:
         found = self._own(place)
-        if found is None:
-            return None
+        if found is None or (len(self.along) == 2 and found.normal @ place.R_a @ np.cross(*self.along) >= 0.0):
+            return None  # it has none, or is seen from inside its body
         settled = self._at(place, found)
         free = all(self._clear(settled, place.R_a, k, 0.5) > 0.0 for k in range(len(self.onward)))
         return found if free else None
@@ -306,7 +345,7 @@ class FlatOnHills(FeaturePair):
     def open_gap(self, place: Place) -> float:
         """The distance where it acts; else that of the nearest sample, at most, and OFF."""
         found = self._acting(place)
-        return max(self._looked(place)[0], 0.0) + OFF if found is None else found.distance - self.radius
+        return max(self._looked(place).low, 0.0) + OFF if found is None else found.distance - self.radius
 
     def sides(self, region: Region) -> tuple[int, ...]:
         """Its borders, from 1 on, and the directions that lead on from it."""

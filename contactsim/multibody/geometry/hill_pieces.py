@@ -185,3 +185,9 @@ def _piece(ground: Hills, origin: Array, along: Array, polygon: Array, middle: A
     samples = np.concatenate([grid, ways, ways.mean(axis=0)[None]])
     spacing = 2.0 * float(np.linalg.norm(half)) / (SAMPLES - 1)
     return FlatOnHills(ground, origin + middle @ along, along, into, room, NOTHING, samples, spacing)
+
+
+def more_humps(bodies: Sequence[OnHills], terrain: Terrain) -> list[PlacedShape]:
+    """Bodies below a piece of which there can be more than one hump, as they would be cut into too many otherwise."""
+    apart = terrain.apart() if isinstance(terrain, Hills) else 0.0
+    return [body.shape for body in bodies if float(body.core.lengths.max()) > min(MOST) * apart]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..terrain import Terrain
 from ..zero import LEAST_HUMP
 from .bodies import Bodies, PlacedShape, bodies_of, depth_between
 from .closest_points.equations import Pose
-from .convex import Flat
+from .convex import Flat, Round
 
 SHARES = np.arange(1, 8) / 8.0  # of the way between two vertices at which curved ground is looked at
 SHOWN = 4  # names that a warning lists
@@ -67,7 +67,8 @@ class Overlaps:
         """Shapes above ground whose balls touch it."""
         if not len(self._above):
             return []
-        touch = terrain.gaps(t, middles[self._above], self._reach[self._above]) < 0.0
+        none = np.zeros(len(self._above))  # a ball as large as a body may not fit into the hollows
+        touch = terrain.at_least(terrain.gaps(t, middles[self._above], none), none) < self._reach[self._above]
         return [int(k) for k in self._above[touch]]
 
     def _shapes(self, i: int, j: int) -> tuple[PlacedShape, PlacedShape]:
@@ -80,30 +81,53 @@ class Overlaps:
             yield Overlap(*names, (one.joint, 0 if two is None else two.joint), depth)
 
 
-def warn_of_humps(robot: RobotModel, terrain: Terrain) -> None:
-    """Warn of boxes and hulls on ground that is curved: they touch it by their corners, and no hump between these.
+def warn_of_humps(robot: RobotModel, terrain: Terrain, whole: bool) -> None:
+    """Warn of bodies on ground that is curved of which edges, sides or faces do not meet the humps below them.
 
     Over a length L a hump of curvature k rises by k L^2 / 8. Bodies with more contact points than corners are left out.
+
+    Args:
+        robot, terrain: what is on what.
+        whole: whether edges and faces meet hills where they can; compliant laws push at contact points alone.
     """
-    bodies = bodies_of(robot)
-    flat = [shape for k in bodies.above_ground if isinstance((shape := bodies.shapes[k]).body, Flat)]
+    from .hill_pieces import carried, more_humps
+
+    bodies, met = bodies_of(robot), carried(robot, terrain) if whole else []
+    known = {body.shape.name for body in met}
     points = Counter(point.frame for point in robot.contacts)
-    for shape in flat:
-        points[shape.frame] -= len(shape.body.vertices)  # type: ignore[attr-defined]
-    flat = [shape for shape in flat if points[shape.frame] <= 0]
+    straight = [shape for k in bodies.above_ground if _corners(shape := bodies.shapes[k])]
+    for shape in straight:
+        points[shape.frame] -= _corners(shape)
+    left = [shape for shape in straight if shape.name not in known and (shape.rimmed or points[shape.frame] <= 0)]
     growth = terrain.growth(0.0, 0.0, np.zeros(1))
     bend = np.inf if growth is None else float(growth.curvature[0])
-    deepest = max((min(0.5 * bend * shape.body.reach, 1.0) * shape.body.reach for shape in flat), default=0.0)
-    if deepest <= LEAST_HUMP:
-        return
-    shown = ", ".join(f"'{shape.name}'" for shape in flat[:SHOWN]) + (", ..." if len(flat) > SHOWN else "")
-    warnings.warn(
-        f"the ground is curved, and of {shown} only the corners touch it: edges and faces may sink into humps between"
-        f" them, by up to {deepest:.2g} m where it bends most, as the check of a run measures; give them contact points"
-        " between their corners by robot.with_contacts, or take ellipsoids or capsules, which touch with their whole"
-        " surface",
-        stacklevel=4,
-    )
+    deepest = max((min(0.5 * bend * shape.body.reach, 1.0) * shape.body.reach for shape in left), default=0.0)
+    if deepest > LEAST_HUMP:
+        warnings.warn(
+            f"the ground is curved, and of {_listed(left)} only the corners, ends or rims touch it: edges, sides and"
+            f" faces may sink into humps between them, by up to {deepest:.2g} m where it bends most, as the check of a"
+            " run measures of boxes and hulls; give them contact points between their corners by robot.with_contacts,"
+            " or take ellipsoids, which touch with their whole surface",
+            stacklevel=4,
+        )
+    if crowded := more_humps(met, terrain):
+        warnings.warn(
+            f"edges and faces of {_listed(crowded)} are long for the waves of the ground, and meet the highest hump"
+            " below each piece of them alone; the check of a run measures by how much they sink into others",
+            stacklevel=4,
+        )
+
+
+def _listed(shapes: Sequence[PlacedShape]) -> str:
+    """Names of some shapes."""
+    return ", ".join(f"'{shape.name}'" for shape in shapes[:SHOWN]) + (", ..." if len(shapes) > SHOWN else "")
+
+
+def _corners(shape: PlacedShape) -> int:
+    """How many corners, ends or rims a body with straight edges or sides has; none of balls and ellipsoids."""
+    if isinstance(shape.hull, Flat):
+        return len(shape.hull.vertices)
+    return len(shape.hull.pieces) if isinstance(shape.hull, Round) and len(shape.hull.pieces) > 1 else 0
 
 
 def _in_ground(shape: PlacedShape, pose: Pose, middle: Array, terrain: Terrain, t: float) -> float:
