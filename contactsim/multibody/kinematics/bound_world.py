@@ -30,6 +30,7 @@ from .bound_shapes import BoundShapes
 
 if TYPE_CHECKING:
     from ..robot_model import RobotModel
+    from .reach import Reach
 
 
 class PairFeatures(Around):
@@ -119,7 +120,12 @@ class BoundWorld(PairFeatures):
     """A robot, or several, with contacts between bodies: a BoundRobot with further rows.
 
     Contacts are numbered: ground, pairs, joint limits. The rows of a pair are those of `pairing`.
+
+    Attributes:
+        reach: how far its joints reach; None: that is not known.
     """
+
+    reach: Reach | None
 
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         kind: type[BoundRobot | BoundShapes] = BoundShapes if robot.is_curved else BoundRobot

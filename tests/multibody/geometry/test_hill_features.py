@@ -1,4 +1,4 @@
-"""Corners, edges and faces over hills: their nearest points, how these move, and where one takes over from the other."""
+"""Corners, edges and faces over hills: their nearest points, how these move, and where others take over."""
 
 from __future__ import annotations
 
@@ -132,9 +132,7 @@ def test_one_feature_ends_where_the_next_one_begins() -> None:
 def test_long_edges_and_wide_faces_are_cut_between_humps() -> None:
     waves = cs.terrain.Sinusoid(0.01, 4.0 * np.pi, 0.0)  # humps are 0.5 m apart
     found = features(cs.Robot.box(1.0, (1.1, 0.4, 0.2)), waves)
-    assert sorted(name for name in found if name.startswith("edge0")) == [f"edge0.{k}" for k in range(5)] or (
-        sum(name.startswith("edge") for name in found) == 4 * (5 + 2 + 1)
-    )
+    assert sum(name.startswith("edge") for name in found) == 4 * (5 + 2 + 1)
     areas = 0.0
     for name, face in found.items():
         if name.startswith("face"):
