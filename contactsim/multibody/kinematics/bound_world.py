@@ -342,7 +342,7 @@ class BoundWorld(PairFeatures):
         if ground is None:
             return None
         contacts = ground.contacts[: self._first], ground.contacts[self._first :]
-        return replace(ground, contacts=contacts[0] + (None,) * len(self.pair_names) + contacts[1])
+        return replace(ground, contacts=contacts[0] + (None,) * (self._behind - self._first) + contacts[1])
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the robot on its ground, where no bodies touch each other."""

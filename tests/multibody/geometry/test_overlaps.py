@@ -118,16 +118,33 @@ def test_pairs_that_an_mjcf_file_keeps_apart_are_told(tmp_path) -> None:  # type
     assert ("b", "e") not in told and ("c", "e") not in told
 
 
-def test_boxes_on_curved_ground_are_told_once_with_the_height_of_humps() -> None:
-    box, bend = cs.Robot.box(1.0, (0.4, 0.2, 0.1)), 0.5
-    hump = cs.terrain.Function(lambda t, x, y: -0.5 * bend * x * x, curvature=bend)
-    with pytest.warns(UserWarning, match="only the corners touch it") as told:
-        system = cs.ContactSystem(box, terrain=hump)
+BEND = 0.5  # 1/m, of a hump along x
+HUMP = cs.terrain.Function(lambda t, x, y: -0.5 * BEND * x * x, curvature=BEND)
+
+
+def test_boxes_on_curved_ground_that_meet_it_with_corners_alone_are_told_once_with_the_height_of_humps() -> None:
+    """Under compliant laws, and under all of them cylinders."""
+    box = cs.Robot.box(1.0, (0.4, 0.2, 0.1))
+    with pytest.warns(UserWarning, match="only the corners, ends or rims touch it") as told:
+        cs.ContactSystem(box, terrain=HUMP, law="hunt-crossley")
     assert len(told) == 1 and "'box'" in str(told[0].message)
     most = float(str(told[0].message).partition("up to ")[2].split()[0])
-    depth = 0.5 * bend * 0.2**2  # on its four corners, over the hump
+    depth = 0.5 * BEND * 0.2**2  # on its four corners, over the hump
     assert depth < most < 4.0 * depth
-    with pytest.raises(cs.InputError, match=f"'box' starts {depth:.3g} m inside the ground by its shape"):
+    with pytest.warns(UserWarning, match="of 'cylinder' only the corners, ends or rims touch it"):
+        cs.ContactSystem(cs.Robot.cylinder(1.0, 0.1, 0.3), terrain=HUMP)
+
+
+def test_long_bodies_on_short_waves_are_told() -> None:
+    waves = cs.terrain.Sinusoid(0.01, 40.0, 0.0)
+    with pytest.warns(UserWarning, match="of 'box' are long for the waves of the ground"):
+        cs.ContactSystem(cs.Robot.box(1.0, (1.0, 0.2, 0.1)), terrain=waves)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_box_that_starts_over_a_hump_with_its_edges_in_it_is_refused() -> None:
+    system, depth = cs.ContactSystem(cs.Robot.box(1.0, (0.4, 0.2, 0.1)), terrain=HUMP), 0.5 * BEND * 0.2**2
+    with pytest.raises(cs.InputError, match=f"starts {depth:.3g} m inside the ground"):
         cs.simulate(system, cs.State(pose(0.0, 0.0, 0.05 - depth), np.zeros(6)), (0.0, 0.01))
 
 
