@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from ...common.arrays import Array
+from ...common.lazy import lazy
 from ...hybrid.flow import Look
 from ..forest import roots_of
 from ..geometry.features import PairShape
@@ -28,6 +29,7 @@ from .bound_shapes import BoundShapes
 from .bound_world import BoundWorld
 
 if TYPE_CHECKING:
+    from ..plain_robot import PlainRobot
     from ..robot_model import RobotModel
     from ..terrain import Terrain
 
@@ -70,6 +72,11 @@ class BoundHills(BoundWorld):
         self._join(inner, features, roots_of(robot.model))
         self._corners = {point: len(features) + k for k, point in enumerate(points)}
         self.kinked |= self._corners.keys()
+
+    @lazy
+    def _plain_robot(self) -> PlainRobot | None:
+        """None: compiled engines know no edges that take over from corners."""
+        return None
 
     @property
     def same_rows(self) -> bool:
