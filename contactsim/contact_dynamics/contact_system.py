@@ -395,7 +395,8 @@ class ContactSystem(Facade):
 
     def field_by_parameters(self, flow: Any, t: float, x: Array, names: tuple[str, ...]) -> Mapping[str, Array]:
         """{name: D_p f (dim,)} of a rigid mode by coefficients, masses, gravity, ground and its controller."""
-        from .field_parameters import field_by_parameters, knows
+        from .field_parameters import field_by_parameters
+        from .rigid_sensitivity import knows
 
         of_impacts = {name: np.zeros(self.tangent_size) for name in names if name.endswith(IMPACTS_ALONE)}
         if not isinstance(flow, RigidFlow) or not knows(flow.arc):
@@ -406,7 +407,8 @@ class ContactSystem(Facade):
         self, flow: Any, t: float, x: Array, guard: Any, names: tuple[str, ...]
     ) -> Mapping[str, float]:
         """{name: D_p g} of a guard of a rigid mode by the same parameters."""
-        from .field_parameters import guard_by_parameters, knows
+        from .field_parameters import guard_by_parameters
+        from .rigid_sensitivity import knows
 
         of_impacts = {name: 0.0 for name in names if name.endswith(IMPACTS_ALONE)}
         if not isinstance(flow, RigidFlow) or not knows(flow.arc):

@@ -16,7 +16,6 @@ import numpy as np
 from ..common.arrays import Array
 from ..contact.modes import unit
 from ..multibody.mechanism import Terms
-from .rigid_arc import RigidArc
 from .rigid_flow import RigidFlow
 from .rigid_guards import SIDE
 from .rigid_sensitivity import mode_equations, turning
@@ -38,12 +37,6 @@ class ByParameters(NamedTuple):
     acceleration: Array
     forces: Array
     rates: Array
-
-
-def knows(arc: RigidArc) -> bool:
-    """Whether it is done here: not where forces have kinks, friction depends on the speed, or loops are closed."""
-    unique = not (arc.mode.redundant and arc.slips)
-    return unique and not (arc.curved or arc.world.loops or arc.world.latched)
 
 
 def field_by_parameters(flow: RigidFlow, t: float, x: Array, besides: Besides) -> dict[str, Array]:

@@ -316,6 +316,7 @@ class Accelerations:
     others: float | None = None  # the largest of all other forces, where a compiled engine says it
     change: Array | None = None  # accelerations (m,) along the rows, where it says them
     derivatives: tuple[Any] | None = None  # of these, once they were asked for
+    by_time: tuple[Array | None] | None = None  # the forces by time with the state held, once they were asked for
 
     @lazy
     def forces(self) -> Array:

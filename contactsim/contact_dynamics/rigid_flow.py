@@ -78,6 +78,20 @@ def _slowing(flow: RigidFlow, t: float, x: Array) -> float:
     return float(z @ change[slowest]) / max(float(z @ z), NO_SPEED**2)
 
 
+def _guard_by_time(flow: RigidFlow, t: float, x: Array, name: Hashable) -> float | None:
+    """That of a margin of forces, as what is applied changes with the time; None of others, to be differenced."""
+    kind, i = cast("tuple[str, int]", name)
+    if kind not in ("force", "cone"):
+        return None
+    from .rigid_sensitivity import forces_by_time
+
+    motion = flow.motion(t, x)
+    if motion.by_time is None:
+        motion.by_time = (forces_by_time(flow.arc, t, x, flow.references, motion),)
+    forces = motion.by_time[0]
+    return None if forces is None else float(flow._margin_row(kind, i, t, x, forces))
+
+
 def _cruises_stiffly(flow: RigidFlow) -> bool:
     """Whether its compiled arc takes the steps of the stiff method, too."""
     return flow._watch is not None and flow._watch.stiff
@@ -117,7 +131,7 @@ class RigidFlow(ContactFlow):
 
     # --- the contract of a flow -------------------------------------------------------------------------------
 
-    nearing, slowing = _nearing, _slowing
+    nearing, slowing, guard_by_time = _nearing, _slowing, _guard_by_time
     cruises_stiffly = property(_cruises_stiffly)  # type: ignore[assignment]
 
     def field(self, t: float, x: Array) -> Array:
@@ -716,7 +730,7 @@ class RigidFlow(ContactFlow):
         return np.array(direction) @ rates
 
     def _margin_row(self, kind: str, i: int, t: float, x: Array, forces_x: Array) -> Array:
-        """Derivative (dim,) of a normal force, or of a margin of the cone."""
+        """Derivative (dim,) of a normal force, or of a margin of the cone, by that of the forces (m, dim)."""
         normal, mu = forces_x[self.arc.normal[i]], self.arc.world.static_friction[i]
         if kind == "force":
             return normal

@@ -11,10 +11,11 @@ from ..common.arrays import Array
 from ..common.dataclass import dataclass
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Phase
+from ..hybrid.differences import derivative
 from ..multibody.mechanism import Terms
 from .mode_sensitivity import ModeEquations, Turn, across, loose_forces, turned
 from .rigid_arc import Accelerations, References, RigidArc, combine_with, frictions, slip_direction
-from .zero import SMALLEST
+from .zero import OF_TIME, SMALLEST
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,38 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
         loose = partial(_loose_forces, arc, t, q, equations, forces, turns)
     acceleration_x, forces_x = equations.solve(force, change, loose)
     return Sensitivity(acceleration_x, forces_x + direct, rates, applied.memory_x)
+
+
+def knows(arc: RigidArc) -> bool:
+    """Whether forces follow from what they depend on besides the state, by the linear equations of the mode.
+
+    Not where they have kinks, friction depends on the speed, or loops are closed.
+    """
+    unique = not (arc.mode.redundant and arc.slips)
+    return unique and not (arc.curved or arc.world.loops or arc.world.latched)
+
+
+def forces_by_time(arc: RigidArc, t: float, x: Array, references: References, motion: Accelerations) -> Array | None:
+    """D_t lam (m,) of the contact forces at a state that is held, as what is applied changes with the time.
+
+    None: they are not known, as where the ground moves.
+    """
+    world = arc.world
+    if not arc.mechanism.autonomous or not knows(arc):
+        return None
+    applied = world.applied_at(t, x)
+    if applied is None:
+        return np.zeros(arc.size)
+    force = np.zeros((world.nv, 2 * world.nv + 1))  # by the state, of which it is not asked here, and by time
+    force[:, -1] = derivative(lambda h: world.applied_at(t + h, x), OF_TIME)
+    if arc.compiled is not None:
+        found = arc.compiled.derivatives(
+            world.q(x), world.v(x), applied, force, arc.directions(references), references.straight
+        )
+        if found is not None:
+            return found[1][:, -1]
+    equations = mode_equations(arc, arc.terms(t, world.q(x), world.v(x)), motion, references)
+    return equations.solve(force[:, -1:], np.zeros((arc.size, 1)))[1][:, 0]
 
 
 def mode_equations(arc: RigidArc, terms: Terms, motion: Accelerations, references: References) -> ModeEquations:

@@ -141,6 +141,7 @@ class Node:
         self.clock, self._reaches = clock, reaches or {}
         self._gradients: dict[Hashable, Array] = {}
         self._rates: dict[Hashable, float] = {}
+        self._slopes: dict[Hashable, float] = {}  # of the guards by time
 
     def met(
         self,
@@ -220,8 +221,17 @@ class Node:
         """D_t g of a guard [1/s times its unit]; -1 for the clock."""
         if name == CLOCK:
             return -1.0
+        if name not in self._slopes:
+            self._slopes[name] = self._slope(name)
+        return self._slopes[name]
+
+    def _slope(self, name: Hashable) -> float:
         k, still = self.flow.guard_names.index(name), self.flow.guard_still
-        return 0.0 if still is not None and still[k] else float(self._by_time[k])
+        if still is not None and still[k]:
+            return 0.0
+        by_time = self.flow.guard_by_time
+        known = None if by_time is None else by_time(self.t, self.x, name)
+        return float(self._by_time[k]) if known is None else known
 
     @lazy
     def _by_time(self) -> Array:

@@ -165,6 +165,8 @@ class Flow(ABC):
     guard_names: tuple[Hashable, ...] = ()
     guard_smooth: Array | None = None  # (ng,) whether a guard is smooth along a step; None: all are
     guard_still: Array | None = None  # (ng,) whether a guard does not depend on the time; None: it is not known
+    # (t, x, name of a guard) -> D_t g at a state that is held; None, here or of a guard: to be differenced
+    guard_by_time: Callable[[float, Array, Hashable], float | None] | None = None
     smooth_for: Callable[[], float] | None = None  # s, within which t alone changes guards smoothly where it starts
     guards_follow: Array = np.zeros(0, dtype=int)  # guards (k,) of which `rebased` changes the values
     guards_singular: Array = np.zeros(0, dtype=int)  # guards (k,) at whose zero the field breaks: no step passes it

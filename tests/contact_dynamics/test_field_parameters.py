@@ -7,6 +7,7 @@ import pytest
 
 import contactsim as cs
 from contactsim.derivatives.event_linearization import Parameters
+from contactsim.hybrid.differences import derivative
 
 SAME = 1e-7  # relative to the largest entry: fourth-order differences
 TIMES = (0.0, 0.05, 0.1)
@@ -90,3 +91,45 @@ def test_all_parameters_in_one_pass() -> None:
         lin.parameters("gravity")
     with pytest.raises(cs.InputError, match="no parameter"):
         lin.parameters(["viscosity"])
+
+
+def test_margins_of_forces_change_along_a_run_as_their_derivatives_say() -> None:
+    """By state and time together, where the reference of a controller moves: feet of the hexapod that hardly press.
+
+    Their cones are so narrow that differences by time alone would leave them.
+    """
+    scene = cs.load_scene("hexapod")
+    run = cs.simulate(scene.system, scene.state, (0.0, 0.8672), **scene.options)
+    compared = 0
+    for arc, event in ((arc, arc.event) for arc in run.arcs if arc.event is not None and arc.t1 > arc.t0):
+        flow = event.system.flow(arc.mode).rebased(arc.t1, event.x_pre)
+        for name in (name for name in event.fired if name[0] in ("force", "cone")):
+            (by_state,) = flow.guard_jacobian(arc.t1, event.x_pre, (name,))
+            by_time = flow.guard_by_time(arc.t1, event.x_pre, name)
+            assert by_time
+            k, back = flow.guard_names.index(name), min(1e-6, 0.02 * (arc.t1 - arc.segments[-1].t0))
+            before = [flow.guards(arc.t1 - n * back, arc(arc.t1 - n * back))[k] for n in range(3)]
+            along = np.dot([1.5, -2.0, 0.5], before) / back
+            assert by_time + by_state @ flow.field(arc.t1, event.x_pre) == pytest.approx(along, rel=1e-3)
+            compared += 1
+    assert compared >= 5
+
+
+def test_forces_change_by_time_as_they_do_where_feet_press() -> None:
+    robot = cs.load_robot("solo12")
+    q = robot.nominal.copy()
+    q[2] -= robot.contact_positions(q)[:, 2].min()
+    moving = cs.PD(robot, lambda t: robot.nominal + 0.05 * np.sin(9.0 * t) * (np.arange(robot.nq) > 6), 3.0, 0.05)
+    system = cs.ContactSystem(robot, controller=moving)
+    feet = [contact.name for contact in robot.contacts]
+    start = system.project(cs.State(q, np.zeros(robot.nv)), dict.fromkeys(feet, cs.Mode.STICK))
+    t, x = 0.2, system.pack(start)
+    mode = system.restart(t, x, dict.fromkeys(feet, cs.Mode.STICK)).mode
+    flow = system.flow(mode).rebased(t, x)
+    margins = [name for name in flow.guard_names if name[0] in ("force", "cone")]
+    assert {kind for kind, _ in margins} == {"force", "cone"}
+    expected = derivative(lambda h: flow.guards(t + h, x), 1e-4)
+    for name in margins:
+        found = flow.guard_by_time(t, x, name)
+        assert found == pytest.approx(expected[flow.guard_names.index(name)], abs=SAME * np.abs(expected).max())
+    assert flow.guard_by_time(t, x, next(name for name in flow.guard_names if name[0] == "gap")) is None
