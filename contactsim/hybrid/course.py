@@ -29,6 +29,7 @@ class Course:
         rtol, atol, max_step: of a step [s].
         path_rtol, path_atol: of the run.
         automatic, held_steps, loose_steps, patience, began: as `StiffArcs` counts steps at the edge of stability.
+        faded, short_step, enough: as it sums up a decay over steps that do not grow; fades: whether that was enough.
         tried: steps of the stiff method since it took over, as it counts them.
         stiff: whether that method is at work; asked: whether its next step is counted.
         fastest: largest eigenvalue of its derivative [1/s]; NaN: it was not told.
@@ -60,6 +61,9 @@ class Course:
     loose_steps: int
     patience: int
     began: float
+    faded: float
+    short_step: float
+    enough: float
     tried: int
     stiff: bool
     most: int
@@ -69,6 +73,7 @@ class Course:
     rounding: Array
     band: Array
     asked: bool = False
+    fades: bool = False
     fastest: float = math.nan
     kept: Any = None
 

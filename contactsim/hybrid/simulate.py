@@ -470,7 +470,7 @@ class Simulation:
 
     def _note_stiffness(self, t: float) -> None:
         """Note, once in a run, that the motion was found stiff in the steps from `t` [s] on."""
-        rate = self._stepper.stiffness.rate
+        rate = self._stepper.stiffness.noteworthy
         if rate and not any(note.startswith(STIFF_FROM) for note in self._notes):
             self._notes.append(stiff_note(rate, t))
 

@@ -5,6 +5,7 @@ The change is for users who named no method; those who named an explicit one are
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..common.arrays import Array
 from .course import Course
 from .integrators import AUTOMATIC, EXPLICIT
 from .trajectory import Arc, Trajectory
-from .zero import EASY, EDGE, LASTING, NEAR_EDGE
+from .zero import EASY, EDGE, FADED, FADING, LASTING, NEAR_EDGE
 
 if TYPE_CHECKING:
     from scipy.integrate import OdeSolver
@@ -36,9 +37,12 @@ class StiffArcs:
 
     An explicit step at the edge of its stability shows by its last two stages, at no cost. After 15 of them, or after 6
     that hardly grow, the derivative of the field is asked whether the motion decays that fast. So it is after steps of
-    which each takes a small share of the way to a singular place: a slip that stops. The stiff method is left where its
-    own steps would be stable ones for the explicit method. It begins with the step of the explicit one: the error that
-    it tells of a long first step is filtered by a derivative that may be out of date at its end.
+    which each takes a small share of the way to a singular place: a slip that stops. And it is asked where steps are
+    short for a decay that has long faded, and do not grow: far from the edge of stability the error of an explicit step
+    may hold it, since its stages are of a low order where the motion is stiff (Hairer and Wanner, IV.15). The stiff
+    method is left where its own steps would be stable ones for the explicit method. It begins with the step of the
+    explicit one: the error that it tells of a long first step is filtered by a derivative that may be out of date at
+    its end.
 
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, IV.2.
 
@@ -58,8 +62,17 @@ class StiffArcs:
         self.rate = self._began = 0.0
         self._held = self._loose = self._tried = 0
         self._least = self._patience = CHEAP if compiled else 1
+        self._faded, self._short, self._enough, self._decay = 0.0, math.inf, FADED * self._least, EDGE
         self._jacobian: Array | None = None
         self._fastest = np.inf
+
+    @property
+    def noteworthy(self) -> float:
+        """The rate, as a run is told of it; zero as long as the stiff method has not shown that it finds longer steps.
+
+        So it has to where the explicit one was not at the edge of its stability.
+        """
+        return 0.0 if self._decay == FADING and self._tried <= GROWING + 1 else self.rate
 
     def suspects(self, solver: OdeSolver, ahead: float) -> bool:
         """After a step: whether a decay seems to hold the explicit method. Asked once for each step.
@@ -70,8 +83,10 @@ class StiffArcs:
         """
         if not (self.automatic and self.name == EXPLICIT):
             return False
-        step = abs(solver.t - solver.t_old)
-        if solver.reach <= NEAR_EDGE and not FEW * step < ahead < FAR * step:
+        step, reach = abs(solver.t - solver.t_old), solver.reach
+        if self._fades(step, reach):
+            return True
+        if reach <= NEAR_EDGE and not FEW * step < ahead < FAR * step:
             self._loose += 1
             if self._loose >= LOOSE:
                 self._held = 0
@@ -81,7 +96,18 @@ class StiffArcs:
         self._held, self._loose = self._held + 1, 0
         if self._held < self._patience * (HELD_FAST if step < GROWN * self._began else HELD):
             return False
-        self._held = 0
+        self._held, self._decay = 0, EDGE
+        return True
+
+    def _fades(self, step: float, reach: float) -> bool:
+        """Whether what decays has faded in steps that are short for it, and have hardly grown since these began."""
+        if not step < GROWN * self._short:
+            self._faded, self._short = 0.0, step
+        if reach > FADING:
+            self._faded += reach
+        if self._faded < self._enough:
+            return False
+        self._faded, self._decay = 0.0, FADING
         return True
 
     def embark(self) -> dict[str, Any]:
@@ -92,13 +118,17 @@ class StiffArcs:
             "loose_steps": self._loose,
             "patience": self._patience,
             "began": float(self._began),
+            "faded": self._faded,
+            "short_step": float(self._short),
+            "enough": self._enough,
             "tried": self._tried,
         }
 
     def disembark(self, course: Course) -> None:
         """Take over what it counted."""
         self._held, self._loose, self._began = course.held_steps, course.loose_steps, course.began
-        self._tried = course.tried
+        self._faded, self._short, self._tried = course.faded, course.short_step, course.tried
+        self._decay = FADING if course.fades else EDGE
 
     def starts_stiff(self, jacobian: Array, time: float) -> float | None:
         """Where an arc is known to be stiff for some `time` [s]: the first step of the stiff method, or None."""
@@ -110,9 +140,12 @@ class StiffArcs:
         Or of the time that lies `ahead` until a singular place: a slip that stops.
         What only oscillates fast is no better off there: it is looked at half as often from then on.
         """
-        if self._turn(jacobian, min(EDGE / step, FEW / ahead)):
+        if self._turn(jacobian, min(self._decay / step, FEW / ahead if ahead < math.inf else math.inf)):
             return True
-        self._patience *= 2
+        if self._decay == FADING:
+            self._enough *= 2.0
+        else:
+            self._patience *= 2
         return False
 
     def _turn(self, jacobian: Array, least: float) -> bool:
@@ -147,11 +180,18 @@ class StiffArcs:
         course.fastest = _largest(jacobian)
         if course.fastest * course.step > EASY:
             return False
+        self._tried = course.tried
         self._leave()
         return True
 
     def _leave(self) -> None:
+        """Go back; where the stiff method found no longer steps either, it is not asked again as soon."""
         self.name, self._held, self._loose, self._patience = EXPLICIT, 0, 0, self._least
+        self._faded, self._short = 0.0, math.inf
+        if self._tried > GROWING + 1:
+            self._enough = FADED * self._least
+        else:
+            self._enough, self.rate = 2.0 * self._enough, 0.0
 
 
 def _largest(jacobian: Array) -> float:

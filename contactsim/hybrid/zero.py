@@ -27,6 +27,8 @@ ROUNDED = 4.0  # units of rounding of the largest coordinate, to which a stiff f
 # --- of stiffness: a step times a rate ------------------------------------------------------------------------------
 NEAR_EDGE = 3.0  # of DOP853, whose stability ends at some six: where accuracy sets the step it is less
 EDGE = 2.0  # a decay that holds explicit steps; less where accuracy sets the step, and they are stable up to 3 to 6
+FADING = 0.6  # a decay that shows in the error of DOP853, whose stages are of a low order where a motion is stiff
+FADED = 30.0  # sum over steps behind which nothing is left of what decays: exp(-30) of it
 LASTING = 100.0  # a decay, and the time for which it stays as fast: an explicit method would need many steps
 EASY = 2.0  # a stiff step that an explicit method takes as well
 

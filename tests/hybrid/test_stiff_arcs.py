@@ -79,6 +79,36 @@ def test_fast_oscillations_are_not_stiff() -> None:
     assert not any(stiff for _, stiff in kinds(trajectory))
 
 
+@pytest.mark.parametrize("rate", [60.0, 300.0])
+def test_a_decay_that_holds_explicit_steps_by_their_error_is_stiff(rate: float) -> None:
+    """v' = -k (v - sin(w t)): explicit steps stay at h k of one or less, far from the edge of their stability."""
+    mechanism = cs.Mechanism(
+        n=1, mass=lambda q: np.eye(1), force=lambda t, q, v: -8300.0 * (v - np.sin(rate * t)), contacts=[]
+    )
+    system, start = cs.ContactSystem(mechanism), cs.State(np.zeros(1), np.zeros(1))
+    own, explicit = (cs.simulate(system, start, (0.0, 0.2), integrator=name) for name in (None, "DOP853"))
+    steps = [step.t1 - step.t0 for arc in explicit.arcs for step in arc.segments]
+    assert 8300.0 * np.median(steps) < 1.5
+    assert own.evaluations < 0.25 * explicit.evaluations
+    assert any("stiff" in note for note in own.notes)
+    k = 8300.0
+    for t in np.linspace(0.0, 0.2, 41):
+        exact = k * (k * np.sin(rate * t) - rate * np.cos(rate * t) + rate * np.exp(-k * t)) / (k**2 + rate**2)
+        assert own(t).v[0] == pytest.approx(exact, abs=2e-8)
+
+
+def test_a_stiff_method_that_finds_no_longer_steps_is_given_up() -> None:
+    """Where the motion itself turns as fast as it decays: it is tried ever less often, and nothing is said of it."""
+    mechanism = cs.Mechanism(
+        n=1, mass=lambda q: np.eye(1), force=lambda t, q, v: -8300.0 * (v - np.sin(3e3 * t)), contacts=[]
+    )
+    trajectory = cs.simulate(cs.ContactSystem(mechanism), cs.State(np.zeros(1), np.zeros(1)), (0.0, 0.3))
+    steps = kinds(trajectory)
+    assert len(steps) > 1000
+    assert sum(stiff for _, stiff in steps) < 0.05 * len(steps)
+    assert not any("stiff" in note for note in trajectory.notes)
+
+
 def test_an_event_within_stiff_steps_is_found() -> None:
     """x creeps down at the rate 40 / damping, and meets a floor that the closed form says when."""
     floor = frictionless_gap(lambda q: q[0] - 0.5, [1.0], 0.0, "floor")

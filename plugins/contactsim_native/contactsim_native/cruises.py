@@ -36,11 +36,14 @@ GOES_ON = (
     "held_steps",
     "loose_steps",
     "began",
+    "faded",
+    "short_step",
+    "fades",
     "tried",
     "asked",
     "fastest",
 )
-GIVEN = ("bound", "rtol", "atol", "max_step", "path_rtol", "path_atol", "automatic", "patience", "most")
+GIVEN = ("bound", "rtol", "atol", "max_step", "path_rtol", "path_atol", "automatic", "patience", "enough", "most")
 Array = np.ndarray
 
 
@@ -104,6 +107,7 @@ def thresholds() -> _native.Thresholds:
         "briefly": stepper.BRIEFLY,
         "shortly": stepper.SHORTLY,
         "near_edge": hybrid_zero.NEAR_EDGE,
+        "fading": hybrid_zero.FADING,
         "loose": stiff_arcs.LOOSE,
         "held": stiff_arcs.HELD,
         "held_fast": stiff_arcs.HELD_FAST,

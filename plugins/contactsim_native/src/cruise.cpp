@@ -329,6 +329,13 @@ bool Voyage::at_the_edge() {
         apart += rate * rate, moved += way * way;
     }
     const double reach = moved > 0.0 ? h * std::sqrt(apart / moved) : 0.0;
+    if (!(h < rules_.grown * course_.short_step)) course_.faded = 0.0, course_.short_step = h;
+    if (reach > rules_.fading) course_.faded += reach;
+    course_.fades = course_.faded >= course_.enough;
+    if (course_.fades) {
+        course_.faded = 0.0;
+        return true;
+    }
     if (reach <= rules_.near_edge) {
         if (++course_.loose_steps >= rules_.loose) course_.held_steps = 0;
         return false;

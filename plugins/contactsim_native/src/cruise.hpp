@@ -51,11 +51,13 @@ struct Course {
     bool automatic;                  // whether stiffness is looked for
     int held_steps, loose_steps, patience;
     double began;
-    Radau* stiff = nullptr;  // the stiff method, where it is at work
-    int tried = 0;           // its steps since it took over
-    bool asked = false;      // whether it was told before the next step
-    double fastest = NAN;    // largest eigenvalue of its derivative [1/s]; NaN: it was not told
-    int most;                // steps at once
+    double faded, short_step, enough;  // a decay summed up over steps that do not grow
+    bool fades = false;                // whether that was enough
+    Radau* stiff = nullptr;            // the stiff method, where it is at work
+    int tried = 0;                     // its steps since it took over
+    bool asked = false;                // whether it was told before the next step
+    double fastest = NAN;              // largest eigenvalue of its derivative [1/s]; NaN: it was not told
+    int most;                          // steps at once
     // What was found.
     int steps = 0;
     bool pending = false;    // whether the last step may hold an event, or ends at the bound

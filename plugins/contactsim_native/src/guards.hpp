@@ -58,7 +58,7 @@ struct Thresholds {
     double chart_radius, turn;                                    // rad: of a chart, and within one step
     double within_reach, short_step, beyond, first_share;         // of steps that a stop or a guard ends
     double brief, briefly, shortly;                               // of steps of a lower order
-    double near_edge, loose, held, held_fast, grown;              // of steps at the edge of stability
+    double near_edge, fading, loose, held, held_fast, grown;      // of steps at the edge of stability
     double exact, cut, spent;                                     // of dense outputs
     double at_once, flat, unresolved, bent, quiet, dip, shallow;  // of guards between the ends of a step
     double monotone;                                              // of guards that fall towards a singular place
