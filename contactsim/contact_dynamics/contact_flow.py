@@ -29,7 +29,7 @@ class ContactFlow(Flow):
         self._asked: list[Callable[[JointPath], GapBounds] | None] = []  # bounds, for all that are rebased from it
         self._bounds_of = mechanism.gap_bounds, contacts
         self.bounded_steps = world.mechanism.bounded_steps
-        self.forcing = world.given_force if world.is_forced else None
+        self.forcing = world.acting if world.is_forced else None
         self._world = world
 
     @property

@@ -224,7 +224,8 @@ class ModeChoice:
             direction = np.array(state.direction) if state.phase is Phase.INCIPIENT else None
             guess = {"force": Mode.OPEN, "cone": Mode.SLIP, "stop": Mode.STICK}.get(kind, touching)
             if kind == "cone":
-                direction = -np.array(unit(before[i][self._world.heads[i] :]))
+                held = before[i][self._world.heads[i] :]  # none of it just before a force that jumps
+                direction = -np.array(unit(held)) if held.any() else None
             elif kind not in ("force", "stop") and state.phase is Phase.INCIPIENT:
                 guess = Mode.SLIP
             modes.append(guess)

@@ -479,7 +479,7 @@ class RigidFlow(ContactFlow):
         world, mechanism, open_ = self.arc.world, self.arc.mechanism, list(gaps)
         q, v = world.q(x), world.v(x)
         where = laid_out([(i, mechanism.dims[i]) for i in open_])
-        speeds = mechanism.rates(t, q, v, tuple(open_)) if open_ else np.zeros(0)
+        speeds = self._speeds(t, q, v, tuple(open_))
         reach = [horizon * (2.0 * abs(float(speeds[where[i].start])) + horizon * JOLT) for i in open_]
         near = [i for i, within in zip(open_, reach, strict=True) if gaps[i] <= within]
         asked = tuple(sorted({*near, *held}))
@@ -495,6 +495,18 @@ class RigidFlow(ContactFlow):
             s, part = np.array(direction), world.tangents(i, where[i])
             motions.append((float(s @ terms.rates[part]), float(s @ change[part]), 0.0))
         return min((time for motion in motions if (time := time_to_fall(*motion)) > 0.0), default=math.inf)
+
+    def _speeds(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Array:
+        """Velocities (m,) of open contacts; NaN of those so high above hills that they are not known."""
+        mechanism = self.arc.mechanism
+        if not contacts:
+            return np.zeros(0)
+        try:
+            return mechanism.rates(t, q, v, contacts)
+        except SingularError:
+            if len(contacts) == 1:
+                return np.full(mechanism.dims[contacts[0]], math.nan)
+        return np.concatenate([self._speeds(t, q, v, (i,)) for i in contacts])
 
     def stiff_for(self, t: float, x: Array) -> float:
         """A slip that has just begun turns at the rate mu lam_n G_tt / |z_t|, until it is faster: |z_t| / |z_t|'.

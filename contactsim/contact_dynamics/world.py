@@ -251,11 +251,26 @@ class Driven(Parts):
 
     @lazy
     def is_forced(self) -> bool:
-        """Whether the controller may apply other forces at another time, in the same state."""
-        if self.controller is None or self.controller.holding() is not None:
+        """Whether time alone may change what acts in the same state: forces, or gaps by functions of a user's."""
+        return self._is_driven or self.mechanism.timed
+
+    @lazy
+    def _is_driven(self) -> bool:
+        """Whether the controller may apply other forces at another time."""
+        if self.controller is None or self.controller.holding() is not None or not self.controller.timed:
             return False
         gains = self.controller.plain()
         return gains is None or gains.posture is None
+
+    def acting(self, t: float, x: Array) -> Array:
+        """What time alone may change (k,): of the mechanism, and the controller's forces and rate of its memory."""
+        q, v, _ = self.split(x)
+        parts = [self.mechanism.by_time(t, q, v)] if self.mechanism.timed else []
+        if self._is_driven:
+            given = self.given_force(t, x)
+            assert given is not None
+            parts += [given, self.memory_rate(t, x)]
+        return np.concatenate(parts)
 
     def memory_rate(self, t: float, x: Array) -> Array:
         """Rate (memory,) of the controller's memory, with the law's at rest."""

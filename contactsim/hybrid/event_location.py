@@ -14,7 +14,19 @@ from ..errors import StepSizeError
 from .course import Course, Landing
 from .flow import Flow, GuardBounds, Look, Looks
 from .guard_minima import MANY, Bottom, Bounds, Fall, ManyBounds, clear_together, first_fall
-from .guard_samples import NODES, PARABOLA, Samples, bent, dip_between, dipping, falling, quiet, straight, unresolved
+from .guard_samples import (
+    NODES,
+    PARABOLA,
+    Samples,
+    bent,
+    dip_between,
+    dipping,
+    falling,
+    is_hidden,
+    quiet,
+    straight,
+    unresolved,
+)
 from .segments import Segment
 from .step_bounds import path
 from .stepper import EXACT, Stepper
@@ -318,11 +330,14 @@ class Watch:
     def pass_step(self, stepper: Stepper, segment: Segment, bound: float) -> tuple[Segment | None, frozenset[Hashable]]:
         """The step, ended early by the first guard that fires in it, and the guards that fire there.
 
-        None where the step ran too far past a singular stop, or is too long to show a guard: a shorter one is to be
-        tried, from where it began. What fires within `Tolerances.event_time` of `bound` [s], at which the run stops or
-        something else happens, fires at that instant.
+        None where the step ran too far past a singular stop, or is too long to show a guard, or what acts by the time:
+        a shorter one is to be tried, from where it began. What fires within `Tolerances.event_time` of `bound` [s], at
+        which the run stops or something else happens, fires at that instant.
         """
         self._flow = stepper.flow  # its references may have been renewed
+        if self._flow.forcing is not None and is_hidden(self._flow.forcing, segment):
+            stepper.retry(segment)
+            return None, frozenset()
         segment = self._with_room(stepper, segment)
         try:
             passed, fired = self._locate(stepper, segment)

@@ -8,6 +8,7 @@ not those of a smooth function on that scale need a shorter step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,6 +30,10 @@ DIP = 1e-2
 UNRESOLVED = 0.05  # share of the two highest Chebyshev coefficients above which six samples do not show a guard
 BENT = 0.05  # share of its change in a step by which a guard may bend that counts as straight, or leave a parabola
 MONOTONE = 0.4  # share of its fall by which a guard may bend whose parabola falls all along; from 0.5 on it turns
+LOOK = 5e-3  # s, between two looks: a pulse that lasts as long is seen
+MOST_LOOKS = 2000  # in a step; in one that is longer than ten seconds they are further apart
+STRAY = 0.05  # share of its swing in a step by which it may leave the polynomial
+NOISE = 1e-6  # share of the largest of it that counts as no swing
 QUIET = 2.0  # a guard that stays this many times its own change above zero is not looked at closer
 
 
@@ -120,3 +125,29 @@ def dip_between(guard: Callable[[float], float], segment: Segment, values: Array
         if best.fun <= 0.0:
             return float(best.x)
     return None
+
+
+def is_hidden(acting: Callable[[float, Array], Array | None], segment: Segment) -> bool:
+    """Whether a step is too long to show how something changes that acts by the time, (t, x) -> (k,).
+
+    A pulse that a user's function gives, or a jump, may begin and end between the stages of a long step, and between
+    the samples of guards: a body at rest, or in free flight, keeps no step short. So it is asked every LOOK seconds, at
+    the state where the step begins. Where it strays from the polynomial through its values at NODES, the step has not
+    seen it.
+    """
+    duration = segment.t1 - segment.t0
+    looks = min(math.ceil(duration / LOOK), MOST_LOOKS)
+    if looks < 2:
+        return False
+    start = segment(segment.t0) if segment.start is None else segment.start
+    shares = np.arange(1, looks) / looks
+
+    def at(places: Array) -> Array:
+        return np.array([acting(t, start) for t in (segment.t0 + duration * places).tolist()])
+
+    known, found = at(NODES), at(shares)
+    apart = np.abs(found - chebyshev_basis(2.0 * shares - 1.0, len(NODES) - 1) @ (TO_SERIES @ known)).max(axis=0)
+    everything = np.concatenate([known, found])
+    swing = np.ptp(everything, axis=0)
+    least = max(FLAT, NOISE * float(np.abs(everything).max(initial=0.0)))
+    return bool(np.any((apart > STRAY * swing) & (swing > least)))

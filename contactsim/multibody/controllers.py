@@ -13,7 +13,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..common.dataclass import dataclass
 from ..common.doors import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, custom, door, function, optional, real_array
-from ..common.user_calls import UserCall, answer, real
+from ..common.user_calls import UserCall, answer, reads, real
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Euclidean, Manifold
@@ -69,12 +69,14 @@ class Controller(ABC):
     Attributes:
         memory: numbers of own state z; in the state of a run they come before the (nv,) torques that are held.
         period: sampling period [s]; the instants of sampling are events. None: continuous.
+        timed: whether its torque may change by the time alone, in the same state.
         inputs: numbers at the begin of z that are inputs held between samples, by which `lin.discrete` differentiates.
     """
 
     memory: int = 0
     period: float | None = None
     inputs: int = 0
+    timed: bool = True
 
     @abstractmethod
     def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
@@ -252,6 +254,7 @@ class FunctionController(Controller):
 
     def __init__(self, function: Callable[[float, Array, Array], Any]) -> None:
         self._function = function
+        self.timed = reads(function, 0)
 
     def __repr__(self) -> str:
         return name_of(self._function)

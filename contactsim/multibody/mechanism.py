@@ -253,6 +253,10 @@ class Gaps(ABC):
         """Those of the further constraints alone (len(constraint_names),)."""
         return self.gaps(t, q)[len(self.names) :]
 
+    def by_time(self, t: float, q: Array, v: Array) -> Array:
+        """What time alone may change where it is `timed` (k,): its gaps."""
+        return self.gaps(t, q)
+
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of the gaps of some contacts (k,), in rising order; None: nothing is known."""
         return None
@@ -306,6 +310,8 @@ class ContactMechanism(Regions, Gaps, Differentiated):
         bounded_steps: whether `longest_step` keeps gaps from swinging within a step; not over a ground that moves
             in a way that it does not bound.
         autonomous: whether gaps and rows do not depend on time.
+        timed: whether time alone may change its gaps, or forces of its own, in a way that nothing bounds, as functions
+            of a user's do.
         has_loops: whether it is a ClosedMechanism.
         has_regions: whether any of its contacts has a `region`.
         trees: which of its velocities can move each other without contacts; None: all of them.
@@ -330,6 +336,7 @@ class ContactMechanism(Regions, Gaps, Differentiated):
     enabled: tuple[Callable[[float, Array, Array], float] | None, ...]
     bounded_steps: bool = False
     autonomous: bool = False
+    timed: bool = False
     has_loops: bool = False
     has_regions: bool = False
     trees: Trees | None = None
@@ -513,6 +520,8 @@ class Mechanism(ContactMechanism):
         self._timed = [any(reads(row, 0) for row in own) for own in rows]
         self._bent = [any(reads(row, 1) for row in own) for own in rows]
         self.autonomous = not any(self._moving) and not any(self._timed)
+        self._is_driven = reads(force, 0)
+        self.timed = self._is_driven or any(self._moving)
         self._check_mass()
 
     def _tangent_rows(self, gap: Gap) -> int:
@@ -561,13 +570,21 @@ class Mechanism(ContactMechanism):
     def terms(self, t: float, q: Array, v: Array, contacts: tuple[int, ...]) -> Terms:
         """Equations of motion by the given functions; rates of the rows include those of a moving gap."""
         mass = self._ask("mass", self._mass, (q,), (self.nv, self.nv), t)
-        force = self._ask("force", self._force, (t, q, v), (self.nv,), t)
+        force = self._given_force(t, q, v)
         if not contacts:
             return Terms(mass, force, np.zeros((0, self.nv)), np.zeros(0), np.zeros(0))
         rows = np.vstack([self._rows(i, t, q) for i in contacts])
         drift = np.concatenate([self._drift(i, t, q) for i in contacts])
         bias = np.concatenate([self._bias(i, t, q, v) for i in contacts])
         return Terms(mass, force, rows, rows @ v + drift, bias)
+
+    def _given_force(self, t: float, q: Array, v: Array) -> Array:
+        return self._ask("force", self._force, (t, q, v), (self.nv,), t)
+
+    def by_time(self, t: float, q: Array, v: Array) -> Array:
+        """The given force, and the gaps that read the time."""
+        force = self._given_force(t, q, v) if self._is_driven else np.zeros(0)
+        return np.append(force, [self._gap(i, t, q) for i, moving in enumerate(self._moving) if moving])
 
     def _rows(self, i: int, t: float, q: Array) -> Array:
         gap, name = self.contacts[i], self.names[i]

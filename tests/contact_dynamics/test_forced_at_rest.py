@@ -107,3 +107,110 @@ def test_a_latch_that_time_opens_for_a_moment_opens(frequency: float) -> None:
         wanted.append(turns[turns > 0.01].min())
     seen = np.array(wanted) < 8.0
     assert np.array(found)[seen] == pytest.approx(np.array(wanted)[seen], abs=TIMING)
+
+
+def kick(begin: float, duration: float, force: tuple[float, float, float]) -> Callable[[float, Array, Array], Array]:
+    """A force that acts for a while, and jumps at both ends."""
+    return lambda t, q, v: np.array(force) if begin <= t < begin + duration else np.zeros(3)
+
+
+KICK = 20.0  # N, or m/s^2 of the mass of 1 kg
+BEGINS = (0.13, 0.9, np.pi / 2, 2.2)
+LASTS = (0.006, 0.05, 0.3)  # s
+
+
+@pytest.mark.parametrize("duration", LASTS)
+@pytest.mark.parametrize("begin", BEGINS)
+def test_a_kick_moves_a_block_at_rest(begin: float, duration: float) -> None:
+    """It breaks away as the kick begins: it gains (F - mu m g) T, and stops after (F / (mu m g) - 1) T."""
+    system = cs.ContactSystem(point_mass(MU), controller=kick(begin, duration, (KICK, 0.0, 0.0)))
+    run = cs.simulate(system, REST, (0.0, 6.0))
+    run.check()
+    changes = [event for event in run.events if event.transitions]
+    speed = (KICK - MU * G) * duration
+    assert [event.time for event in changes] == pytest.approx([begin, begin + duration * KICK / (MU * G)], abs=1e-7)
+    assert run.final.q[0] == pytest.approx(0.5 * speed * duration + 0.5 * speed**2 / (MU * G), rel=1e-7)
+
+
+@pytest.mark.parametrize("duration", LASTS)
+@pytest.mark.parametrize("begin", BEGINS)
+def test_a_kick_lifts_a_mass_at_rest(begin: float, duration: float) -> None:
+    system = cs.ContactSystem(point_mass(MU), controller=kick(begin, duration, (0.0, 0.0, KICK)))
+    run = cs.simulate(system, REST, (0.0, 6.0))
+    run.check()
+    speed = (KICK - G) * duration
+    highest = 0.5 * speed * duration + 0.5 * speed**2 / G
+    lands = begin + duration + speed / G + np.sqrt(2.0 * highest / G)
+    changes = [event for event in run.events if event.transitions]
+    assert [event.time for event in changes] == pytest.approx([begin, lands], abs=1e-7)
+
+
+@pytest.mark.parametrize("duration", LASTS)
+@pytest.mark.parametrize("begin", BEGINS)
+def test_a_kick_turns_a_flight_aside(begin: float, duration: float) -> None:
+    """Nothing keeps the steps of a ballistic flight short, either; nor those of a mechanism without contacts."""
+    system = cs.ContactSystem(point_mass(MU), controller=kick(begin, duration, (KICK, 0.0, 0.0)))
+    far = KICK * duration * (3.0 - begin - 0.5 * duration)
+    run = cs.simulate(system, cs.State([0.0, 0.0, 1e3], np.zeros(3)), (0.0, 3.0))
+    assert run.final.q[0] == pytest.approx(far, rel=1e-6)
+    given = kick(begin, duration, (KICK, 0.0, 0.0))
+    cart = cs.Mechanism(n=1, mass=lambda q: np.eye(1), force=lambda t, q, v: given(t, q, v)[:1])
+    rolled = cs.simulate(cs.ContactSystem(cart), cs.State([0.0], [0.0]), (0.0, 3.0))
+    assert rolled.final.q[0] == pytest.approx(far, rel=1e-6)
+
+
+@pytest.mark.parametrize("begin", BEGINS)
+def test_a_kick_within_long_steps_of_a_method_by_name(begin: float) -> None:
+    """A fixed step of 0.1 s is made shorter where it hides a kick."""
+    system = cs.ContactSystem(point_mass(MU), controller=kick(begin, 0.02, (KICK, 0.0, 0.0)))
+    options = {"integrator": "RK4", "tolerances": cs.Tolerances(max_step=0.1)}
+    run = cs.simulate(system, cs.State([0.0, 0.0, 1e3], np.zeros(3)), (0.0, 3.0), **options)
+    assert run.final.q[0] == pytest.approx(KICK * 0.02 * (3.0 - begin - 0.01), rel=0.2)  # RK4 ends no step at a jump
+
+
+def test_a_controller_that_wakes_for_a_moment_is_seen_in_its_memory() -> None:
+    """z' jumps for 10 ms, and the force is proportional to z."""
+
+    class Waking(cs.Controller):
+        memory = 1
+
+        def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+            return z[0] * np.eye(3)[0]
+
+        def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+            return np.array([100.0 if 1.3 <= t < 1.31 else 0.0])
+
+    system = cs.ContactSystem(point_mass(0.0), controller=Waking())
+    run = cs.simulate(system, REST, (0.0, 3.0))
+    assert run.final.z[0] == pytest.approx(1.0, rel=1e-6)
+    assert run.final.v[0] == pytest.approx(1.69 + 0.005, rel=1e-6)
+
+
+def hump(begin: float, duration: float, height: float) -> Callable[[float], float]:
+    """A rise and fall of the ground, (4 s (1 - s))^4: smooth."""
+
+    def rise(t: float) -> float:
+        s = (t - begin) / duration
+        return height * (4.0 * s * (1.0 - s)) ** 4 if 0.0 < s < 1.0 else 0.0
+
+    return rise
+
+
+@pytest.mark.parametrize("begin", BEGINS)
+def test_ground_that_rises_for_a_moment_meets_what_hovers(begin: float) -> None:
+    """At 0.8 of its height: 1 - (2 s - 1)^2 = 0.8^(1/4)."""
+    rise = hump(begin, 0.05, 0.05)
+    met = begin + 0.05 * 0.5 * (1.0 - np.sqrt(1.0 - 0.8**0.25))
+    still = cs.State([0.0, 0.0, 0.04], np.zeros(3))
+    grounds = [
+        cs.terrain.Moving(cs.terrain.Flat(), rise),
+        cs.terrain.Function(lambda t, x, y: rise(t), curvature=0.1, moving=True),
+    ]
+    for ground in grounds:
+        system = cs.ContactSystem(point_mass(MU), terrain=ground, gravity=(0.0, 0.0, 0.0))
+        run = cs.simulate(system, still, (0.0, 3.0), max_events=1)
+        assert [event.time for event in run.events] == pytest.approx([met], abs=1e-9)
+    lid = cs.Gap(gap=lambda t, q: q[0] - rise(t), normal=lambda t, q: np.ones(1), friction=0.0, name="lid")
+    mass = cs.Mechanism(n=1, mass=lambda q: np.eye(1), force=lambda t, q, v: np.zeros(1), contacts=[lid])
+    run = cs.simulate(cs.ContactSystem(mass), cs.State([0.04], [0.0]), (0.0, 3.0), max_events=1)
+    assert [event.time for event in run.events] == pytest.approx([met], abs=1e-9)

@@ -270,3 +270,15 @@ def test_functions_are_stored_by_name(tmp_path: Path, ground: Terrain) -> None:
     assert back.final.q == pytest.approx(run.final.q)
     with pytest.raises(cs.InputError, match=r"(at|sin).* is not stored.*system="):
         _ = cs.Trajectory.load(tmp_path / "run.nc").system.terrain
+
+
+def test_a_capsule_bounces_with_its_other_end_high_above_hills_that_fit_it_closely() -> None:
+    """Its round ends have 0.17 m, the hills bend by 5.5/m: above 0.5 cm distances are not known, and not needed."""
+    hills = cs.terrain.Sinusoid(0.055, 10.0, 0.0)
+    system = cs.ContactSystem(cs.Robot.capsule(1.0, 0.17, 0.3, friction=0.5, restitution=0.5), terrain=hills)
+    lift = system.gaps(cs.State([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], np.zeros(6)))
+    start = cs.State([0.0, 0.0, 1.0 - min(lift.values()) + 0.02, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.1, 0.1, 0.0])
+    runs = [cs.simulate(system, start, (0.0, 0.2), tolerances=cs.Tolerances(rtol=r, atol=r)) for r in (1e-8, 1e-11)]
+    assert [run.status for run in runs] == 2 * [cs.Status.FINISHED]
+    runs[0].check()
+    assert runs[0].final.q == pytest.approx(runs[1].final.q, abs=1e-7)

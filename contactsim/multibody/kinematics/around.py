@@ -55,6 +55,7 @@ class Around(SameShapes):
         self.resistance_names, self.hosts = inner.resistance_names, inner.hosts
         self.dims, self.enabled, self.restitution = inner.dims, inner.enabled, inner.restitution
         self.friction, self.static_friction = inner.friction, inner.static_friction
+        self.timed = inner.timed
         self.bounded_steps, self.autonomous, self.trees = inner.bounded_steps, inner.autonomous, inner.trees
 
     def joints_of(self, contact: int) -> tuple[int, int]:

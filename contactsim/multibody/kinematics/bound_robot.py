@@ -124,6 +124,7 @@ class BoundRobot(Watched):
         self.enabled = tuple(margin(point.name, point.enabled) for point in points) + (None,) * len(self._limits)
         self._passive = Passive(self._model, robot.own_springs) or None
         self.autonomous = not terrain.moving
+        self.timed = terrain.moving and not terrain.oscillates
         self._still = np.zeros(self.nv)
         self._turning = turning_velocities(self._model)
         self._place_contacts()

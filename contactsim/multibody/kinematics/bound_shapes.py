@@ -40,6 +40,7 @@ class BoundShapes(Around):
         self.names, self.constraint_names, self.dims = inner.names, inner.constraint_names, inner.dims
         self.friction, self.static_friction = inner.friction, inner.static_friction
         self.restitution, self.enabled = inner.restitution, inner.enabled
+        self.timed = inner.timed
         self.bounded_steps, self.autonomous, self.reach = inner.bounded_steps, inner.autonomous, inner.reach
         self.trees = inner.trees
         self._where = [i for i, point in enumerate(robot.contacts) if type(point) is not ContactPoint]

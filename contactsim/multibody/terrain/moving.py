@@ -134,6 +134,7 @@ class Moving(Terrain):
     ) -> None:
         self.ground = ground
         self.motion = motion if isinstance(motion, GroundMotion) else Given(motion, velocity, acceleration)
+        self.oscillates = isinstance(self.motion, Oscillation) and not ground.moving
 
     def plane(self) -> None:
         """None: it moves."""

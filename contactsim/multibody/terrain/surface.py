@@ -102,11 +102,13 @@ class Terrain(ABC):
 
     Attributes:
         moving: whether its shape or place depends on time; a ground that does not say so counts as moving.
+        oscillates: whether it moves as a whole by an `Oscillation` alone, of which all rates are known.
         smooth: False: it has edges or steps, where its distance or normal jumps, and is smooth between them only. The
             conformance kit compares derivatives away from them, and asks for none of runs. No event marks an edge.
     """
 
     moving: bool = True
+    oscillates: bool = False
     smooth: bool = True
 
     @abstractmethod

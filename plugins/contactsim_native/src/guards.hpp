@@ -62,6 +62,8 @@ struct Thresholds {
     double exact, cut, spent;                                     // of dense outputs
     double at_once, flat, unresolved, bent, quiet, dip, shallow;  // of guards between the ends of a step
     double monotone;                                              // of guards that fall towards a singular place
+    double look, stray, noise;                                    // of what acts by the time
+    int most_looks;                                               // at that
     double approach, close_to_stop, leave, no_speed;              // of slips
     double slope, soon, far, landed, guess, lowest;               // of the times of events
     int corrections;                                              // of these

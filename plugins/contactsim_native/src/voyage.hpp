@@ -195,7 +195,12 @@ class Voyage {
     // Samples at both ends where all guards are certain; in the middle, too; at all nodes where these show too little.
     bool look();
 
-    // Whether what acts by the time bends in a step, at the state where it begins.
+    bool is_driven() const;  // whether something may act by the time
+    // Forces and rates of the memory (nv + memory,) at a share of a step, in the state where it begins.
+    void acting(double share, double* force);
+    // Whether a step is too long to show how these change, as `guard_samples.is_hidden` says it.
+    bool hides();
+    // Whether they bend in a step.
     bool is_forced();
 
     // Whether what was sampled at all nodes leaves the straight way between its ends, or one number a parabola.

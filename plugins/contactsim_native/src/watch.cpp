@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "voyage.hpp"
@@ -29,6 +30,7 @@ bool Voyage::sample(int row, double share) {
 }
 
 bool Voyage::see() {
+    if (hides()) return false;
     times_.assign(2, 0.0);
     if (!ng_) return true;
     if (follows_ && !values_at(step_.t0, step_.start.data(), course_.values)) return false;
@@ -80,17 +82,66 @@ bool Voyage::look() {
     return true;
 }
 
-bool Voyage::is_forced() {
-    const Drive& drive = arc_.drive;
-    if (!drive.callback && !(drive.gains && drive.gains->moving)) return false;
-    const int nv = robot_.nv;
-    std::vector<double> forces(Dop853::NODES * nv, 0.0);
-    room_.memory.resize(drive.memory);
-    for (int k = 0; k < Dop853::NODES; ++k) {
-        const double t = step_.t0 + (step_.t1 - step_.t0) * method_.nodes[k];
-        drive.at(robot_, t, step_.start.data(), &forces[k * nv], room_.memory.data(), room_.known);
+bool Voyage::is_driven() const {
+    return arc_.drive.callback || (arc_.drive.gains && arc_.drive.gains->moving);
+}
+
+void Voyage::acting(double share, double* force) {
+    const double t = step_.t0 + (step_.t1 - step_.t0) * share;
+    std::fill(force, force + robot_.nv + arc_.drive.memory, 0.0);
+    arc_.drive.at(robot_, t, step_.start.data(), force, force + robot_.nv, room_.known);
+}
+
+bool Voyage::hides() {
+    const double looked = std::ceil((step_.t1 - step_.t0) / rules_.look);
+    const int looks = static_cast<int>(std::min(looked, static_cast<double>(rules_.most_looks)));
+    if (looks < 2 || !is_driven()) return false;
+    constexpr int nodes = Dop853::NODES;
+    const int width = robot_.nv + arc_.drive.memory;
+    std::vector<double> known(nodes * width), series(nodes * width, 0.0), here(width);
+    for (int k = 0; k < nodes; ++k) acting(method_.nodes[k], &known[k * width]);
+    std::vector<double> low(known.begin(), known.begin() + width), high = low, apart(width, 0.0);
+    double largest = 0.0;
+    const auto widen = [&](const double* values) {
+        for (int i = 0; i < width; ++i) {
+            low[i] = std::min(low[i], values[i]), high[i] = std::max(high[i], values[i]);
+            largest = std::max(largest, std::abs(values[i]));
+        }
+    };
+    for (int k = 0; k < nodes; ++k) {
+        widen(&known[k * width]);
+        for (int j = 0; j < nodes; ++j) {
+            const double weight = method_.to_series[k * nodes + j];
+            for (int i = 0; i < width; ++i) series[k * width + i] += weight * known[j * width + i];
+        }
     }
-    return bends(forces, nv);
+    for (int look = 1; look < looks; ++look) {
+        const double share = static_cast<double>(look) / looks, s = 2.0 * share - 1.0;
+        acting(share, here.data());
+        widen(here.data());
+        for (int i = 0; i < width; ++i) {
+            double polynomial = series[i] + s * series[width + i], before = 1.0, at = s;
+            for (int k = 2; k < nodes; ++k) {
+                const double next = 2.0 * s * at - before;
+                polynomial += next * series[k * width + i], before = at, at = next;
+            }
+            apart[i] = std::max(apart[i], std::abs(here[i] - polynomial));
+        }
+    }
+    const double least = std::max(rules_.flat, rules_.noise * largest);
+    for (int i = 0; i < width; ++i) {
+        const double swing = high[i] - low[i];
+        if (apart[i] > rules_.stray * swing && swing > least) return true;
+    }
+    return false;
+}
+
+bool Voyage::is_forced() {
+    if (!is_driven()) return false;
+    const int width = robot_.nv + arc_.drive.memory;
+    std::vector<double> forces(Dop853::NODES * width);
+    for (int k = 0; k < Dop853::NODES; ++k) acting(method_.nodes[k], &forces[k * width]);
+    return bends(forces, width);
 }
 
 bool Voyage::bends(const std::vector<double>& values, int width) const {
