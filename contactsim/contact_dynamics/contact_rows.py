@@ -49,7 +49,8 @@ class ContactEvent(NamedTuple):
     A contact that would leave the ground at up to the speed `slowest` [m/s] stays; None: by the height of its hop.
     `struck` says that it is an impact though no contact approaches: a latch closed. `following` are contacts that take
     over at one point from others that end, {contact: the one before it}: what they approach is rounding. `known` is the
-    impact of the same contacts at an event much like it: its modes and slip directions are tried first.
+    impact of the same contacts at an event much like it: its modes and slip directions are tried first. `apart` are
+    closed contacts of bodies that nothing of it moves: they are none of the touching ones, and stay as they are.
     """
 
     t: float
@@ -60,6 +61,7 @@ class ContactEvent(NamedTuple):
     struck: bool = False
     following: Mapping[int, int] = {}
     known: Impact | None = None
+    apart: frozenset[int] = frozenset()
 
 
 class PostEvent(NamedTuple):
@@ -167,9 +169,9 @@ def problem_of(
 
 
 def resting_rows(world: World, mode: SystemMode, where: Mapping[int, slice]) -> list[int]:
-    """Rows of the closed contacts whose velocity is zero in a mode."""
+    """Rows of those of the contacts in `where` that are closed whose velocity is zero in a mode."""
     rows: list[int] = []
-    for i in mode.closed:
+    for i in (i for i in mode.closed if i in where):
         state = mode.contacts[i]
         resting = state.mode is Mode.STICK or state.phase is Phase.INCIPIENT
         held = world.heads[i] + (world.tangent_rows[i] if resting else 0)
@@ -186,7 +188,7 @@ def with_rubbing(world: World, mode: SystemMode, terms: Terms, where: Mapping[in
     if mode.redundant:
         return forces
     places = {row: k for k, row in enumerate(rows)}
-    for i in mode.closed:
+    for i in (i for i in mode.closed if i in where):
         state, part = mode.contacts[i], world.tangents(i, where[i])
         if state.phase in (Phase.FREE, Phase.DIRECTED):
             slip = np.array(state.direction or unit(terms.rates[part]))

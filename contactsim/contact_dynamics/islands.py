@@ -70,6 +70,24 @@ def islands_of(world: World, trees: Trees, closed: Sequence[int]) -> tuple[Islan
     )
 
 
+def together(world: World, contacts: tuple[int, ...], begun: Iterable[int]) -> tuple[tuple[int, ...], Array]:
+    """Those of the contacts that move the bodies of some of them, `begun`, through others; velocities of these bodies.
+
+    Of a world of several trees of joints.
+    """
+    trees = world.mechanism.trees
+    assert trees is not None
+    reached = {i: [tree for tree in trees.contacts[world.host(i)].tolist() if tree] for i in contacts}
+    links = [(own[0], own[-1]) for own in reached.values() if own]
+    first = {tree for i in begun for tree in reached[i]}
+    sets = components(list(dict.fromkeys(tree for own in reached.values() for tree in own)), links)
+    moved = {tree for group in sets if not first.isdisjoint(group) for tree in group}
+    return (
+        tuple([i for i in contacts if not moved.isdisjoint(reached[i])]),
+        np.flatnonzero(np.isin(trees.velocities, list(moved))),
+    )
+
+
 def _joined(sets: Iterable[list[int]], roots: Array) -> list[list[int]]:
     """Sets of trees, small ones joined."""
     found: list[list[int]] = []

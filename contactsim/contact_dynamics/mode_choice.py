@@ -63,7 +63,7 @@ class ModeChoice:
             jumped: whether there is an impact.
         """
         t, mode, kinds, world = event.t, event.mode, event.kinds, self._world
-        states = {i: OPEN if mode.contacts[i].enabled else IDLE for i in mode.closed}
+        states = {i: OPEN if mode.contacts[i].enabled else IDLE for i in mode.closed if i not in event.apart}
         if not staying:
             return Choice(mode.changed(states, redundant=False, latched=world.latched), {}, ())
         terms, where = closed_terms(world, t, x, staying, mode) if mode.regions else touch.of(staying)

@@ -156,12 +156,11 @@ class OutcomeSensitivity:
 
     def _held_rows(self, mode: SystemMode, impact: Impact | None, where: Mapping[int, slice]) -> set[int]:
         """Rows whose velocity has no variation: the mode before held it, or the impact makes it zero."""
-        if impact is None:
-            states = {i: mode.contacts[i].mode for i in where}
-        else:
+        states = {i: mode.contacts[i].mode for i in where}
+        if impact is not None:  # which leaves contacts of other bodies as they are
             last = impact.solution.stages[-1]
             resting = [mode if last.ends_at_rest(k) else Mode.OPEN for k, mode in enumerate(last.solution.modes)]
-            states = dict(zip(impact.contacts, resting, strict=True))
+            states |= dict(zip(impact.contacts, resting, strict=True))
         rows: set[int] = set()
         for i, part in where.items():
             if states[i] is not Mode.OPEN:

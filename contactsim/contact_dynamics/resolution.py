@@ -85,10 +85,29 @@ class Resolution:
         """
         if self._compiled is not None and (found := self._compiled.resolve(x, event)) is not None:
             return found
+        event = self._concerned(event)
         try:
             return self._unjammed(x, event, JAMS) if "jam" in event.kinds.values() else self._outcome(x, event)
         except NoAdmissibleModeError as error:
             return self._another_way(x, event, error)
+
+    def _concerned(self, event: ContactEvent) -> ContactEvent:
+        """The event with those of the touching contacts alone whose bodies it moves, where it is known which these are.
+
+        So an event of a heap costs what the part of it does that hangs together. What hops are followed through is such
+        a part already; where forces are not unique, nothing tells to which part that is due; and a controller may
+        answer the velocities of one body at another one.
+        """
+        world, mode, touching = self._world, event.mode, event.touching
+        trees, begun = world.mechanism.trees, event.kinds.keys() | set(touching).difference(mode.closed)
+        if trees is None or not np.ptp(trees.velocities) or world.controller is not None or event.slowest is not None:
+            return event
+        if mode.redundant or event.struck or not event.kinds or not begun <= set(touching):
+            return event
+        from .islands import together
+
+        concerned = world.with_resistances(together(world, touching, begun)[0])
+        return event._replace(touching=concerned, apart=frozenset(touching).difference(concerned))
 
     def _another_way(self, x: Array, event: ContactEvent, error: NoAdmissibleModeError) -> PostEvent:
         """What is left where no mode is admissible: forces that stay bounded at a jam, an impact without collision,
@@ -400,9 +419,10 @@ class Resolution:
         What was `slipping` keeps its velocity where it goes on so. Returns the state, {contact: impulse along its rows}
         that this took, and the contacts that are said to slide, but have no slip velocity left since others stick.
         """
-        if not mode.closed:
+        closed = tuple([i for i in mode.closed if i in touch.where])
+        if not closed:
             return x, {}, set()
-        terms, where = touch.of(mode.closed)
+        terms, where = touch.of(closed)
         rates, impulses, along = terms.rates, dict[int, Array](), np.zeros(len(terms.rates))
         for rows in self._to_settle(mode, where, slipping):
             if np.any(rates[rows]):
@@ -411,8 +431,8 @@ class Resolution:
                 change, multipliers = smallest_change(terms.mass, terms.rows[rows], -rates[rows], pushed)
                 x, rates = self.accelerated(x, change), rates + terms.rows @ change
                 along += multipliers @ forces
-                impulses = {i: along[where[i]] for i in mode.closed}
-        sliding = [i for i in mode.closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
+                impulses = {i: along[where[i]] for i in closed}
+        sliding = [i for i in closed if mode.contacts[i].phase in (Phase.DIRECTED, Phase.FREE)]
         world = self._world
         slips = {i: float(np.linalg.norm(rates[world.tangents(i, where[i])])) for i in sliding}
         return x, impulses, {i for i in sliding if slips[i] <= world.tolerances.speed}
@@ -423,7 +443,7 @@ class Resolution:
         All that the mode says are at rest; and then, where contacts begin to slip, only those that are held from there
         on: near a singular configuration no impulse stops both.
         """
-        begin = {i for i in mode.closed if mode.contacts[i].phase is Phase.INCIPIENT}
+        begin = {i for i in where if mode.contacts[i].phase is Phase.INCIPIENT}
         rows = resting_rows(self._world, mode, where)
         if not begin:
             return [rows]

@@ -7,18 +7,17 @@ and contacts on other bodies have no part in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..contact.linear_algebra import components
 from ..contact.modes import SystemMode
 from ..hybrid.manifold import Euclidean
 from ..multibody.mechanism import ContactMechanism, Terms, TermsOf
 from .contact_rows import ContactTerms, closed_terms
+from .islands import together
 from .world import World
 
 
@@ -38,12 +37,12 @@ class Standstill(NamedTuple):
     contacts: tuple[int, ...]
 
 
-def standstill(world: World, t: float, x: Array, mode: SystemMode, hopping: Iterable[int]) -> Standstill:
+def standstill(world: World, t: float, x: Array, mode: SystemMode, hopping: set[int]) -> Standstill:
     """The world at (t, x), as far as the contacts `hopping` and the closed ones of a mode move each other.
 
     Of a world of several trees of joints: in one tree, all contacts do.
     """
-    contacts, velocities = _together(world, world.with_resistances({*mode.closed, *hopping}), tuple(hopping))
+    contacts, velocities = together(world, world.with_resistances({*mode.closed, *hopping}), hopping)
     touch = closed_terms(world, t, x, contacts, mode)
     terms, applied, v = touch.terms, world.applied_at(t, x), world.v(x)[velocities]
     held = Terms(
@@ -67,21 +66,6 @@ def standstill(world: World, t: float, x: Array, mode: SystemMode, hopping: Iter
         restitution=world.restitution[own],
     )
     return Standstill(still, v, SystemMode(tuple([mode.contacts[i] for i in own]), mode.redundant), contacts)
-
-
-def _together(world: World, contacts: tuple[int, ...], hopping: Sequence[int]) -> tuple[tuple[int, ...], Array]:
-    """Those of the contacts that move the bodies of `hopping`, through others, and the velocities of these bodies."""
-    trees = world.mechanism.trees
-    assert trees is not None
-    reached = {i: [tree for tree in trees.contacts[world.host(i)].tolist() if tree] for i in contacts}
-    links = [(own[0], own[-1]) for own in reached.values() if own]
-    begun = {tree for i in hopping for tree in reached[i]}
-    sets = components(list(dict.fromkeys(tree for own in reached.values() for tree in own)), links)
-    moved = {tree for group in sets if not begun.isdisjoint(group) for tree in group}
-    return (
-        tuple([i for i in contacts if not moved.isdisjoint(reached[i])]),
-        np.flatnonzero(np.isin(trees.velocities, list(moved))),
-    )
 
 
 class StillMechanism(ContactMechanism):

@@ -6,6 +6,7 @@ import pytest
 import contactsim as cs
 from contactsim.contact_dynamics import islands
 from contactsim.contact_dynamics.islands import islands_of
+from contactsim.contact_dynamics.resolution import Resolution
 
 
 def bodies() -> tuple[cs.ContactSystem, cs.State]:
@@ -55,3 +56,48 @@ def test_motion_is_that_of_all_together(few: int, monkeypatch: pytest.MonkeyPatc
         ours, theirs = one.forces(t), other.forces(t)
         for name, force in ours.items():
             np.testing.assert_allclose(force, theirs[name], rtol=0, atol=1e-6)
+
+
+def fallen() -> tuple[cs.ContactSystem, cs.State]:
+    """Two balls that fall on two others, which hop as another one does, that slides into rolling."""
+    ball = cs.Robot.sphere(0.5, 0.05, friction=0.4, restitution=0.2)
+    places = [(0.0, 0.0, 0.051), (0.01, 0.02, 0.16), (0.5, 0.0, 0.0512), (0.48, 0.01, 0.17), (1.0, 0.0, 0.0511)]
+    names = [f"ball{k}" for k in range(5)]
+    world = cs.Robot.merge([ball] * 5, names=names)
+    start = {
+        name: (np.r_[place, 0.0, 0.0, 0.0, 1.0], np.array([0.3 * (name == "ball4"), 0, 0, 0, 0, 0]))
+        for name, place in zip(names, places, strict=True)
+    }
+    return cs.ContactSystem(world).on_engine("python"), cs.State(*world.pack(start))
+
+
+def test_an_event_is_that_of_the_contacts_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Motion and derivative are those of all contacts resolved together; impacts hold contacts of one heap alone."""
+    resolved, resolve, matrices, runs = list[int](), Resolution._impact, list[np.ndarray](), list[cs.Trajectory]()
+
+    def counted(self, event, touch):  # type: ignore[no-untyped-def]
+        if event.slowest is None:
+            resolved.append(len(event.touching))
+        return resolve(self, event, touch)
+
+    monkeypatch.setattr(Resolution, "_impact", counted)
+    largest = []
+    for apart in (True, False):
+        if not apart:
+            monkeypatch.setattr(Resolution, "_concerned", lambda self, event: event)
+        system, state = fallen()
+        runs.append(cs.simulate(system, state, (0.0, 0.08), tolerances=cs.Tolerances(rtol=1e-10, atol=1e-12)))
+        matrices.append(cs.linearize(runs[-1]).matrix())
+        largest.append(max(resolved))
+        resolved.clear()
+    one, other = runs
+    assert one.status is other.status is cs.Status.FINISHED
+    assert largest[0] < largest[1]
+    assert [event.fired for event in one.events] == [event.fired for event in other.events]
+    for mine, theirs in zip(one.arcs, other.arcs, strict=True):
+        assert [s.mode for s in mine.mode.contacts] == [s.mode for s in theirs.mode.contacts]
+    assert len(one.events) > 5
+    np.testing.assert_allclose([e.time for e in one.events], [e.time for e in other.events], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(one.final_x, other.final_x, rtol=0, atol=1e-12)
+    of_hops = 1e-7 * np.abs(matrices[1]).max()  # derivatives miss hops too low to be followed by their duration
+    np.testing.assert_allclose(matrices[0], matrices[1], rtol=0, atol=of_hops)
