@@ -261,7 +261,7 @@ def continued(equations: Equations, slips: list[Direction], spatial: list[int], 
     """
     problem, tangents, begin = equations.problem, _Tangents(equations.problem, spatial), list(slips)
     basis, rows = equations.basis(slips)
-    count, y = len(rows), before[rows]
+    count, y, longest = len(rows), before[rows], np.inf
     for _ in range(QUICK_STEPS):
         forces = basis @ y
         along, across = tangents.motion(slips, forces)
@@ -280,7 +280,9 @@ def continued(equations: Equations, slips: list[Direction], spatial: list[int], 
         basis = equations.basis(slips)[0]
         if farthest(begin, slips, spatial) > LEAP:
             return None
-        if np.abs(step[:count]).max() <= TOLERANCE**1.5 * np.abs(y).max() and np.abs(step[count:]).max() < TURNED**0.75:
+        change, turn = np.abs(step[:count]).max() / np.abs(y).max(), np.abs(step[count:]).max()
+        previous, longest = longest, max(change, turn)
+        if (change <= TOLERANCE**1.5 and turn < TURNED**0.75) or 0.5 * previous < longest < STALLED_TURN:
             return GivenForces(basis @ y, True, basis, None)
     return None
 
