@@ -34,8 +34,11 @@ def largest_error(
     duration: float,
     directions: int = 1,
     parameters: Sequence[str] = (),
+    step: float = STEP,
 ) -> float:
     """Largest error of lin(dx) and lin.parameter(name) relative to the differences' largest entry (at least one).
+
+    The first `step` of the differences is the larger, the less their own rounding is to count.
 
     Neighbouring runs are demanded to meet the same events.
     """
@@ -52,7 +55,7 @@ def largest_error(
     for direction in np.random.default_rng(0).normal(size=(directions, space.dim)):
         unit = direction / np.linalg.norm(direction)
         wanted = _richardson(
-            lambda h, e=unit: moved(run(system, system.state(space.integrate(start, h * e)), duration))
+            lambda h, e=unit: moved(run(system, system.state(space.integrate(start, h * e)), duration)), step
         )
         errors.append(_relative(derivative(unit), wanted))
     for name in parameters:
@@ -60,14 +63,15 @@ def largest_error(
         wanted = _richardson(
             lambda h, name=name, value=value: moved(
                 run(system.with_parameter(name, value * (1.0 + h)), state, duration)
-            )
+            ),
+            step,
         )
         errors.append(_relative(derivative.parameter(name) * value, wanted))
     return max(errors)
 
 
-def _richardson(function: Callable[[float], Array]) -> Array:
-    rough = [(function(h) - function(-h)) / (2.0 * h) for h in (STEP, STEP / 2.0, STEP / 4.0)]
+def _richardson(function: Callable[[float], Array], step: float) -> Array:
+    rough = [(function(h) - function(-h)) / (2.0 * h) for h in (step, step / 2.0, step / 4.0)]
     better = [(4.0 * fine - coarse) / 3.0 for coarse, fine in pairwise(rough)]
     best = (16.0 * better[1] - better[0]) / 15.0
     assert np.abs(best - better[1]).max() <= OWN * max(1.0, float(np.abs(best).max()))
