@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -10,7 +11,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import COUNT, NAME, POSITIVE, door, instance, optional, tuples
 from ..common.representation import Brief
 from ..contact.modes import Mode

@@ -5,13 +5,13 @@ The runs that these take are those of a `Shooting`, which an orbit brings along.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eig
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.representation import Brief
 from ..errors import ConvergenceError, NonDifferentiableError
 from .zero import CORE, FOLDED, RANK, SIMPLE

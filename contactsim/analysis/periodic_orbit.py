@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import FLAG, NAME, door
 from ..common.representation import Brief
 from ..hybrid.system import HybridSystem

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import COUNT, INDEX, POSITIVE, custom, door, instance, optional, real_array
 from ..common.representation import Brief
 from ..errors import ContactSimError, InputError

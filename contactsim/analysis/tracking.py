@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import NOT_NEGATIVE, door, optional
 from ..errors import InputError
 from ..hybrid.trajectory import Arc

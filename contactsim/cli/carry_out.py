@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..common.dataclass import dataclass
 from ..common.files import held
 from ..errors import StorageError
 from ..hybrid.trajectory import Trajectory

@@ -10,7 +10,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import chain, count
@@ -22,7 +22,6 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from ..common.dataclass import dataclass
 from ..common.files import reason
 from ..common.terminal import bar, interruptible, terminal
 from ..contact.modes import Mode

@@ -17,13 +17,12 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError
-from .dataclass import dataclass
 
 FAR = 1e75  # numbers beyond this are nobody's: their powers overflow
 LONGEST = 60  # characters of a value that is repeated

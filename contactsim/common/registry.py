@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,6 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import PluginError
-from .dataclass import dataclass
 from .entry_points import EntryPoint, entry_points
 
 GROUPS = (

@@ -6,6 +6,7 @@ import dis
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from traceback import FrameSummary, StackSummary, extract_tb
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import CallbackError, ContactSimError, InputError
-from .dataclass import dataclass
 from .doors import FAR  # no state of a run is as far, but one of a trial step
 
 Array = np.ndarray

@@ -13,12 +13,11 @@ and in every stage Coulomb's law |lam_t| <= mu lam_n, against the slip velocity 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 from ..errors import NoAdmissibleModeError
 from .modes import Mode

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, overload
 
 import numpy as np
 
-from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 
 

@@ -12,11 +12,10 @@ Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, Sec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..common.dataclass import dataclass
 from .modes import Mode
 from .problem import ContactProblem, islands, part_of
 from .solvers.pivot import solve_modes, violations

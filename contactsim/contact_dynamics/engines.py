@@ -10,10 +10,10 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ..common.dataclass import dataclass
 from ..common.registry import load, names
 from ..errors import InputError, PluginError
 

@@ -12,12 +12,12 @@ Each acceleration is then a small system in the contacts alone. What it misses i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.libraries import scipy
 from ..contact.linear_algebra import solve_mass
 from ..errors import SingularError

@@ -7,12 +7,11 @@ events of whatever part is the piece of one of its own steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..contact.modes import SystemMode
 from ..hybrid.middle import Pieces
 from ..hybrid.segments import Chain, Segment

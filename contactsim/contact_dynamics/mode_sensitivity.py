@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..multibody.mechanism import ContactMechanism
 

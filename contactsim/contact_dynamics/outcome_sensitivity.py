@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..contact.laws import RigidLaw
 from ..contact.linear_algebra import projector, pseudo_inverse, solve_mass
 from ..contact.modes import Mode, Phase, SystemMode

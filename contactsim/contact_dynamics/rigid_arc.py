@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 from ..common.libraries import scipy
 from ..contact.linear_algebra import solve_mass

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Phase
 from ..hybrid.differences import derivative

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import ANY_NUMBERS
 from ..common.lazy import lazy
 from ..common.user_calls import UserCall, answer

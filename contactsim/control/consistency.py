@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.representation import Brief
 from ..contact.modes import Phase, SystemMode
 from ..errors import InputError, SimulationError

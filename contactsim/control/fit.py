@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from scipy.optimize import OptimizeResult, least_squares
 
 from ..analysis.parameter_family import is_system, member
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import ANY_NUMBERS, COUNT, NAME, POSITIVE, REAL, door, function, optional, several
 from ..common.representation import Brief
 from ..derivatives.run_derivative import RunDerivative

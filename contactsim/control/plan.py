@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.representation import Brief
 from ..hybrid.trajectory import Trajectory
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ import numpy as np
 from ..analysis.discrete import Discrete, discrete
 from ..analysis.linearization import linearize
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import COUNT, POSITIVE, custom, instance, optional
 from ..contact_dynamics.contact_system import ContactSystem
 from ..derivatives.run_derivative import EventLinearization, RunDerivative

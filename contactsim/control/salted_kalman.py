@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from ..analysis.linearization import Linearization, linearize
 from ..analysis.matrices import Weight, symmetric, weight
 from ..analysis.walk import Leg, along, legs
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import ANY_NUMBERS, POSITIVE, REAL, door, function, one_of, optional
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, SimulationError

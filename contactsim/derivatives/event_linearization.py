@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.lazy import lazy
 from ..common.representation import Brief
 from ..errors import InputError, NonDifferentiableError, TransversalityError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -13,7 +14,6 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import NAME, NUMBERS, custom, door
 from ..common.doors import several as series
 from ..common.lazy import lazy

@@ -6,12 +6,12 @@ A `HybridSystem` has them all; a class of one's own that only keeps the contract
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import (
     ANY_NUMBERS,
     FLAG,

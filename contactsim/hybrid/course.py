@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from .manifold import Manifold
 
 AT_ONCE = 64  # steps, after which a run looks up again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count, pairwise
 from typing import Any, overload
@@ -11,7 +12,6 @@ from typing import Any, overload
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.libraries import chebyshev
 from ..common.representation import Brief
 from ..errors import SimulationError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
-from ..common.dataclass import dataclass
 from ..common.doors import LENGTH_OF_TIME, POSITIVE, instance, number
 
 LARGEST = 1e-2  # relative error of a step, above which no digit of a run is right

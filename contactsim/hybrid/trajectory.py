@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ import numpy as np
 
 from ..common import registry
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import FLAG, NAME, NOT_NEGATIVE, PATH, REAL, custom, door, numbers, one_of, several
 from ..common.representation import brief, counted, span
 from ..common.representation import several as first_of

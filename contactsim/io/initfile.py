@@ -11,6 +11,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.files import write_whole
 from ..common.registry import names
 from ..common.representation import Brief

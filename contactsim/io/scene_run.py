@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ..common.dataclass import dataclass
 from ..errors import InputError, SimulationError
 from ..hybrid.simulate import Simulation, simulate
 from ..hybrid.trajectory import Trajectory

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import NAME, NOT_NEGATIVE, POSITIVE, REAL, SHARE, TEXT, TRIPLE, door, either, optional, tuples
 from ..errors import InputError
 from .mechanism import MARGIN, check_static, kinetic_of

@@ -6,12 +6,12 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import COUNT, FLAG, NOT_NEGATIVE, POSITIVE, custom, door, function, optional, real_array
 from ..common.user_calls import UserCall, answer, reads, real
 from ..errors import InputError

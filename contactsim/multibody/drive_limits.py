@@ -8,12 +8,12 @@ asks for no more than the file's velocity, and gives no more than its effort:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..errors import InputError
 
 

@@ -7,14 +7,13 @@ A closed latch is a closed loop as in `loops`: of a joint, or of two frames. Wha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import (
     FLAG,
     POSITIVE,

@@ -6,13 +6,13 @@ A closure holds one point of two bodies together (a ball joint), two points (a h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import NAME, REAL, TEXT, TRIPLE, door, instance, one_of, several
 from ..errors import InputError
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import COUNT, NOT_NEGATIVE, SHARE, TEXT, door, function, instance, optional, several
 from ..common.user_calls import UserCall, answer, margin, reads, real
 from ..contact.modes import SystemMode

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import VECTOR, either, instance, one_of, optional, several
 from ..errors import InputError
 from ..hybrid.system import LIMIT, LOOP

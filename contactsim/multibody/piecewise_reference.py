@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise, repeat
 from operator import mul
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import FLAG, INDEX, POSITIVE, REAL, custom, door, function, numbers, optional, real_array
 from ..errors import InputError
 

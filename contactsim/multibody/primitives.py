@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import Any, TypeVar
 
@@ -11,7 +11,6 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from ..common.dataclass import dataclass
 from ..common.doors import POSITIVE, tuples
 from ..errors import InputError
 from .contact_point import ContactEllipsoid, ContactPoint, ContactRim

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
@@ -15,7 +16,6 @@ import numpy as np
 import pinocchio as pin
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import NAME, TEXT, VECTOR, door, instance, numbers, one_of, several
 from ..errors import InputError
 from .configuration_space import ConfigurationSpace, whole

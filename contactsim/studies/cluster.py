@@ -6,11 +6,11 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..common.dataclass import dataclass
 from ..errors import InputError, StorageError
 from .plan import Plan
 from .work import LOST, Result, Work, batch

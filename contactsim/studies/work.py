@@ -12,14 +12,13 @@ import time
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.threads import one_thread
 from ..errors import ContactSimError, InputError
 from ..hybrid.outcomes import Status

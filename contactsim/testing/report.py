@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..common.dataclass import dataclass
 from ..errors import CheckError
 
 State = Mapping[str, float]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..analysis.spread import carried
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import door, numbers
 from ..derivatives.run_derivative import RunDerivative
 from ..hybrid.trajectory import Trajectory

@@ -11,11 +11,10 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..common.doors import FLAG, LENGTH_OF_TIME, TEXT, door, function, instance
 from ..common.representation import Brief
 from ..common.terminal import interruptible

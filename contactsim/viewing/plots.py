@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.dataclass import dataclass
 from ..contact.modes import Mode
 from ..contact_dynamics import is_contact_system
 from ..derivatives.variational import ArcVariation

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from ..common.dataclass import dataclass
 from ..contact_dynamics import is_contact_system
 from ..errors import InputError
 from ..hybrid.system import HybridSystem

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
-from ...common.dataclass import dataclass
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction
 from .contract import ContactSolver, Start

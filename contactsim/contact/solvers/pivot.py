@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...common.lazy import lazy
 from ...common.libraries import scipy
 from ..compiled import Unknown

@@ -11,6 +11,7 @@ middle one of some steps lies in its middle; Y' = A Y becomes dY/ds = A dt/ds Y,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import expm1, log, log1p
 from typing import NamedTuple
@@ -18,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...errors import StepSizeError
 from ..zero import SMALLEST_STEP, TINY
 from .tables853 import COEFFICIENTS, ERROR3, ERROR5, MAX_FACTOR, MIN_FACTOR, SAFETY, STAGES, WEIGHTS

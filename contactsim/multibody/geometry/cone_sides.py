@@ -13,13 +13,13 @@ D < s^2, touches the tip or the rim instead, which take over at the ends of the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ..zero import ARC, DEEP, OFF, PARALLEL_EDGES, RIM
 from .closest_points.equations import Pose
 from .convex import Convex, capsule, cone, on_far_side, polyhedron

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import Any
@@ -24,7 +24,6 @@ import coal
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...errors import SingularError
 from ..zero import DEEP, FAR_SIDE, FLAT, PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
 from .closest_points.equations import Pose, residual, side

@@ -6,13 +6,12 @@ its rim touches, see `rims`, and these points are raised by the tilt, so that no
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ..zero import FLAT, ROUND_RIM
 from .cylinders import SIDE, Drum, Taper
 from .edges import RISE

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ..forest import data_of
 from ..model_checks import link_frame
 from ..robot_model import RobotModel

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations, product
 from math import sqrt
@@ -21,7 +21,6 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...errors import InputError
 from ..contact_point import ContactPoint
 from ..mechanism import check_static, kinetic_of, static_of

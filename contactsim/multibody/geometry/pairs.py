@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
 from ..mechanism import MARGIN, check_static
 

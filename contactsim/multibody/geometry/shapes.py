@@ -7,11 +7,11 @@ normals and their rates are analytic in p, so that a complex step through them g
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ..zero import RIM, SUNK
 
 Region = tuple[int, ...]  # of a box: which side (-1, 1) of each pair of faces a point is on; 0: between them

@@ -9,13 +9,13 @@ of Newton's method in complex ones gives their derivatives.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ..zero import FAR_BODIES, TIED
 from .closest_points.equations import Nearest, Pose, Settled, drift, settled
 from .closest_points.features import Ellipsoid, Feature, Line, Plane, Point

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
-from ...common.dataclass import dataclass
 from ...common.doors import NAME, NOT_NEGATIVE, SHARE, TEXT, TRIPLE, door, one_of, optional, several, tuples, whole
 from ...errors import InputError
 from .closest_points.features import Ellipsoid, Feature, Plane, Point

@@ -18,6 +18,7 @@ points.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -25,7 +26,6 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...errors import InputError
 from ...hybrid.flow import Look
 from ..contact_point import ContactPoint, ContactRim

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...errors import InputError
 
 FREE, BALL, SLIDE, HINGE = range(4)  # MuJoCo's kinds of joints

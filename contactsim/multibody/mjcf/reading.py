@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ..actuators import Actuator
 from ..contact_point import ContactPoint
 from ..geometry.meetings import Meeting

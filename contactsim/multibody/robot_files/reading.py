@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pinocchio as pin
 
-from ...common.dataclass import dataclass
 from ...common.doors import PATH, custom, either, one_of
 from ...errors import InputError
 from ..contact_point import ContactPoint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from xml.etree import ElementTree
 
 import pinocchio as pin
 
-from ...common.dataclass import dataclass
 from ...common.doors import PATH, custom
 from ...errors import InputError
 from ..loops import JointCoupling

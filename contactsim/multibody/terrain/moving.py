@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...common.dataclass import dataclass
 from ...common.doors import REAL, TRIPLE, door, either, function, instance, number, optional
 from ...common.user_calls import UserCall, real
 from ...errors import InputError

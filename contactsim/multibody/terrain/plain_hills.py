@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 
 
 class PlainSinusoid(NamedTuple):

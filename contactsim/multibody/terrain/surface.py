@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from math import cos, sin
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.dataclass import dataclass
 from ...common.doors import REAL, door, number, numbers, tuples
 from ...errors import InputError
 from ...hybrid.differences import derivative

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from contactsim.common.dataclass import dataclass
 from contactsim.contact.modes import ContactState, Mode, Phase
 from contactsim.contact_dynamics import zeno
 from contactsim.contact_dynamics import zero as contacts_zero

@@ -16,14 +16,13 @@ Source: R. Schneider, Convex Bodies: The Brunn-Minkowski Theory, section 1.7 (su
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ....common.arrays import Array
-from ....common.dataclass import dataclass
 
 F = TypeVar("F", bound="Feature")
 NO_SLIDES = np.zeros((0, 3))

@@ -12,12 +12,12 @@ which complex steps can be taken. Bodies go along the last axis but those of vec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ....common.arrays import Array
-from ....common.dataclass import dataclass
 from ....errors import SingularError
 from ...terrain.surface import Terrain
 from ...zero import ROUGH
