@@ -97,7 +97,8 @@ def test_an_event_is_that_of_the_contacts_it_moves(monkeypatch: pytest.MonkeyPat
     for mine, theirs in zip(one.arcs, other.arcs, strict=True):
         assert [s.mode for s in mine.mode.contacts] == [s.mode for s in theirs.mode.contacts]
     assert len(one.events) > 5
-    np.testing.assert_allclose([e.time for e in one.events], [e.time for e in other.events], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(one.final_x, other.final_x, rtol=0, atol=1e-12)
+    # Both round differently, which bounces amplify: 3e-12 s under one processor's kernels, at a tolerance of 1e-10.
+    np.testing.assert_allclose([e.time for e in one.events], [e.time for e in other.events], rtol=0, atol=3e-11)
+    np.testing.assert_allclose(one.final_x, other.final_x, rtol=0, atol=3e-11)
     of_hops = 1e-7 * np.abs(matrices[1]).max()  # derivatives miss hops too low to be followed by their duration
     np.testing.assert_allclose(matrices[0], matrices[1], rtol=0, atol=of_hops)

@@ -454,13 +454,14 @@ class FlatsOnHills(OneByOne):
         self._ground = pairs[0].ground
         self._middles = np.array([pair.ball[0] for pair in pairs])
         self._spans = np.array([pair.ball[1] for pair in pairs])
+        self._near = np.maximum(self._spans, OFF)
         self._radii = np.array([pair.radius for pair in pairs])
 
     def _bounds(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Distances of the balls, and which of them (n,) are near."""
         middles = (R[self._a] @ self._middles[..., None])[..., 0] + o[self._a]
         found = self._ground.at_least(self._ground.gaps(0.0, middles, self._radii), self._radii) - self._spans
-        return found, np.flatnonzero(found <= self._spans)
+        return found, np.flatnonzero(found <= self._near)
 
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one only where they are near."""

@@ -330,11 +330,21 @@ class FlatOnHills(FeaturePair):
         """The one there is."""
         return ACTING
 
+    def _above(self, place: Place) -> float | None:
+        """Distance [m] of the ball around it where that is well above the ground, by more than OFF; else None."""
+        middle, span = self.ball
+        radii = np.array([self.radius])
+        gap = self.ground.gaps(0.0, (place.R_a @ middle + place.o_a)[None], radii)
+        found = float(self.ground.at_least(gap, radii)[0]) - span
+        return found if found > max(span, OFF) else None
+
     def acts(self, place: Place) -> bool:
         """Whether it has a nearest point of its own, and no other feature is nearer there."""
         return self._acting(place) is not None
 
     def _acting(self, place: Place) -> Nearest | None:
+        if len(self.along) and self._above(place) is not None:
+            return None  # its distance is not asked there
         found = self._own(place)
         if found is None or (len(self.along) == 2 and found.normal @ place.R_a @ np.cross(*self.along) >= 0.0):
             return None  # it has none, or is seen from inside its body
@@ -343,7 +353,12 @@ class FlatOnHills(FeaturePair):
         return found if free else None
 
     def open_gap(self, place: Place) -> float:
-        """The distance where it acts; else that of the nearest sample, at most, and OFF."""
+        """The distance of the ball around it where that is well above the ground; or its own, where it acts.
+
+        Else that of the nearest sample, at most, and OFF.
+        """
+        if (above := self._above(place)) is not None:
+            return above
         found = self._acting(place)
         return max(self._looked(place).low, 0.0) + OFF if found is None else found.distance - self.radius
 

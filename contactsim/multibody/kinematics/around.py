@@ -82,6 +82,10 @@ class Around(SameShapes):
         """Distances of the joints to their limits [rad, m]."""
         return self.inner.constraint_gaps(t, q)
 
+    def by_time(self, t: float, q: Array, v: Array) -> Array:
+        """What time alone may change."""
+        return self.inner.by_time(t, q, v)
+
     def gap_bounds(self, contacts: Array) -> Callable[[JointPath], GapBounds] | None:
         """Bounds of the speed of gaps along a path."""
         return self.inner.gap_bounds(contacts)
