@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import COUNT, NAME, POSITIVE, door, function, instance, one_of, optional, tuples
+from ..common.doors import door, instance, optional, tuples
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, SystemMode
 from ..errors import InputError
 from ..hybrid.middle import MiddleRun
 from ..hybrid.outcomes import Status
 from ..hybrid.segments import Segment
-from ..hybrid.simulate import Accumulation, Progress
-from ..hybrid.tolerances import TOLERANCES, Tolerances
+from ..hybrid.simulate import OPTIONS, PROGRESS, Accumulation, Progress
+from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Settings, Trajectory
 from .contact_system import ContactSystem
 from .crowds import GROUND_PART, Couple, Crowd, Crowds, joined_by
@@ -293,13 +293,8 @@ def _couples(crowds: Iterable[Crowd]) -> list[Couple]:
 
 @door(
     system=instance(ContactSystem, "a ContactSystem"),
-    integrator=optional(NAME),
-    tolerances=optional(TOLERANCES),
-    record_period=optional(POSITIVE),
-    max_events=COUNT,
-    accumulation=one_of("pass", "stop"),
-    progress=optional(function("a function of the time")),
-    engine=optional(NAME),
+    progress=optional(PROGRESS),
+    **OPTIONS,
 )
 def simulate_groups(
     system: ContactSystem,

@@ -48,6 +48,14 @@ OF_SYSTEMS = (
     "drift",
 )  # tolerances that a system decides by itself
 SPAN = tuples(2, words="two finite numbers (start, end) in seconds")
+OPTIONS = {
+    "integrator": optional(NAME),
+    "tolerances": optional(TOLERANCES),
+    "record_period": optional(POSITIVE),
+    "max_events": COUNT,
+    "accumulation": one_of("pass", "stop"),
+    "engine": optional(NAME),
+}  # of a run, whoever starts it
 Progress = Callable[[float], None]
 Accumulation = Literal["pass", "stop"]
 
@@ -74,12 +82,7 @@ class Simulation:
 
     @door(
         t0=REAL,
-        integrator=optional(NAME),
-        tolerances=optional(TOLERANCES),
-        record_period=optional(POSITIVE),
-        max_events=COUNT,
-        accumulation=one_of("pass", "stop"),
-        engine=optional(NAME),
+        **OPTIONS,
     )
     def __init__(
         self,
@@ -660,15 +663,7 @@ def _demand_carried_out(tolerances: Tolerances, system: Any) -> None:
             )
 
 
-@door(
-    integrator=optional(NAME),
-    tolerances=optional(TOLERANCES),
-    record_period=optional(POSITIVE),
-    max_events=COUNT,
-    accumulation=one_of("pass", "stop"),
-    progress=either(FLAG, PROGRESS),
-    engine=optional(NAME),
-)
+@door(progress=either(FLAG, PROGRESS), **OPTIONS)
 def simulate(
     system: Dynamics,
     state: Any,

@@ -24,7 +24,7 @@ from ..zero import ARC, DEEP, OFF, PARALLEL_EDGES, RIM
 from .closest_points.equations import Pose
 from .convex import Convex, capsule, cone, on_far_side, polyhedron
 from .edges import Lines, of_segments
-from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .rims import SMOOTHLY, Margin
 from .shapes import Region
@@ -59,7 +59,7 @@ class _Crossed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ConeSideOnLine(FeaturePair):
+class ConeSideOnLine(PassingPair):
     """The side of a cone along z (A), its origin half way up, against an edge of a polyhedron or a capsule (B).
 
     Its region is the sense of the second part of its normal.
@@ -76,16 +76,6 @@ class ConeSideOnLine(FeaturePair):
     number: int
     around: float = 0.0
     radius_a: float = 0.0
-
-    @property
-    def passing(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def takes_over(self) -> bool:
-        """Always."""
-        return True
 
     @cached_property
     def slant(self) -> float:

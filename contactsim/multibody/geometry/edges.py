@@ -24,7 +24,7 @@ from ...hybrid.flow import Looks
 from ..zero import ARC, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, RIM, ROUND_RIM
 from .closest_points.equations import Pose
 from .convex import on_far_side, polyhedron
-from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
 from .shapes import Region
 
@@ -57,8 +57,10 @@ class Lines(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeOnEdge(FeaturePair):
+class EdgeOnEdge(PassingPair):
     """Edge number `a` of polyhedron `one` against edge number `b` of polyhedron `two`.
+
+    At its ends it takes over: a corner has its point, and where a face lies there its normal, too.
 
     Attributes:
         radius_a, radius_b: of what is rounded around the edges [m].
@@ -77,19 +79,9 @@ class EdgeOnEdge(FeaturePair):
     standing: Array | None = None
 
     @property
-    def passing(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def skippable(self) -> bool:
         """Where it is none of a cylinder: see `_off`."""
         return not self.blunt
-
-    @property
-    def takes_over(self) -> bool:
-        """Always: a corner has its point, and where a face lies there its normal, too, at an end."""
-        return True
 
     @property
     def rounding(self) -> float:

@@ -178,6 +178,20 @@ class FeaturePair(ABC):
         return 0.0
 
 
+class PassingPair(FeaturePair):
+    """Features that are told of while they are closed only: elsewhere others are nearer, which hand over to them."""
+
+    @property
+    def passing(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def takes_over(self) -> bool:
+        """Always."""
+        return True
+
+
 @dataclass(frozen=True, eq=False)
 class PointOnSolid(FeaturePair):
     """A sphere or point at the origin of A against a solid.

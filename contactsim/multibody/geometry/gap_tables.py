@@ -19,7 +19,7 @@ from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
 from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
 from .features import Bodies, FeaturePair, Place, PointOnSolid, at
-from .hill_features import FlatOnHills
+from .hill_features import FlatOnHills, clearances
 from .hulls import Hull
 from .rims import BEGINS, MEETING, SMOOTHLY, Endless, Face, Lined, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
@@ -454,20 +454,19 @@ class FlatsOnHills(OneByOne):
         self._ground = pairs[0].ground
         self._middles = np.array([pair.ball[0] for pair in pairs])
         self._spans = np.array([pair.ball[1] for pair in pairs])
-        self._near = np.maximum(self._spans, OFF)
         self._radii = np.array([pair.radius for pair in pairs])
 
     def _bounds(self, R: Array, o: Array) -> tuple[Array, Array]:
         """Distances of the balls, and which of them (n,) are near."""
         middles = (R[self._a] @ self._middles[..., None])[..., 0] + o[self._a]
-        found = self._ground.at_least(self._ground.gaps(0.0, middles, self._radii), self._radii) - self._spans
-        return found, np.flatnonzero(found <= self._near)
+        found, near = clearances(self._ground, middles, self._spans, self._radii)
+        return found, np.flatnonzero(near)
 
     def gaps(self, R: Array, o: Array) -> Array:
         """One by one only where they are near."""
         found, near = self._bounds(R, o)
         for k in near.tolist():
-            found[k] = self._pairs[k].open_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
+            found[k] = self._pairs[k].near_gap(Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]]))
         return found
 
     def loose(self, R: Array, o: Array) -> Array:

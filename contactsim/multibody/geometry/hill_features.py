@@ -31,7 +31,7 @@ import numpy as np
 from ...common.arrays import Array
 from ...errors import SingularError
 from ..zero import OFF, RIM, RULED, SETTLED_WAY
-from .features import Bodies, FeaturePair, Meet, Place, at, cross, turned
+from .features import Bodies, Meet, PassingPair, Place, at, cross, turned
 from .shapes import Region
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Settled(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FlatOnHills(FeaturePair):
+class FlatOnHills(PassingPair):
     """A corner, an edge or a face of A, or a piece of one, against hills; these stand for B, at the world's origin.
 
     Attributes:
@@ -123,18 +123,8 @@ class FlatOnHills(FeaturePair):
     extent_b = None
 
     @property
-    def passing(self) -> bool:
-        """Always: others are nearer where it has no nearest point of its own."""
-        return True
-
-    @property
     def skippable(self) -> bool:
         """Always: it is a distance, but for OFF."""
-        return True
-
-    @property
-    def takes_over(self) -> bool:
-        """Always."""
         return True
 
     @property
@@ -330,21 +320,21 @@ class FlatOnHills(FeaturePair):
         """The one there is."""
         return ACTING
 
-    def _above(self, place: Place) -> float | None:
-        """Distance [m] of the ball around it where that is well above the ground, by more than OFF; else None."""
-        middle, span = self.ball
-        radii = np.array([self.radius])
-        gap = self.ground.gaps(0.0, (place.R_a @ middle + place.o_a)[None], radii)
-        found = float(self.ground.at_least(gap, radii)[0]) - span
-        return found if found > max(span, OFF) else None
-
     def acts(self, place: Place) -> bool:
-        """Whether it has a nearest point of its own, and no other feature is nearer there."""
-        return self._acting(place) is not None
+        """Whether it has a nearest point of its own, and no other feature is nearer there.
+
+        Of an edge or a face well above the ground that is not asked.
+        """
+        high = bool(len(self.along)) and not self._clearance(place)[1]
+        return not high and self._acting(place) is not None
+
+    def _clearance(self, place: Place) -> tuple[float, bool]:
+        middle, span = self.ball
+        centre, radius = (place.R_a @ middle + place.o_a)[None], np.array([self.radius])
+        distance, near = clearances(self.ground, centre, np.array([span]), radius)
+        return float(distance[0]), bool(near[0])
 
     def _acting(self, place: Place) -> Nearest | None:
-        if len(self.along) and self._above(place) is not None:
-            return None  # its distance is not asked there
         found = self._own(place)
         if found is None or (len(self.along) == 2 and found.normal @ place.R_a @ np.cross(*self.along) >= 0.0):
             return None  # it has none, or is seen from inside its body
@@ -353,12 +343,12 @@ class FlatOnHills(FeaturePair):
         return found if free else None
 
     def open_gap(self, place: Place) -> float:
-        """The distance of the ball around it where that is well above the ground; or its own, where it acts.
+        """The distance of the ball around it where that is well above the ground; else `near_gap`."""
+        distance, near = self._clearance(place)
+        return self.near_gap(place) if near else distance
 
-        Else that of the nearest sample, at most, and OFF.
-        """
-        if (above := self._above(place)) is not None:
-            return above
+    def near_gap(self, place: Place) -> float:
+        """The distance where it acts; else that of the nearest sample, at most, and OFF."""
         found = self._acting(place)
         return max(self._looked(place).low, 0.0) + OFF if found is None else found.distance - self.radius
 
@@ -407,6 +397,18 @@ class FlatOnHills(FeaturePair):
             along = self.along @ place.R_a.T
             least = max(0.5 * float(np.linalg.eigvalsh(along @ found.hessian @ along.T)[0]), least)
         return most * speed * speed + (most * speed + spin) ** 2 / least
+
+
+def clearances(ground: Hills, middles: Array, spans: Array, radii: Array) -> tuple[Array, Array]:
+    """Lower bounds of the distances (n,) of balls around features [m], and which of them (n,) are near the ground.
+
+    Args:
+        ground: the hills.
+        middles, spans: of the balls, (n, 3) in the world, and their radii (n,) [m].
+        radii: of what is rounded (n,) [m].
+    """
+    found = ground.at_least(ground.gaps(0.0, middles, radii), radii) - spans
+    return found, found <= np.maximum(spans, OFF)
 
 
 def _grown(here: Nearest, third: Array, core: Array) -> tuple[Array, Array]:

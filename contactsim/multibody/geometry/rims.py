@@ -28,7 +28,7 @@ from .closest_points.equations import Nearest, Pose, drift, settled
 from .closest_points.features import Circle, Feature, Line, Plane
 from .closest_points.search import RimsAbove, Ruled, across_axis, closest
 from .convex import Convex, cone, cylinder, on_far_side, polyhedron
-from .features import Bodies, FeaturePair, Meet, Place, at, cross, dot, turned, turned_back
+from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned, turned_back
 from .polyhedra import Polyhedron
 from .shapes import Region, length_of, turning
 
@@ -386,22 +386,12 @@ class Ridge(Lined, _OfPolyhedron):
 
 
 @dataclass(frozen=True, eq=False)
-class RimOnPart(FeaturePair):
+class RimOnPart(PassingPair):
     """A rim of A against a part of B; the axis of A, and that of B if it is round, are along their z."""
 
     rim: Rim
     part: Part
     radius_a: float = 0.0
-
-    @property
-    def passing(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def takes_over(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def extent_a(self) -> float:  # type: ignore[override]
