@@ -84,7 +84,7 @@ class StillMechanism(ContactMechanism):
     def __init__(
         self, mechanism: ContactMechanism, contacts: tuple[int, ...], terms: Terms, touch: ContactTerms, v: Array
     ) -> None:
-        self._moving, self._contacts, self._terms = mechanism, contacts, terms
+        self._terms = terms
         self._begin = terms.rates - terms.rows @ v
         self._rows = [touch.where[i] for i in contacts]
         self.nv, self.space = len(v), Euclidean(0)
