@@ -67,6 +67,14 @@ def solo12_on_hills(engine: str) -> Callable[[], object]:
     return lambda: cs.simulate(system, start, (0.0, 0.5), tolerances=cs.Tolerances(rtol=1e-8))
 
 
+def sliding_box(engine: str) -> Callable[[], object]:
+    """A box that slides to its rest on four corners, whose forces are redundant."""
+    robot = cs.Robot.box(2.0, (0.4, 0.2, 0.1), friction=0.4)
+    system = cs.ContactSystem(robot).on_engine(engine)
+    start = cs.State([0, 0, 0.05, 0, 0, 0, 1.0], [0.8, 0.6, 0, 0, 0, 0.2])
+    return lambda: cs.simulate(system, start, (0.0, 0.5))
+
+
 def solo12(engine: str) -> Callable[[], object]:
     """The run of `benchmarks/run.py`, whose feet are spheres."""
     system, start = solo12_run.scene(False)
@@ -163,6 +171,7 @@ RUNS: dict[str, Callable[[str], Callable[[], object]]] = {
     "biped, its demonstration": lambda own: demonstration("biped", 5.0, own),
     "solo12 falls on hills, 0.5 s": solo12_on_hills,
     "hexapod walks on hills, 0.5 s": hexapod_on_hills,
+    "a box slides on its corners, 0.5 s": sliding_box,
 }
 
 

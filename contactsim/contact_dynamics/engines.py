@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 10  # of what follows; an engine says for which it was made
+INTERFACE = 11  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -80,11 +80,12 @@ class PlainGuards:
     """The guards of a contact mode as plain data.
 
     Attributes:
-        kinds: of each guard: "gap", "force", "cone", "slow", "stop", "fast", "jam", "turn" or "enable", of
+        kinds: of each guard: "gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn" or "enable", of
             `rigid_guards`.
-        contacts: contact of each, among those of the robot; -1 of a jam.
-        closed: number of it among the closed contacts of the arc; -1 of a gap, of a jam and of "enable".
+        contacts: contact of each, among those of the robot; -1 of "forces" and of a jam.
+        closed: number of it among the closed contacts of the arc; -1 of a gap, of "forces", of a jam and of "enable".
         friction: static coefficient of each; zero where `closed` is -1.
+        static_friction: that of each closed contact of the arc, of which "forces" needs all.
         margins: (t, x) -> value of those that are "enable", data where they are a `PlainMargin`; None of others.
         directions: (along, aside) that a "stop" of a contact looks along which begins to slip; zero of others: that
             of a held slip looks along its direction.
@@ -98,6 +99,7 @@ class PlainGuards:
     contacts: tuple[int, ...]
     closed: tuple[int, ...]
     friction: tuple[float, ...]
+    static_friction: tuple[float, ...]
     directions: tuple[tuple[float, float], ...]
     margins: tuple[Callable[[float, Array], float] | None, ...]
     limits_alone: bool

@@ -106,7 +106,7 @@ def _known_beforehand(tolerances: Tolerances, names: Sequence[tuple[str, int]]) 
     return rounding, band
 
 
-KNOWN = {"gap", "force", "cone", "slow", "stop", "fast", "jam", "turn", "enable"}  # to compiled engines
+KNOWN = {"gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn", "enable"}  # to compiled engines
 
 
 def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> PlainGuards | None:
@@ -117,13 +117,13 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
     robot, tolerances = world.mechanism.plain_robot, world.tolerances
     if robot is None or not world.mechanism.bounded_steps or not table.places.keys() <= KNOWN:
         return None
-    if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()):
+    if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()) or _leaves_a_choice(arc):
         return None
     count = len(table.names)
     closed, friction, directions = [-1] * count, [0.0] * count, [(0.0, 0.0)] * count
     margins: list[Margin | PlainMargin | None] = [None] * count
     for kind, places in table.places.items():
-        for k in places.tolist() if kind not in ("gap", "jam") else ():
+        for k in places.tolist() if kind not in ("gap", "forces", "jam") else ():
             i = table.names[k][1]
             if kind == "enable":
                 margins[k] = Margin(arc, i).plain
@@ -137,6 +137,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         contacts=numbers,
         closed=tuple(closed),
         friction=tuple(friction),
+        static_friction=tuple(world.static_friction[list(arc.closed)].tolist()),
         directions=tuple(directions),
         margins=tuple(margins),
         limits_alone=table.limits is not None,
@@ -147,6 +148,12 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         sense=sense,
         window=window,
     )
+
+
+def _leaves_a_choice(arc: RigidArc) -> bool:
+    """Whether contacts that stick and slip redundantly may move in another way than under the smallest forces."""
+    sticks = any(arc.mode.contacts[i].mode is Mode.STICK for i in arc.closed)
+    return arc.mode.redundant and bool(arc.slips) and sticks
 
 
 class Margin:

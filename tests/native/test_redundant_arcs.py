@@ -10,6 +10,8 @@ from random_scenes import scene
 import contactsim as cs
 from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
 from contactsim.contact_dynamics.rigid_arc import References, accelerations, prepare
+from contactsim.contact_dynamics.rigid_flow import RigidFlow
+from contactsim.hybrid.stepper import Stepper
 
 pytest.importorskip("contactsim_native._native")
 
@@ -55,6 +57,45 @@ def test_the_motion_of_redundant_contacts_is_that_of_python(kinds: str, least: i
         assert abs(one.margin - other.margin) < SAME * size
         compared += one.others is not None
     assert compared >= least  # in C++
+
+
+@pytest.mark.parametrize(("kinds", "compiled"), [("ssss", 60), ("dddd", 40)])
+def test_the_guard_of_all_forces_is_that_of_python(kinds: str, compiled: int) -> None:
+    """The distance of the smallest forces from the edges of their cones, where they keep to these."""
+    made, rng, compared = cs.ContactSystem(box(0.1), controller=twist), np.random.default_rng(4), 0
+    flows = [RigidFlow(prepare(made.on_engine(kind).world, mode_of(kinds))) for kind in ("native", "python")]
+    for _ in range(60):
+        q = np.r_[rng.normal(size=2), 0.1, 0.0, 0.0, 0.0, 1.0]
+        x = np.r_[q, rng.normal(size=2), 0.0, 0.0, 0.0, rng.normal()]
+        one, other = (flow.rebased(float(rng.uniform()), x) for flow in flows)
+        assert one.cruise is not None and other.cruise is None
+        t = float(rng.uniform())
+        found = one._watch.guards(t, x, one._directions, one.references.straight)
+        if found is None:
+            continue
+        compared += 1
+        assert np.abs(found - other.guards(t, x)).max() < SAME * np.abs(other.motion(t, x).forces).max()
+    assert compared >= compiled
+
+
+def twist(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """A push and a moment that swing."""
+    return np.array([2.0 * np.sin(9.0 * t), 1.0, -3.0, 0.1, 0.2 * np.cos(5.0 * t), 0.3])
+
+
+def test_a_box_on_its_corners_is_followed_step_by_step_in_cpp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its smallest forces keep to their cones, so that Python has no step to take but the first of an arc."""
+    taken, step = list[float](), Stepper.step
+
+    def counted(stepper: Stepper, bound: float) -> object:
+        taken.append(stepper.t)
+        return step(stepper, bound)
+
+    monkeypatch.setattr(Stepper, "step", counted)
+    system = cs.ContactSystem(box(0.1)).on_engine("native")
+    run = cs.simulate(system, cs.State([0, 0, 0.1, 0, 0, 0, 1.0], [0.8, 0.6, 0, 0, 0, 0.2]), (0.0, 0.5))
+    assert run.status is cs.Status.FINISHED and any(arc.mode.redundant for arc in run.arcs)
+    assert len(taken) <= 1
 
 
 @pytest.mark.parametrize("height", [0.05, 0.1, 0.3])

@@ -24,7 +24,7 @@ from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainRea
 
 from . import _native
 
-GUARDS = ("gap", "force", "cone", "slow", "stop", "fast", "jam", "turn")
+GUARDS = ("gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn")
 GOES_ON = (
     "t",
     "fresh",
@@ -218,6 +218,7 @@ class NativeWatch(CompiledWatch):
             arc.set_reach(native_reach(plain.reach))
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):
             setattr(arc, name, getattr(guards, name))
+        arc.static_friction = list(guards.static_friction)
         self._count, self._rows = len(guards.kinds), mode.rows
 
     def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:

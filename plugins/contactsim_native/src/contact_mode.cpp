@@ -251,12 +251,12 @@ bool pulls_slipping(const ContactMode& mode, const Scratch& s) {
 }
 
 // The smallest forces of rows that may depend on each other, in place; false where it is not clear whether they do.
-bool smallest_forces(const Ranks& ranks, Scratch& s) {
-    if (s.factors.factorise(s.matrix, s.size, ranks.regular)) {
+bool smallest_forces(const Ranks& ranks, int size, Scratch& s) {
+    if (s.factors.factorise(s.matrix, size, ranks.regular)) {
         s.factors.solve(s.unknown.data());
         return true;
     }
-    if (!s.smallest.factorise(s.matrix, s.size, ranks.rank, ranks.clear)) return false;
+    if (!s.smallest.factorise(s.matrix, size, ranks.rank, ranks.clear)) return false;
     s.smallest.solve(s.unknown.data());
     return true;
 }
@@ -267,8 +267,8 @@ bool solve_forces(const Robot& robot, const ContactMode& mode, Scratch& s, doubl
     delassus(robot, s, s.directions, size);
     s.unknown.resize(size);
     for (int i = 0; i < size; ++i) s.unknown[i] = -product(&s.held[i * nv], s.unforced.data(), nv) - s.held_bias[i];
-    const bool solved =
-        mode.redundant ? smallest_forces(*mode.redundant, s) : solve_dense(s.matrix, s.unknown, size, &s.determinant);
+    const bool solved = mode.redundant ? smallest_forces(*mode.redundant, size, s)
+                                       : solve_dense(s.matrix, s.unknown, size, &s.determinant);
     if (!solved) return false;
     moved_by(robot, s, acceleration);
     for (int k = 0; k < nv; ++k) acceleration[k] += s.unforced[k];
@@ -540,7 +540,9 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         delassus(robot, s, s.held, k);
         s.unknown.resize(k);
         for (int i = 0; i < k; ++i) s.unknown[i] = -wrong[i];
-        if (!solve_dense(s.matrix, s.unknown, k)) return false;
+        const bool solved =
+            mode.redundant ? smallest_forces(*mode.redundant, k, s) : solve_dense(s.matrix, s.unknown, k);
+        if (!solved) return false;
         native::moved_by(robot, s, moved.data());
         return true;
     };

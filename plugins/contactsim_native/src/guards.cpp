@@ -1,6 +1,7 @@
 #include "guards.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace native {
 
@@ -46,6 +47,22 @@ double beginning(const Arc& arc, const Thresholds& thresholds, const Guard& guar
     const double friction = arc.mode.closed[guard.closed].friction * std::abs(room.told.forces[first]) * mobility;
     const double size = std::max(std::hypot(along, friction), thresholds.no_force * mobility);
     return (along - thresholds.turning * friction) / size;
+}
+
+// The least distance of a force from the edge of its cone, negative outside [N]: see contactsim's redundant_forces.
+double least_cone_margin(const Arc& arc, const Forces& told) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < arc.mode.closed.size(); ++i) {
+        const Closed& closed = arc.mode.closed[i];
+        const double* force = &told.forces[arc.mode.first[i]];
+        least = std::min(least, force[0]);
+        const int rows = rows_of(arc.mode, closed);
+        if (closed.state != State::stick || rows == 1) continue;
+        double rubbing = 0.0;
+        for (int d = 1; d < rows; ++d) rubbing = std::hypot(rubbing, force[d]);
+        least = std::min(least, arc.static_friction[i] * force[0] - rubbing);
+    }
+    return least;
 }
 
 // A guard that looks at the motion of a closed contact.
@@ -131,6 +148,9 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
             if (std::isnan(values[k])) return false;
         } else if (guard.kind == GuardKind::margin) {
             values[k] = guard.margin(t, x);
+        } else if (guard.kind == GuardKind::forces) {
+            values[k] = least_cone_margin(arc, room.told);
+            if (values[k] < 0.0) return false;
         } else if (guard.kind == GuardKind::jam) {
             values[k] = jam_margin(arc, thresholds, room);
         } else if (guard.kind == GuardKind::turn) {

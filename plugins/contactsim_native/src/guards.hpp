@@ -10,8 +10,9 @@
 
 namespace native {
 
-// gap: also that of a joint to its limit; margin: one that is a function of (t, x).
-enum class GuardKind { gap, force, cone, slow, stop, fast, jam, turn, margin };
+// gap: also that of a joint to its limit; forces: of redundant contacts, that of the smallest forces to the edges of
+// all cones; margin: one that is a function of (t, x).
+enum class GuardKind { gap, force, cone, forces, slow, stop, fast, jam, turn, margin };
 
 using Margin = std::function<double(double, const double*)>;
 
@@ -95,6 +96,7 @@ struct Arc {
     bool limits_alone = false;   // whether all gaps are those of limits
     double drift = 0.0, gap = 0.0, event_time = 0.0;  // tolerances
     double slip_speed = 0.0;                          // below which directions of slips are held [m/s]
+    std::vector<double> static_friction;              // of each closed contact, of a guard of all forces
 
     void add(const Guard& guard, int host, double arm);
     int record_size() const;  // numbers kept of a step: see `Course`
@@ -111,7 +113,8 @@ struct GuardRoom {
 // Accelerations and forces at (t, x) into the room; false where the rows depend on each other.
 bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room);
 
-// Values (guards,) at (t, x); false where there are no forces, or no ground.
+// Values (guards,) at (t, x); false where there are no forces, or no ground, and where redundant forces are others than
+// the smallest ones.
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
                   GuardRoom& room, double* values);
 

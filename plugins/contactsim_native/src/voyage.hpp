@@ -210,6 +210,8 @@ class Voyage {
     // function of a user's gives it, which time may swing.
     bool is_shown(int g) const;
 
+    bool is_smooth(int g) const;  // the least of several margins is not
+
     double largest_sample(int g) const;
 
     double least_sample(int g) const;

@@ -42,7 +42,7 @@ bool Voyage::see() {
     if (!look()) return false;
     const int rows = static_cast<int>(times_.size());
     for (int g = 0; g < ng_; ++g) {
-        if (!certain_[g] && rows == Dop853::NODES && !resolved(g)) return false;
+        if (!certain_[g] && is_smooth(g) && rows == Dop853::NODES && !resolved(g)) return false;
     }
     if (arc_.reach) bounds_of_gaps();
     return true;
@@ -178,7 +178,11 @@ bool Voyage::is_shown(int g) const {
     const double bow = std::abs(a - 2.0 * b + c);
     if (guard.kind == GuardKind::slow && c > 0.0 && bow <= rules_.monotone * (a - c)) return true;
     const bool straight = bow <= rules_.bent * std::abs(c - a);
-    return step_.miss <= rules_.exact && straight;
+    return step_.miss <= rules_.exact && is_smooth(g) && straight;
+}
+
+bool Voyage::is_smooth(int g) const {
+    return arc_.guards.all[g].kind != GuardKind::forces;
 }
 
 double Voyage::largest_sample(int g) const {
