@@ -39,6 +39,7 @@ class Covariance(Brief):
 def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covariance:
     """Covariance along a run whose start is scattered, to first order.
 
+    It begins with what remains of the scatter once the mode of the start holds again (`lin.regained()`).
     P' = A P + P A^T + W along arcs, P+ = Xi P- Xi^T at events (Kong and others, eq. 36 and 37; exact for linear arcs
     and resets). Units are those of the tangent coordinates (dq, dv, dz), one for each index.
 
@@ -53,7 +54,8 @@ def covariance(lin: RunDerivative, P0: Any, noise: Noise | None = None) -> Covar
         InputError: a matrix has the wrong shape or is not symmetric and positive semi-definite.
         NonDifferentiableError: an event has no single saltation matrix.
     """
-    P = symmetric("P0", P0, lin.dim)
+    regained = lin.regained()
+    P = regained @ symmetric("P0", P0, lin.dim) @ regained.T
     times: list[Array] = []
     found: list[Array] = []
     for leg in legs(lin):

@@ -134,7 +134,7 @@ def carried(
 
     `single` demands one matrix of each event.
     """
-    variations, trajectory = starts, lin.trajectory
+    variations, trajectory = starts @ lin.regained().T, lin.trajectory
     for stretch in lin.stretches():
         piece = stretch.piece
         if not isinstance(piece, ArcVariation):

@@ -124,9 +124,12 @@ def smallest_change(mass: Array, rows: Array, target: Array, along: Array | None
     return solve_mass(mass, rows.T @ multipliers), multipliers
 
 
-def projector(mass: Array, rows: Array) -> Array:
-    """M^-1 C^T (C M^-1 C^T)^+ (n, k): the smallest change of velocity, in the metric of M, that changes C v by one."""
-    solved = solve_mass(mass, rows.T)
+def projector(mass: Array, rows: Array, along: Array | None = None) -> Array:
+    """M^-1 C^T (C M^-1 C^T)^+ (n, k): the smallest change of velocity, in the metric of M, that changes C v by one.
+
+    Other forces than these rows, `along` D (k, n), change it by M^-1 D^T (C M^-1 D^T)^+.
+    """
+    solved = solve_mass(mass, (rows if along is None else along).T)
     return solved @ pseudo_inverse(rows @ solved)
 
 

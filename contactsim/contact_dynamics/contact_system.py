@@ -31,6 +31,7 @@ from .variants import Variants, as_law, as_vector
 from .world import State, World, bind
 
 if TYPE_CHECKING:
+    from ..hybrid.held import Held
     from ..multibody.latches import Latch
     from .variables import Beside
 
@@ -189,6 +190,15 @@ class Facade(Variants):
         moved = np.zeros((world.tangent_size, motions.shape[1]))
         moved[: 2 * world.nv] = motions
         return np.hstack([moved, basis[:, 2 * world.nv :]])
+
+    def held(self, t: float, x: Array, mode: Any) -> Held | None:
+        """What a mode of a rigid law holds at a state on its constraints; None where loops are closed."""
+        flow = self.flow(mode).rebased(t, x)
+        if not isinstance(flow, RigidFlow) or self.world.closed_loops is not None or not mode.closed:
+            return None
+        from .regained import held
+
+        return held(flow, t, x)
 
 
 class ContactSystem(Facade):

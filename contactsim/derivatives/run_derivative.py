@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -232,7 +233,8 @@ class RunDerivative:
     """Derivative of a run with respect to where it started, and to parameters.
 
     Variations live in the tangent space of the state: (dq, dv, dz), 2 nv numbers without memory. Those at the start of
-    the run are variations of the state behind an event there (an impact at once, a changed parameter).
+    the run are variations of the state behind an event there (an impact at once, a changed parameter). Those that miss
+    what the mode there holds are followed by what remains of them once it holds again, see `regained`.
 
     Args:
         trajectory: the run.
@@ -357,7 +359,7 @@ class RunDerivative:
         stretches = self.stretches(t0, t1)
         n = self._dim_at(self.t0 if t0 is None else t0)
         extra = len(self._parameters.names)
-        variations = self._start if t0 is None else np.eye(n + extra)
+        variations = self._begin(t0)
         with one_thread():
             for stretch in stretches:
                 own = stretch.piece.saltation if isinstance(stretch.piece, EventLinearization) else self.along(stretch)
@@ -398,8 +400,51 @@ class RunDerivative:
                 self._matrices[stretch] = stretch.piece.propagate(stretch.t0, stretch.t1, identity)
         return self._matrices[stretch]
 
+    def regained(self, t0: float | None = None) -> Array:
+        """(n, n): what remains of a variation at a time (None: of the start) once the mode there holds again.
+
+        `matrix(t0)` and `lin(dx, t0)` begin with it. It keeps variations that keep the constraints of the mode: what
+        touches stays in touch, what sticks at rest. Those of velocities that do not are exact, too: what is pushed
+        hops or slips until it stands again, for a time in proportion to the push. Of places the nearest ones that
+        touch are taken, which `lin(dx)` tells.
+        """
+        return self._regained(t0)[: self._dim_at(self.t0 if t0 is None else t0)][:, : -len(self.carried) or None]
+
+    def tangent(self, t0: float | None = None) -> Array:
+        """Orthonormal basis (n, r) of the variations at a time (None: of the start) that keep its mode."""
+        return directions(self.regained(t0))
+
+    def _place(self, t0: float | None) -> tuple[HybridSystem, float, Array, Any]:
+        """System, time, state and mode that variations at a time are of."""
+        first = self.pieces[0] if t0 is None and self.pieces else None
+        if isinstance(first, EventLinearization):
+            node = first.data.root
+            return node.system, node.t, node.x, node.mode
+        t0 = self.t0 if t0 is None else t0
+        arc = self.trajectory.arc_at(t0) if first is None else first.arc
+        return arc.system, t0, arc(t0), arc.mode
+
+    def _regained(self, t0: float | None) -> Array:
+        """`regained` of the state and of the parameters, which may move what the mode holds."""
+        system, t, x, mode = self._place(t0)
+        held = system.held(t, x, mode)
+        own = projector(system, mode, t, x) if held is None else held.regained
+        matrix = block_diag(own, np.eye(len(self.carried)))
+        if held is not None and self.carried:
+            matrix[: len(own), len(own) :] = -held.pull @ self._parameters.derivative(system, held.misses)
+        return matrix
+
+    def _begin(self, t0: float | None) -> Array:
+        """Derivative of the state from which a run is followed, by what is varied."""
+        return self._start if t0 is None else self._regained(t0)
+
     @lazy
     def _start(self) -> Array:
+        """Derivative of the state from which the whole run is followed, by the user's state and the parameters."""
+        return self._regained(None) @ self._prepared
+
+    @property
+    def _prepared(self) -> Array:
         """Derivative of the state a run starts with by the user's state and the parameters."""
         arc, names = self.trajectory.arcs[0], self._parameters.names
         system, x = arc.system, arc(arc.t0)
@@ -433,15 +478,43 @@ class RunDerivative:
             raise InputError(f"dx has shape {given.shape}; give a tangent vector ({n},), or several (m, {n})")
         if not np.all(np.isfinite(given)):
             raise InputError("dx holds NaN or infinity; give finite numbers")
+        self._tell(np.atleast_2d(given), t0)
         extra = np.zeros((1 if given.ndim == 1 else len(given), len(self._parameters.names)))
         out = self.apply(np.hstack([np.atleast_2d(given), extra]), t0, t1)
         out = out[:, : out.shape[1] - extra.shape[1]]
         return out[0] if given.ndim == 1 else out
 
+    def _tell(self, variations: Array, t0: float | None) -> None:
+        """Warn of a variation (m, n) that moves what touches off its ground, or into it.
+
+        Raises:
+            NonDifferentiableError: it moves what static friction alone holds.
+        """
+        system, t, x, mode = self._place(t0)
+        held = system.held(t, x, mode)
+        if held is None or not (len(held.gaps) and len(variations)):
+            return
+        sizes = SAME * np.linalg.norm(variations, axis=1)
+        for name, rows in held.loose.items():
+            if (np.linalg.norm(variations @ rows.T, axis=1) > sizes).any():
+                raise NonDifferentiableError(
+                    f"dx moves '{name}', which sticks by static friction alone at t = {t:.6g} s: neighbours slip on and"
+                    " end elsewhere; take directions that keep it at rest, such as the columns of lin.tangent()"
+                )
+        moved = variations @ held.gaps.T
+        row, k = np.unravel_index(int(np.abs(moved).argmax()), moved.shape)
+        if abs(moved[row, k]) <= sizes[row]:
+            return
+        way = "off" if moved[row, k] > 0.0 else "into"
+        warnings.warn(
+            f"dx moves '{held.names[k]}' {way} what it touches at t = {t:.6g} s; the derivative is that of the nearest"
+            " state in which it touches: take directions that keep it there, such as the columns of lin.tangent()",
+            stacklevel=3,
+        )
+
     def apply(self, variations: Array, t0: float | None = None, t1: float | None = None) -> Array:
         """Variations (m, n_end + p) of `variations` (m, n_start + p) of the state and of the parameters."""
-        if t0 is None:
-            variations = variations @ self._start.T
+        variations = variations @ self._begin(t0).T
         for stretch in self.stretches(t0, t1):
             if isinstance(stretch.piece, EventLinearization):
                 variations = stretch.piece.apply(variations)
@@ -465,7 +538,8 @@ class RunDerivative:
             InputError: the system has no such parameter.
         """
         if name == "t0":
-            return -self(self._first.field(self.t0)[: self.dim])
+            return -self.apply(self._first.field(self.t0)[None])[0, : -len(self.carried) or None]
+        self._tell_of((name,))
         return self._by_parameters((name,)).apply(np.append(np.zeros(self.dim), 1.0)[None])[0, :-1]
 
     @door(names=series(NAME, words="names of parameters, such as ['gravity']"))
@@ -486,6 +560,7 @@ class RunDerivative:
         grid = [self.t1] if times is None else np.asarray(NUMBERS.check("the times", times), dtype=float).tolist()
         if any(b < a for a, b in pairwise(grid)) or (grid and grid[0] < self.t0):
             raise InputError("the times of parameters fall, or begin before the run; give them in their order")
+        self._tell_of(tuple(names))
         other, count = self._by_parameters(tuple(names)), len(names)
         start = np.hstack([np.zeros((count, self.dim)), np.eye(count)])
         return np.array([rows[:, : rows.shape[1] - count].T for rows in other._through(grid, start)])
@@ -504,6 +579,22 @@ class RunDerivative:
                 *at, end = piece.through([stretch.t0, *inside, stretch.t1], now.T)[1:]
             found, now, left = found + [value.T for value in at], end.T, left[len(inside) :]
         return found + [now] * len(left)
+
+    def _tell_of(self, names: tuple[str, ...]) -> None:
+        """Warn of a parameter that moves the ground off what touches it at the start, or into it."""
+        system, t, x, mode = self._place(None)
+        held = system.held(t, x, mode)
+        if held is None or not len(held.gaps):
+            return
+        for name in names:
+            moved = Parameters((name,)).derivative(system, held.misses)[: len(held.gaps), 0]
+            k = int(np.abs(moved).argmax())
+            if abs(moved[k]) * system.parameter_scale(name) > SAME:
+                warnings.warn(
+                    f"'{name}' moves the ground of '{held.names[k]}', which touches it at t = {t:.6g} s, away or into"
+                    " it; the derivative is that of a start which goes along to the nearest state in touch",
+                    stacklevel=4,
+                )
 
     def _by_parameters(self, names: tuple[str, ...]) -> RunDerivative:
         """The same run with parameters carried along."""

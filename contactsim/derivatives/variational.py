@@ -49,7 +49,8 @@ class ArcVariation:
     """
 
     def __init__(self, arc: Arc, parameters: Parameters, tolerances: Tolerances, integrator: str) -> None:
-        self._arc, self._parameters = arc, parameters
+        self.arc = arc
+        self._parameters = parameters
         self._tolerances, self._method, self._automatic = tolerances, method(integrator), integrator == AUTOMATIC
         self._starts = [segment.t0 for segment in arc.segments]
         self.t0, self.t1 = arc.t0, arc.t1
@@ -65,7 +66,7 @@ class ArcVariation:
     def state(self, t: float) -> Array:
         """Plain state on the arc; the flow's references are renewed where a new step begins."""
         k = max(bisect_right(self._starts, t) - 1, 0)
-        segment = self._arc.segments[k]
+        segment = self.arc.segments[k]
         if k != self._segment:
             if k not in self._flows:
                 self._flows[k] = self._flow.rebased(segment.t0, segment(segment.t0))
@@ -102,13 +103,13 @@ class ArcVariation:
         names = self._parameters.names
         if not names:
             return np.zeros((self.space.dim, 0))
-        known = self._arc.system.field_by_parameters(self._flow, t, x, names)
+        known = self.arc.system.field_by_parameters(self._flow, t, x, names)
         columns = [known[name] if name in known else self._by_parameter(t, x, name) for name in names]
         return np.column_stack(columns)
 
     def _by_parameter(self, t: float, x: Array, name: str) -> Array:
         """D_p f (n,) by one parameter, differenced."""
-        start = self._arc.segments[self._segment]
+        start = self.arc.segments[self._segment]
         if self._others[0] != self._segment:
             self._others = self._segment, {}
         flows = self._others[1]
@@ -116,10 +117,10 @@ class ArcVariation:
         def field(system: HybridSystem) -> Array:
             kept = flows.get(id(system))
             if kept is None or kept[0] is not system:
-                kept = flows[id(system)] = system, system.flow(self._arc.mode).rebased(start.t0, start(start.t0))
+                kept = flows[id(system)] = system, system.flow(self.arc.mode).rebased(start.t0, start(start.t0))
             return np.array(kept[1].field(t, x), dtype=float)
 
-        return Parameters((name,)).derivative(self._arc.system, field)[:, 0]
+        return Parameters((name,)).derivative(self.arc.system, field)[:, 0]
 
     def propagate(self, t0: float, t1: float, variations: Array) -> Array:
         """Variations (dim, m) at `t1` of those at `t0`, both times of the arc."""
@@ -174,30 +175,30 @@ class ArcVariation:
         edges = [*self._starts, self.t1]
         cuts = [*range(0, len(self._starts), PANEL), len(self._starts)]
         accuracy = LEFT_OUT * self._tolerances.rtol
-        own = [self._arc.system.parameter_scale(name) for name in self._parameters.names]
+        own = [self.arc.system.parameter_scale(name) for name in self._parameters.names]
         sizes = np.concatenate([np.ones(self.space.dim), own])
         return [Interpolated(self.matrix, edges[a : b + 1], accuracy, sizes) for a, b in pairwise(cuts)]
 
     def _by_steps(self, t0: float, t1: float, variations: Array) -> Array:
         """Variations (dim, m) at `t1` by collocation."""
-        first = self._arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
+        first = self.arc.segments[max(bisect_right(self._starts, t0) - 1, 0)]
         tolerances = self._tolerances
         step = max(first.t1 - t0, 0.1 * (first.t1 - first.t0))
         return solve_linear(self.matrix, t0, t1, variations, tolerances.rtol, tolerances.atol, step, scale=self._step)
 
     @lazy
     def _path(self) -> ChartPath:
-        return chart_path(self._arc.segments)
+        return chart_path(self.arc.segments)
 
     def _step(self, t: float) -> float:
         """Length of the step of the run at a time [s]."""
-        segment = self._arc.segments[max(bisect_right(self._starts, t) - 1, 0)]
+        segment = self.arc.segments[max(bisect_right(self._starts, t) - 1, 0)]
         return segment.t1 - segment.t0
 
     @lazy
     def stiff(self) -> bool:
         """Whether the run took steps here that are too long for explicit methods, as the motion decays so fast."""
-        segments = self._arc.segments
+        segments = self.arc.segments
         for k in np.unique(np.linspace(0, len(segments) - 1, LOOKS).astype(int)):
             duration = segments[k].t1 - segments[k].t0
             if duration > 0.0 and not isinstance(segments[k].chart, Interpolant853):

@@ -16,6 +16,7 @@ from ..common.doors import NUMBERS
 from ..common.representation import Brief
 from ..errors import InputError
 from .flow import NOTHING, Transition
+from .held import Held
 from .manifold import Manifold
 from .tolerances import Tolerances
 
@@ -113,6 +114,14 @@ class Spaces:
 
 class _Passes(Protocol):
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition: ...
+
+
+class Constraints:
+    """What its modes hold, for derivatives by starts that miss it."""
+
+    def held(self, t: float, x: Array, mode: Any) -> Held | None:
+        """What a mode holds at a state on its constraints; None: what the flow's `project` says of them."""
+        return None
 
 
 class Neighbours:
@@ -315,6 +324,7 @@ ABILITIES = (
     Restarts,
     Engines,
     Spaces,
+    Constraints,
     Neighbours,
     Words,
     Parameters,
