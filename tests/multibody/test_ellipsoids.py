@@ -12,10 +12,17 @@ from test_edges import CUBE, OFF, on_fixed
 from test_merge import RATE, derivable
 
 import contactsim as cs
+from contactsim.multibody.geometry import convex
+from contactsim.multibody.geometry.closest_points.equations import Pose
+from contactsim.multibody.geometry.closest_points.features import Ellipsoid
+from contactsim.multibody.geometry.cylinders import CAP, EDGE, SIDE, TIP, Drum, Taper
+from contactsim.multibody.geometry.features import Bodies, Place
+from contactsim.multibody.geometry.smooth import SmoothOnSolid
 
 Array = np.ndarray
 RADII = (0.1, 0.07, 0.05)
 ALIKE = 1e-11  # m and m/s, runs on a box and on level ground
+EXACT = 1e-12  # m
 NEAREST = 1e-5  # m, of coal's distance of curved shapes
 
 HULL = np.array(CUBE) * [0.4, 0.3, 0.2] + np.array([[0.02, -0.01, 0.0]]) * np.arange(8)[:, None]
@@ -31,12 +38,16 @@ OTHERS = {
     "ball": lambda: cs.Robot.sphere(1.0, 0.15),
     "capsule": lambda: cs.Robot.capsule(1.0, 0.1, 0.3),
     "ellipsoid": lambda: cs.Robot.ellipsoid(1.0, (0.1, 0.2, 0.15)),
+    "cylinder": lambda: cs.Robot.cylinder(1.0, 0.12, 0.3),
+    "cone": lambda: cs.Robot.cone(1.0, 0.15, 0.3),
 }
 COAL = {
     "box": lambda: coal.Box(0.4, 0.3, 0.2),
     "ball": lambda: coal.Sphere(0.15),
     "capsule": lambda: coal.Capsule(0.1, 0.3),
     "ellipsoid": lambda: coal.Ellipsoid(0.1, 0.2, 0.15),
+    "cylinder": lambda: coal.Cylinder(0.12, 0.3),
+    "cone": lambda: coal.Cone(0.15, 0.3),
 }
 
 
@@ -97,16 +108,81 @@ def test_an_ellipsoid_on_a_box_moves_as_on_level_ground() -> None:
     assert np.abs(on_box.final.v - on_ground.final.v).max() <= ALIKE
 
 
-def test_an_ellipsoid_with_equal_radii_is_a_ball() -> None:
-    """On the side of a capsule and over its end."""
-    place = pin.SE3(pin.exp3(LYING), np.zeros(3))
-    base = cs.Robot.capsule(1.0, 0.05, 0.3, root="fixed", friction=0.5)
+@pytest.mark.parametrize(("kind", "regions"), [(Drum, {SIDE, CAP, EDGE}), (Taper, {SIDE, CAP, EDGE, TIP})])
+def test_one_with_equal_radii_is_as_far_from_what_is_round_as_a_ball(kind: type, regions: set[int]) -> None:
+    """By side, ends, rims and tip, also a little inside, with the normal of a ball; the search begins anywhere."""
+    rng, shape, radius = np.random.default_rng(2), kind(0.1, 0.15), 0.06
+    pair = SmoothOnSolid(Ellipsoid(np.zeros(3), np.eye(3), np.full(3, radius)), shape, shape.extent)
+    seen = set()
+    for _ in range(150):
+        turns, p = (
+            [pin.exp3(turn) for turn in rng.normal(size=(2, 3))],
+            rng.uniform([-0.12, -0.12, -0.3], [0.12, 0.12, 0.3]),
+        )
+        region = shape.region(p)
+        expected = float(shape.distance(p, region)) - radius
+        if expected > -0.02:
+            seen.add(region[0])
+            place = Place(turns[0], turns[1] @ p + 0.3, turns[1], np.full(3, 0.3))
+            assert pair.region(place) == region
+            assert float(pair.gap(place, region)) == pytest.approx(expected, abs=EXACT)
+            found = pair.meet(Bodies(*place, *np.zeros((4, 6))), region)
+            assert np.allclose(found.n, turns[1] @ shape.normal(p, region), atol=EXACT)
+    assert seen == regions
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "cone"])
+def test_an_ellipsoid_is_as_far_from_what_is_round_as_the_bodies_are(kind: str) -> None:
+    """The regions hand over to each other with one distance: that of all supporting planes, to rounding."""
+    size = {"cylinder": (0.1, 0.3), "cone": (0.15, 0.2)}[kind]
+    solid = cs.Solid("b", kind, size)
+    own, body = Ellipsoid(np.zeros(3), np.eye(3), np.array(RADII)), getattr(convex, kind)(*size)
+    pair, rng, seen = SmoothOnSolid(own, *solid.surface), np.random.default_rng(5), set()
+    for _ in range(80):
+        turns, way = [pin.exp3(turn) for turn in rng.normal(size=(2, 3))], rng.normal(size=3)
+        place = Place(turns[0], rng.uniform(0.1, 0.25) * way / np.linalg.norm(way), turns[1], np.zeros(3))
+        gap, region = pair.open_gap(place), pair.region(place)
+        if -0.03 < gap < 0.0:
+            poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
+            whole = convex.distance((convex.ellipsoid(RADII), body), poses, enough=-1.0)
+            assert gap == pytest.approx(whole, abs=EXACT)
+            seen.add(region[0])
+    assert seen >= {SIDE, EDGE}
+
+
+@pytest.mark.parametrize("base", ["capsule", "cylinder", "cone"])
+def test_an_ellipsoid_with_equal_radii_is_a_ball(base: str) -> None:
+    """On the side of what lies and over its end; a ball is computed by the distance of its centre."""
+    leaning = np.array([0.0, 0.5 * np.pi + (np.arctan2(0.05, 0.3) if base == "cone" else 0.0), 0.0])
+    place = pin.SE3(pin.exp3(LYING if base == "capsule" else leaning), np.zeros(3))
+    fixed = getattr(cs.Robot, base)(1.0, 0.05, 0.3, root="fixed", friction=0.5)
     ends = []
     for body in (cs.Robot.sphere(1.0, 0.1, friction=0.5), ellipsoid((0.1, 0.1, 0.1))):
-        world = cs.Robot.merge([base, body], names=["base", "body"], placements=[place, None])
+        world = cs.Robot.merge([fixed, body], names=["base", "body"], placements=[place, None])
         run = run_of(world, pose(0.13, 0.001, 0.16), np.array([0.2, 0, 0, 0, 0, 0]), 0.5)
         ends.append(run.final)
+        assert run.events
     assert np.abs(ends[0].v - ends[1].v).max() <= 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "x", "speed", "end"), [("cylinder", 0.13, 0.4, 0.05), ("cone", -0.025, 0.5, 0.14)])
+def test_derivative_over_rim_and_tip(kind: str, x: float, speed: float, end: float) -> None:
+    """It lands and slides from the end of a cylinder onto the rim, and along the side of a blunt cone onto the tip."""
+    size = {"cylinder": (0.15, 0.2), "cone": (0.3, 0.1)}[kind]
+    fixed = getattr(cs.Robot, kind)(1.0, *size, root="fixed", friction=0.3)
+    world = cs.Robot.merge([fixed, ellipsoid()], names=["base", "body"])
+    state = cs.State(
+        *world.pack({"body": (pose(x, 0.003, 0.051 + 0.5 * size[1]), np.array([speed, 0, 0, 0.1, 0.2, 0.3]))})
+    )
+    system = cs.ContactSystem(world, OFF)
+    run = cs.simulate(system, state, (0.0, end), tolerances=FINE)
+    run.check()
+    passed = [event for event in run.all_events if str(event).count("side")]
+    assert passed
+    for event in passed:
+        assert np.abs(event.state_post.v - event.state_pre.v).max() <= EXACT
+    check_derivative(system, state, end, [np.random.default_rng(0).normal(size=2 * world.nv)], step=1e-5)
 
 
 @pytest.mark.slow

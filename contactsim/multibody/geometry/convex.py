@@ -25,8 +25,8 @@ import numpy as np
 
 from ...common.arrays import Array
 from ...errors import SingularError
-from ..zero import DEEP, FAR_SIDE, FLAT, PARALLEL_EDGES, ROUGH, SETTLED, TOUCHING
-from .closest_points.equations import Pose, residual, side
+from ..zero import DEEP, FAR_SIDE, FLAT, PARALLEL_EDGES, SETTLED, TOUCHING
+from .closest_points.equations import Pose, root
 from .closest_points.features import Circle, Ellipsoid, Feature, Line, Point, Slant
 from .polyhedra import Polyhedron
 
@@ -37,7 +37,6 @@ WIDER = 1e-5, 1e-3, 1e-1, ALL  # shares of a body's size around its farthest poi
 MANY = 4096  # pairs of edges that are all looked at
 Tried = set[tuple[int, int, bool]]  # couples of features, and how
 ROUNDS = 20  # of features around a normal that got better; two do
-NEWTON = 12  # rounds of Newton's method from coal's normal; three do
 BOTH_ENDS = np.array([1.0, -1.0])  # of a cylinder, on either of which a disc may lie
 SOME = 24  # features of a polyhedron around a normal that are looked at one by one
 
@@ -286,7 +285,8 @@ class _Search:
             return self._on_line(two, one, -1.0)
         try:
             with np.errstate(all="ignore"):
-                y = self._newton(one, two, n) if closely else closest(one, two, self.poses, n).nearest.y
+                start = np.concatenate([n, np.zeros(1 + len(one.sines) + len(two.sines))])
+                y = root(one, two, self.poses, start) if closely else closest(one, two, self.poses, n).nearest.y
         except (SingularError, np.linalg.LinAlgError):
             return self._abreast(one, two) if isinstance(one, Line) and isinstance(two, Line) else None
         if y is None or not np.isfinite(y).all():
@@ -299,12 +299,17 @@ class _Search:
         return min((float(np.linalg.norm(np.cross(axis, n))) for axis in axes), default=ALL)
 
     def _on_slant(self, one: Feature, two: Feature) -> tuple[Array, Array] | None:
-        """That of a point or sphere, or of a line and what is around it, and the side of a cone."""
+        """That of a point or sphere, an ellipsoid, or a line and what is around it, and the side of a cone."""
+        from .closest_points.ellipsoids import on_slant
+
         sense, slant, point, poses = 1.0, two, one, self.poses
         if isinstance(one, Slant):
             sense, slant, point, poses = -1.0, one, two, self.poses[::-1]
         if isinstance(slant, Slant) and isinstance(point, Line):
             return self._across_slant(point, slant, poses, sense)
+        if isinstance(slant, Slant) and isinstance(point, Ellipsoid):
+            y = on_slant(point, slant, poses)
+            return None if y is None else (sense * y[:3], y[3:4])
         if not isinstance(slant, Slant) or not isinstance(point, Point):
             return None
         (at_point, at_cone) = poses
@@ -347,20 +352,6 @@ class _Search:
         found = normals[int(np.argmax(self.apart(sense * normals @ at_line.R.T)))]
         height = float(found @ (centre - line.centre)) - rim.radius * float(across_axis(found, axis)[2])
         return sense * at_line.R @ found, np.array([height - line.offset - rim.offset])
-
-    def _newton(self, one: Feature, two: Feature, n: Array) -> Array | None:
-        """The root y of the closest-point equations near a normal, where Newton's method finds it at once."""
-        y = np.concatenate([n, np.zeros(1 + len(one.slides) + len(two.slides))])
-        last = np.inf
-        for _ in range(NEWTON):
-            sides = side(one, self.poses[0], -y[:3]), side(two, self.poses[1], y[:3])
-            F, J = residual(one, two, sides, y)
-            step = np.linalg.solve(J, F)
-            y, size = y - step, float(np.abs(step[:3]).max())
-            if size < ROUGH and size >= last:
-                return y
-            last = size
-        return None
 
     def _abreast(self, one: Line, two: Line) -> tuple[Array, Array] | None:
         """That of parallel lines."""

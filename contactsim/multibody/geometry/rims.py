@@ -490,7 +490,7 @@ class RimOnPart(PassingPair):
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates: see `closest_points.equations`."""
         found = self._settled(bodies)
-        rates = drift(self.rim.feature, self.part.feature, found, (bodies.V_a, bodies.V_b))
+        rates = drift(found, (bodies.V_a, bodies.V_b))
         return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
 
     def region(self, place: Place) -> Region:

@@ -1,10 +1,11 @@
 """Ellipsoids against other bodies: strictly convex and smooth, they touch at one point, which moves on smoothly.
 
-A solid B with faces, edges and corners (rounded or not) has one smooth feature for each of these; which of them is
-nearest is the region of the contact, as for a sphere. Face, edge and corner hand over to each other where the nearest
-point leaves the face or the edge, or the normal leaves those of the edge or corner: there both have the same point and
-normal. The closest points are roots of the equations in `closest_points`, found in real numbers to rounding; one step
-of Newton's method in complex ones gives their derivatives.
+A solid B with faces, edges and corners (rounded or not) has one smooth feature for each of these, and likewise a
+cylinder or cone for its side, ends, rims and tip (see `surfaces`); which of them is nearest is the region of the
+contact, as for a sphere. They hand over to each other where the nearest point leaves the face, side or edge, or the
+normal leaves those of the edge, rim or corner: there both have the same point and normal. The closest points are roots
+of the equations in `closest_points`, found in real numbers to rounding; one step of Newton's method in complex ones
+gives their derivatives.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from typing import Any
 import numpy as np
 
 from ...common.arrays import Array
+from ...errors import SingularError
 from ..zero import FAR_BODIES, TIED
-from .closest_points.equations import Nearest, Pose, Settled, drift, settled
-from .closest_points.features import Ellipsoid, Feature, Line, Plane, Point
+from .closest_points.ellipsoids import on_ring, on_slant
+from .closest_points.equations import Pose, Settled, drift, settled
+from .closest_points.features import Ellipsoid, Feature, Plane, Ring, Slant
 from .closest_points.search import closest
+from .cylinders import Drum, Taper
 from .features import Bodies, FeaturePair, Meet, Place, turned_back
-from .hulls import EDGE, FACE, Hull
+from .hulls import Hull
 from .shapes import Region
+from .surfaces import Surface, surface_of
 
 KEPT = 8  # closest points, of so many regions and places
 STEPS = 100  # from feature to feature on the way to the nearest one
@@ -34,12 +39,12 @@ class SmoothOnSolid(FeaturePair):
 
     Attributes:
         own: what A is, in its axes.
-        other: what B is: one feature, or a polyhedron, rounded or not.
+        other: what B is: one feature, a polyhedron, rounded or not, or a cylinder or cone.
         reach: largest distance of B from its origin [m]; None: it has no end.
     """
 
     own: Feature
-    other: Feature | Hull
+    other: Feature | Hull | Drum | Taper
     reach: float | None
     radius_a: float = 0.0
 
@@ -61,24 +66,9 @@ class SmoothOnSolid(FeaturePair):
     # --- features of B ------------------------------------------------------------------------------------------
 
     @cached_property
-    def _pieces(self) -> dict[Region, Feature]:
-        return {}
-
-    def _piece(self, region: Region) -> Feature:
-        """The feature of B in a region."""
-        if not isinstance(self.other, Hull):
-            return self.other
-        if region not in self._pieces:
-            solid, r, (kind, k) = self.other.solid, self.other.rounding, region
-            found: Feature
-            if kind == FACE:
-                found = Plane(solid.normals[k] * solid.offsets[k], solid.normals[k], r)
-            elif kind == EDGE:
-                found = Line(solid.vertices[solid.edges[k, 0]], solid.directions[k], r)
-            else:
-                found = Point(solid.vertices[k], r)
-            self._pieces[region] = found
-        return self._pieces[region]
+    def surface(self) -> Surface:
+        """B by its features."""
+        return surface_of(self.other)
 
     def _towards(self, place: Place, feature: Feature) -> Array:
         """A vector on the side of A, in the world: its centre from the feature."""
@@ -89,94 +79,92 @@ class SmoothOnSolid(FeaturePair):
         return np.asarray(way - slides.T @ (slides @ way))
 
     @cached_property
-    def _found(self) -> dict[Any, tuple[Nearest, Settled]]:
+    def _found(self) -> dict[Any, tuple[Array, Settled]]:
         """Closest points of the last places: gap, region, its margins, rows and frame ask for the same ones."""
         return {}
 
-    def _nearest(self, place: Place, region: Region) -> tuple[Nearest, Settled]:
-        """Closest points of one place, as they are found and with their sides, derivative and points to rounding."""
+    def _root(self, place: Place, feature: Feature, poses: tuple[Pose, Pose]) -> Array:
+        """y of the closest points of one place.
+
+        Raises:
+            SingularError: there are none, as where the centres are the same.
+        """
+        if isinstance(feature, Slant | Ring):
+            assert isinstance(self.own, Ellipsoid)
+            search = on_slant if isinstance(feature, Slant) else on_ring
+            y = search(self.own, feature, poses)  # type: ignore[arg-type]
+            if y is None:
+                raise SingularError("an ellipsoid and a side or rim have no one closest point: they are far inside")
+            return y
+        return closest(self.own, feature, poses, self._towards(place, feature)).nearest.y
+
+    def _nearest(self, place: Place, region: Region) -> tuple[Array, Settled]:
+        """y of one place as it is found, and with sides, derivative and points to rounding."""
         key = region, *(np.asarray(part).tobytes() for part in place)
         found = self._found.get(key)
         if found is None:
-            feature = self._piece(region)
-            poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-            nearest = closest(self.own, feature, poses, self._towards(place, feature)).nearest
-            found = nearest, settled(self.own, feature, poses, nearest.y)
+            feature, poses = self.surface.feature(region), (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
+            y = self._root(place, feature, poses)
+            found = y, settled(self.own, feature, poses, y)
             if len(self._found) >= KEPT:
                 self._found.clear()
             self._found[key] = found
         return found
 
-    def _settled(self, place: Place | Bodies, region: Region) -> tuple[Feature, Settled]:
+    def _settled(self, place: Place | Bodies, region: Region) -> Settled:
         """The same for places with leading axes and complex steps around one place."""
-        lead, feature = place.o_a.shape[:-1], self._piece(region)
+        lead, feature = place.o_a.shape[:-1], self.surface.feature(region)
         here = Place(*(part.real.reshape(-1, *part.shape[len(lead) :])[0] for part in place[:4]))
-        nearest, found = self._nearest(here, region)
+        y, found = self._nearest(here, region)
         if not lead and not any(map(np.iscomplexobj, place[:4])):
-            return feature, found
+            return found
         poses = Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b)
-        return feature, settled(self.own, feature, poses, np.broadcast_to(nearest.y, (*lead, len(nearest.y))))
+        return settled(self.own, feature, poses, np.broadcast_to(y, (*lead, len(y))))
 
     # --- the contract -------------------------------------------------------------------------------------------
 
     def gap(self, place: Place, region: Region) -> Array:
         """The signed distance from the feature of the region."""
-        return self._settled(place, region)[1][0].gap
+        return self._settled(place, region)[0].gap
 
     def meet(self, bodies: Bodies, region: Region) -> Meet:
         """Point, normal and rates: see `closest_points.equations`."""
-        feature, found = self._settled(bodies, region)
-        rates = drift(self.own, feature, found, (bodies.V_a, bodies.V_b))
+        found = self._settled(bodies, region)
+        rates = drift(found, (bodies.V_a, bodies.V_b))
         return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
 
     def region(self, place: Place) -> Region:
         """The nearest feature: from that of the centre on, over the sides that the nearest point is beyond."""
-        if not isinstance(self.other, Hull):
-            return ()
-        region = self.other.region(place.R_b.T @ (place.o_a - place.o_b))
-        for _ in range(STEPS):
-            least, side = min((float(self.margin(place, region, side)), side) for side in self.other.sides(region))
+        region = self.surface.start(place.R_b.T @ (place.o_a - place.o_b))
+        for _ in range(STEPS if self.sides(region) else 0):
+            least, side = min((float(self.margin(place, region, side)), side) for side in self.sides(region))
             if least >= -TIED:
                 break
-            region = self.other.beyond(region, side)
+            region = self.surface.beyond(region, side)
         return region
 
     def open_gap(self, place: Place) -> float:
         """The distance; far away, that of the centre less the largest radius."""
-        if isinstance(self.other, Hull) and self.reach is not None:
-            p = place.R_b.T @ (place.o_a - place.o_b)
-            apart = float(self.other.distance(p, self.other.region(p))) - self.extent_a
+        if self.reach is not None:
+            apart = self.surface.distance(place.R_b.T @ (place.o_a - place.o_b)) - self.extent_a
             if apart > FAR_BODIES * (self.reach + self.extent_a):
                 return apart
         return float(self.gap(place, self.region(place)))
 
     def sides(self, region: Region) -> tuple[int, ...]:
-        """Those of the polyhedron."""
-        return self.other.sides(region) if isinstance(self.other, Hull) else ()
+        """Those of the surface."""
+        return self.surface.sides(region)
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
-        """Within a face or along an edge, how far the nearest point of the core is; of normals, at the least radius."""
-        assert isinstance(self.other, Hull)
-        solid, (kind, k) = self.other.solid, region
-        nearest = self._settled(place, region)[1][0]
+        """How far the nearest point of the feature is from its end; of normals, at the least radius."""
+        nearest = self._settled(place, region)[0]
         n = turned_back(place.R_b, nearest.normal)
-        x = turned_back(place.R_b, nearest.x_b - place.o_b) - self.other.rounding * n
-        if kind == FACE:
-            edge, which = solid.edges_of_faces[k][side - 1]
-            return (x - solid.vertices[solid.edges[edge, 0]]) @ solid.into[edge, which]
-        scale = float(self.radii.min())
-        if kind == EDGE:
-            if side <= 2:
-                return -scale * (n @ solid.into[k, side - 1])
-            along = (x - solid.vertices[solid.edges[k, 0]]) @ solid.directions[k]
-            return along if side == 3 else solid.lengths[k] - along
-        edge, sense = solid.edges_of_vertices[k][side - 1]
-        return -scale * sense * (n @ solid.directions[edge])
+        x = turned_back(place.R_b, nearest.x_b - place.o_b) - self.surface.rounding * n
+        return self.surface.margin(region, side, x, n, float(self.radii.min()))
 
     def beyond(self, region: Region, side: int) -> Region | None:
-        """That of the polyhedron."""
-        assert isinstance(self.other, Hull)
-        return self.other.beyond(region, side)
+        """That of the surface."""
+        return self.surface.beyond(region, side)
 
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """(v + w r_max)^2 / r_min with the largest and the least radius of curvature of A."""

@@ -15,6 +15,7 @@ from .closest_points.features import Ellipsoid, Feature, Plane, Point
 from .pairs import CYLINDER_SIDES
 
 if TYPE_CHECKING:
+    from .cylinders import Drum, Taper
     from .hulls import Hull
     from .polyhedra import Polyhedron
     from .shapes import Shape
@@ -32,9 +33,9 @@ NUMBERS = {
 }
 CORNERS = ("box", "hull", "capsule", "cylinder", "cone")  # shapes with edges and corners, sharp or rounded
 FLAT_FACED = ("box", "hull", "half_space")
-EXACT = ("cylinder", "capsule", "box", "hull")  # what meets cylinders as they are, with its edges and sides
-PRISMATIC = ("ellipsoid", "cone")  # what meets them as prisms
-ON_CONES = ("sphere", "capsule", "box", "hull", "half_space")  # what meets cones as they are
+EXACT = ("cylinder", "capsule", "box", "hull", "ellipsoid")  # what meets cylinders as they are
+PRISMATIC = ("cone",)  # what meets them as prisms
+ON_CONES = ("sphere", "capsule", "box", "hull", "half_space", "ellipsoid")  # what meets cones as they are
 FACETED = ("cylinder", "cone")  # shapes for which a prism or a pyramid can stand
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
@@ -118,10 +119,14 @@ class Solid:
         return Block(self.size) if self.kind == "box" else HalfSpace()
 
     @property
-    def surface(self) -> tuple[Feature | Hull, float | None]:
-        """What an ellipsoid meets, one smooth feature or a polyhedron, and its largest distance from the origin [m]."""
+    def surface(self) -> tuple[Feature | Hull | Drum | Taper, float | None]:
+        """What an ellipsoid meets (see `surfaces`), and its largest distance from the origin [m]."""
+        from .cylinders import Drum, Taper
         from .hulls import Hull
 
+        if self.kind in FACETED:
+            turned = (Taper if self.kind == "cone" else Drum)(self.size[0], 0.5 * self.size[1])
+            return turned, turned.extent
         if self.kind in CORNERS:
             core = Hull(self.polyhedron, self.rounding)
             return core, core.extent

@@ -11,11 +11,15 @@ Its derivative by y is, but for signs, the saddle matrix
     [ K  N ]    K = S_A + S_B + (r_A + r_B + g) 1,
     [ N^T 0 ]    N = (n, d, ...),
 
-regular where the features do not run along each other: N has full rank (no parallel edges), and K, the radii of
-relative curvature, is not singular across N (no disc flat on a plane, no equal centres). Rates are those of implicit
-functions, F_y y' = -F_t, with the bodies' twists V = (l, w) at the world's origin; second derivatives are a complex
-step through the rates. Source: U. Dini, implicit functions; for distances D. Montana, The kinematics of contact and
-grasp, 1988.
+Of a cone, the balls r = -sigma s around the points of its axis that lie at s from the tip make its side, sigma the sine
+of half the angle there: n . d = sigma then, for which sigma (n . n + 1) / 2 stands, so that the matrix is symmetric.
+Along a rim d turns with the slide, and n . dd/ds stands in the last corner.
+
+The matrix is regular where the features do not run along each other: N has full rank (no parallel edges), and K, the
+radii of relative curvature, is not singular across N (no disc flat on a plane, no equal centres). Rates are those of
+implicit functions, F_y y' = -F_t, with the bodies' twists V = (l, w) at the world's origin; second derivatives are a
+complex step through the rates. Source: U. Dini, implicit functions; for distances D. Montana, The kinematics of contact
+and grasp, 1988.
 """
 
 from __future__ import annotations
@@ -25,8 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ....common.arrays import Array
+from ...zero import ROUGH
 from .features import Feature
 
+ROUNDS = 12  # of Newton's method from a rough normal; three do
+EPS = float(np.finfo(float).eps)
 NEXT, LAST = np.array([1, 2, 0]), np.array([2, 0, 1])  # axis after each, and before it
 
 
@@ -65,40 +72,77 @@ class Nearest(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One body at a normal, in world axes: core p (..., 3), bend S (..., 3, 3), slides D (..., k, 3)."""
+    """One body at a normal and slides, in world axes.
+
+    Attributes:
+        p: the core (..., 3), with the slides.
+        S: its bend (..., 3, 3).
+        D, C: dp/ds and dD/ds (..., k, 3).
+        r: radius (..., 1) around the core [m].
+        sines: (k,) of the slides.
+    """
 
     p: Array
     S: Array
     D: Array
+    C: Array
+    r: Array
+    sines: Array
 
 
-def side(feature: Feature, pose: Pose, m: Array) -> Side:
-    """A feature at the outward normal m (..., 3), world axes, its slides at zero."""
+def side(feature: Feature, pose: Pose, m: Array, s: Array | None = None) -> Side:
+    """A feature at the outward normal m (..., 3), world axes, and at slides s (..., k); None: zero."""
     R, o = pose
-    local = turn_back(R, m)
-    slides = feature.slides @ np.swapaxes(R, -1, -2)
+    local, back = turn_back(R, m), np.swapaxes(R, -1, -2)
+    s = np.zeros((*m.shape[:-1], len(feature.sines))) if s is None else s
+    shift, along, turning = feature.slid(s)
     return Side(
-        o + turn(R, feature.core(local)),
-        R @ feature.bend(local) @ np.swapaxes(R, -1, -2),
-        np.broadcast_to(slides, (*m.shape[:-1], *slides.shape[-2:])),
+        o + turn(R, feature.core(local) + shift),
+        R @ feature.bend(local) @ back,
+        along @ back,
+        turning @ back,
+        feature.offset - (s * feature.sines).sum(axis=-1, keepdims=True),
+        feature.sines,
     )
 
 
-def residual(a: Feature, b: Feature, sides: tuple[Side, Side], y: Array) -> tuple[Array, Array]:
-    """F (..., 4 + k) and its derivative (..., 4 + k, 4 + k) by y."""
+def sides_at(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> tuple[Side, Side]:
+    """Both at y (..., 4 + k)."""
+    n, count = y[..., :3], 4 + len(a.sines)
+    return side(a, poses[0], -n, y[..., 4:count]), side(b, poses[1], n, y[..., count:])
+
+
+def residual(sides: tuple[Side, Side], y: Array) -> tuple[Array, Array]:
+    """F (..., 4 + k) and its derivative (..., 4 + k, 4 + k) by y, of both sides there."""
     one, two = sides
     n, g, count = y[..., :3], y[..., 3:4], y.shape[-1]
-    radii = a.offset + b.offset
+    around = g + one.r + two.r
     # The columns of the slides carry the signs of their bodies: x_A + s_A D_A - x_B - s_B D_B.
-    slides = np.concatenate([one.D, -two.D], axis=-2)
-    apart = one.p - two.p + turn_back(slides, y[..., 4:]) - (g + radii) * n
-    off = 0.5 * ((n * n).sum(axis=-1, keepdims=True) - 1.0)
-    F = np.concatenate([apart, off, turn(slides, n)], axis=-1)
+    slides, sines = np.concatenate([one.D, -two.D], axis=-2), np.concatenate([one.sines, two.sines])
+    square = (n * n).sum(axis=-1, keepdims=True)
+    leaning = turn(slides, n) + 0.5 * sines * (square + 1.0)
+    F = np.concatenate([one.p - two.p - around * n, 0.5 * (square - 1.0), leaning], axis=-1)
     J = np.zeros((*y.shape[:-1], count, count), dtype=np.result_type(y, one.S, slides))
-    J[..., :3, :3] = -one.S - two.S - (g + radii)[..., None] * np.eye(3)
+    J[..., :3, :3] = -one.S - two.S - around[..., None] * np.eye(3)
+    columns = slides + sines[:, None] * n[..., None, :]
     J[..., :3, 3], J[..., 3, :3] = -n, n
-    J[..., :3, 4:], J[..., 4:, :3] = np.swapaxes(slides, -1, -2), slides
+    J[..., :3, 4:], J[..., 4:, :3] = np.swapaxes(columns, -1, -2), columns
+    own = np.arange(4, count)
+    J[..., own, own] = turn(np.concatenate([one.C, -two.C], axis=-2), n)
     return F, J
+
+
+def root(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> Array | None:
+    """The root near y (4 + k,), to rounding, where Newton's method finds it at once."""
+    last = np.inf
+    for _ in range(ROUNDS):
+        F, J = residual(sides_at(a, b, poses, y), y)
+        step = np.linalg.solve(J, F)
+        y, size = y - step, float(np.abs(step[:3]).max())
+        if size < ROUGH and (size >= last or size < EPS):
+            return y
+        last = size
+    return None
 
 
 Settled = tuple[Nearest, tuple[Side, Side], Array]  # closest points, sides and F_y there
@@ -109,15 +153,10 @@ def settled(a: Feature, b: Feature, poses: tuple[Pose, Pose], y: Array) -> Settl
 
     From a converged y at poses that carry a complex step it is the solution there.
     """
-    n = y[..., :3]
-    F, J = residual(a, b, (side(a, poses[0], -n), side(b, poses[1], n)), y)
+    F, J = residual(sides_at(a, b, poses, y), y)
     y = y - np.linalg.solve(J, F[..., None])[..., 0]
-    n = y[..., :3]
-    sides = side(a, poses[0], -n), side(b, poses[1], n)
-    count = sides[0].D.shape[-2]
-    x_a = sides[0].p + turn_back(sides[0].D, y[..., 4 : 4 + count]) - a.offset * n
-    x_b = sides[1].p + turn_back(sides[1].D, y[..., 4 + count :]) + b.offset * n
-    return Nearest(y, x_a, x_b), sides, residual(a, b, sides, y)[1]
+    sides, n = sides_at(a, b, poses, y), y[..., :3]
+    return Nearest(y, sides[0].p - sides[0].r * n, sides[1].p + sides[1].r * n), sides, residual(sides, y)[1]
 
 
 class Drift(NamedTuple):
@@ -127,20 +166,20 @@ class Drift(NamedTuple):
     x_a: Array
 
 
-def drift(a: Feature, b: Feature, found: Settled, twists: tuple[Array, Array]) -> Drift:
+def drift(found: Settled, twists: tuple[Array, Array]) -> Drift:
     """How the closest points move with the bodies' twists V (..., 6), linear first, at the world's origin."""
     nearest, (one, two), J = found
     n, (l_a, w_a), (l_b, w_b) = nearest.normal, *(np.split(V, 2, axis=-1) for V in twists)
-    core_a, core_b = nearest.x_a + a.offset * n, nearest.x_b - b.offset * n
+    core_a, core_b = nearest.x_a + one.r * n, nearest.x_b - two.r * n
     # At held y: the cores are carried along, and each body sees the normal turn by -w x n.
     moved_a = l_a + cross(w_a, core_a) + turn(one.S, cross(w_a, n))
     moved_b = l_b + cross(w_b, core_b) - turn(two.S, cross(w_b, n))
     turned = np.concatenate([turn(one.D, cross(n, w_a)), -turn(two.D, cross(n, w_b))], axis=-1)
     held = np.zeros((*n.shape[:-1], 1), dtype=n.dtype)
     y_rate = -np.linalg.solve(J, np.concatenate([moved_a - moved_b, held, turned], axis=-1)[..., None])[..., 0]
-    n_rate, count = y_rate[..., :3], one.D.shape[-2]
-    x_rate = moved_a - turn(one.S, n_rate) + turn_back(one.D, y_rate[..., 4 : 4 + count]) - a.offset * n_rate
-    return Drift(n_rate, x_rate)
+    n_rate, slid = y_rate[..., :3], y_rate[..., 4 : 4 + one.D.shape[-2]]
+    thinner = (one.sines * slid).sum(axis=-1, keepdims=True)
+    return Drift(n_rate, moved_a - turn(one.S, n_rate) + turn_back(one.D, slid) - one.r * n_rate + thinner * n)
 
 
 def turn(matrix: Array, vector: Array) -> Array:

@@ -4,6 +4,8 @@ A feature in axes of its body is a set {p(m) + s_1 d_1 + ... + r m} of surface p
 
     point    p = c                              sphere, end of a capsule, vertex (r = 0)
     line     p = c, slides along d, m . d = 0   side of a cylinder or capsule, edge (r = 0)
+    slant    likewise, r = -sigma s, m . d = sigma   side of a cone, d its axis, from its tip
+    ring     p = c + R e(s / R), slides on      rim on which the normal may lean to either side
     plane    p = c, slides along d_1, d_2       face; m is its normal, or the opposite one
     circle   p = c + R m_t / |m_t|              rim of a cylinder, m_t the part of m across its axis
     ellipsoid p = c + D^2 m / |D m|             with D = diag(radii) in its axes
@@ -44,6 +46,16 @@ class Feature(ABC):
     def slides(self) -> Array:
         """None, but of lines and planes."""
         return NO_SLIDES
+
+    @cached_property
+    def sines(self) -> Array:
+        """By how much (k,) it gets thinner along its slides: not at all, but for cones."""
+        return np.zeros(len(self.slides))
+
+    def slid(self, s: Array) -> tuple[Array, Array, Array]:
+        """How far (..., 3) its core is moved by slides s (..., k), dp/ds and its derivative (..., k, 3)."""
+        along = np.broadcast_to(self.slides, (*s.shape[:-1], *self.slides.shape))
+        return s @ self.slides, along, np.zeros_like(along)
 
     @abstractmethod
     def core(self, m: Array) -> Array:
@@ -106,6 +118,16 @@ class Slant(_Flat):
     sine: float
     offset: float = 0.0
 
+    @cached_property
+    def slides(self) -> Array:  # type: ignore[override]
+        """Its axis."""
+        return self.axis[None]
+
+    @cached_property
+    def sines(self) -> Array:  # type: ignore[override]
+        """That of half the angle at its tip."""
+        return np.array([self.sine])
+
 
 @dataclass(frozen=True, eq=False)
 class Plane(_Flat):
@@ -157,6 +179,40 @@ class Circle(Feature):
         length = _length(across)
         e = across / length
         return (self.radius / length)[..., None] * (self._across - e[..., :, None] * e[..., None, :])
+
+
+@dataclass(frozen=True, eq=False)
+class Ring(_Flat):
+    """The rim of a disc as a curve: it is touched with any normal across it.
+
+    Attributes:
+        axis: of the disc (3,), unit.
+        radius: R [m].
+    """
+
+    centre: Array
+    axis: Array
+    radius: float
+    offset: float = 0.0
+
+    @cached_property
+    def sines(self) -> Array:  # type: ignore[override]
+        """One slide along the rim."""
+        return np.zeros(1)
+
+    @cached_property
+    def frame(self) -> Array:
+        """u and v (2, 3) across the axis, from the first of which the slide counts."""
+        first = np.cross(self.axis, np.eye(3)[np.argmin(np.abs(self.axis))])
+        first = first / np.linalg.norm(first)
+        return np.array([first, np.cross(self.axis, first)])
+
+    def slid(self, s: Array) -> tuple[Array, Array, Array]:
+        """R e, its tangent, and -e / R."""
+        u, v = self.frame
+        C, S = np.cos(s / self.radius), np.sin(s / self.radius)
+        e, ahead = C * u + S * v, C * v - S * u
+        return self.radius * e, ahead[..., None, :], -e[..., None, :] / self.radius
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,7 +124,7 @@ def test_rates_are_those_of_moved_bodies(pair):
         a, b, poses, towards, rng = scene(pair, seed)
         found = closest(a, b, poses, towards).nearest
         twists = rng.normal(size=(2, 6))
-        rates = drift(a, b, settled(a, b, poses, found.y), (twists[0], twists[1]))
+        rates = drift(settled(a, b, poses, found.y), (twists[0], twists[1]))
 
         def there(h, a=a, b=b, poses=poses, twists=twists, n=found.normal):
             near = closest(a, b, tuple(moved(p, h * V) for p, V in zip(poses, twists, strict=True)), n).nearest
@@ -146,12 +146,12 @@ def test_second_derivatives_by_a_complex_step(pair):
         return Pose(pose.R + 1j * h * np.cross(V[3:], pose.R.T).T, pose.o + 1j * h * (V[:3] + np.cross(V[3:], pose.o)))
 
     at = tuple(stepped(p, V) for p, V in zip(poses, along, strict=True))
-    exact = drift(a, b, settled(a, b, at, found.y.astype(complex)), (twists[0], twists[1]))
+    exact = drift(settled(a, b, at, found.y.astype(complex)), (twists[0], twists[1]))
 
     def rates_there(e):
         there = tuple(moved(p, e * V) for p, V in zip(poses, along, strict=True))
         y = closest(a, b, there, found.normal).nearest.y
-        return np.concatenate(drift(a, b, settled(a, b, there, y), (twists[0], twists[1])))
+        return np.concatenate(drift(settled(a, b, there, y), (twists[0], twists[1])))
 
     second = np.concatenate(exact).imag / h
     assert np.abs(derivative(rates_there, STEP) - second).max() < CLOSEST_SECOND * max(1.0, float(np.abs(second).max()))
