@@ -113,9 +113,7 @@ def merge(
     if PAIRS.check("pairs", pairs) == "auto":
         warn_of_other_shapes(world, robots, [part.name for part in parts])
         for part in parts:
-            mine = [solid for solid in solids if solid.name.startswith(f"{part.name}/")]
-            others = [solid for solid in solids if not solid.name.startswith(f"{part.name}/")]
-            tell_of_stand_ins(mine, others, hulls.get(part.name, []), part.name)
+            tell_of_stand_ins(hulls.get(part.name, []), part.name)
         pairs, world = automatic(world), world._with(groups=(*world.groups, tuple(part.name for part in parts)))
     return world._with(pairs=expanded(world, [*own, *pairs]))
 

@@ -1,4 +1,4 @@
-"""Cones as they are: against spheres, half-spaces, boxes, hulls and capsules: standing, lying, rolling, thrown."""
+"""Cones as they are: against bodies of all shapes: standing, lying, rolling, thrown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from test_rims import check_pairs, is_steep, tumbling
 import contactsim as cs
 from contactsim.multibody.geometry import convex
 from contactsim.multibody.geometry.closest_points.equations import Pose
-from contactsim.multibody.geometry.cone_sides import ConeSideOnLine
+from contactsim.multibody.geometry.cone_sides import ConeSideOnCone, ConeSideOnLine
 from contactsim.multibody.geometry.cylinders import CAP, EDGE, SIDE, TIP, Taper
 
 Array = np.ndarray
@@ -163,8 +163,15 @@ def test_derivatives_of_a_cone_on_a_half_space(seed: int) -> None:
 
 
 SIDES, BALLS = (0.3, 0.2, 0.15), (0.05, 0.3)  # m, of a box, and radius and straight part of a capsule
+DRUM, BLUNT = (0.07, 0.3), (0.15, 0.2)  # m, radius and length of a cylinder, and of another cone
 POINTS = [[0.1, 0, 0], [0, 0.12, 0.02], [-0.08, -0.05, 0.03], [0.02, -0.03, 0.11], [0.03, 0.02, -0.12]]
-OTHERS = {"box": (1.0, SIDES), "capsule": (1.0, *BALLS), "hull": (1.0, POINTS)}
+OTHERS = {
+    "box": (1.0, SIDES),
+    "capsule": (1.0, *BALLS),
+    "hull": (1.0, POINTS),
+    "cylinder": (1.0, *DRUM),
+    "cone": (1.0, *BLUNT),
+}
 
 
 def with_cone(kind: str, **coefficients: float) -> cs.Robot:
@@ -176,8 +183,8 @@ def with_cone(kind: str, **coefficients: float) -> cs.Robot:
 def between(world: cs.Robot, q: Array) -> float:
     """Distance of both by their shapes alone."""
     solid = world.solids[1]
-    core = solid.polyhedron
-    other = convex.capsule(*BALLS) if solid.kind == "capsule" else convex.polyhedron(core)
+    made = {"capsule": convex.capsule, "cylinder": convex.cylinder, "cone": convex.cone}
+    other = made[solid.kind](*solid.size) if solid.kind in made else convex.polyhedron(solid.polyhedron)
     own = pin.XYZQUATToSE3(np.array([*solid.position, *solid.quaternion]))
     places = pin.XYZQUATToSE3(q[:7]), pin.XYZQUATToSE3(q[7:]) * own
     poses = [Pose(place.rotation, place.translation) for place in places]
@@ -205,6 +212,8 @@ def nearly_touching(world: cs.Robot, seed: int) -> Array:
         ("box", (0, 1, 2, 3, 6, 11, 13), {"side+edge", "rim+face", "rim+edge"}),
         ("capsule", (0, 4, 5, 15), {"side+side", "rim+side"}),
         ("hull", (0, 1), {"side+edge"}),
+        ("cylinder", (0, 2, 4, 6, 7, 8, 12, 15, 20), {"side+side", "rim+side", "rim+end", "rim+rim", "+cylinder"}),
+        ("cone", (0, 2, 3, 4, 5, 6, 8, 12, 13, 16), {"side+side", "rim+side", "rim+end", "rim+rim", "+cone"}),
     ],
 )
 def test_the_nearest_features_are_as_far_apart_as_the_bodies(kind: str, seeds: tuple[int, ...], met: set[str]) -> None:
@@ -219,7 +228,7 @@ def test_the_nearest_features_are_as_far_apart_as_the_bodies(kind: str, seeds: t
     assert met <= set(kinds), kinds
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("box", 0), ("capsule", 1)])
+@pytest.mark.parametrize(("kind", "seed"), [("box", 0), ("capsule", 1), ("cylinder", 0), ("cone", 2)])
 def test_derivatives_of_what_meets_a_cone(kind: str, seed: int) -> None:
     """Rows are the gradients of gaps, bias their rate; all derivatives against differences of sixth order."""
     world = with_cone(kind, friction=0.4)
@@ -230,7 +239,7 @@ def test_derivatives_of_what_meets_a_cone(kind: str, seed: int) -> None:
     mechanism._pairs._data.forward_kinematics(q)
     for k, pair in enumerate(mechanism._pairs.pairs):
         features, place = pair.features, mechanism._pairs._place(k)
-        side = isinstance(features, ConeSideOnLine) and features._crosses(place)
+        side = isinstance(features, ConeSideOnLine | ConeSideOnCone) and features._crosses(place)
         if side or is_steep(features, place) or pair.name.startswith("a/cone/corner12"):
             chosen.append(first + k)
     chosen = chosen[:: max(1, len(chosen) // 8)]

@@ -29,7 +29,7 @@ from .closest_points.equations import Pose
 from .closest_points.features import Circle, Ellipsoid, Feature, Point, on_axes
 from .convex import Convex
 from .pairs import EDGES
-from .solids import CORNERS, EXACT, FACETED, GEOMETRY, ON_CONES, Solid, items_of, placement_of
+from .solids import CORNERS, GEOMETRY, Solid, items_of, placement_of
 
 KNOWN = "bodies"
 MEANT = ""  # instead of a reason: a pair that is kept apart
@@ -92,18 +92,6 @@ class PlacedShape:
     def hull(self) -> Convex | None:
         """The whole of it, a mesh as its convex hull; None of a mesh in a plane."""
         return _of_solid(self.source) if isinstance(self.source, Solid) else _of_geometry(self.source)
-
-    @cached_property
-    def stand_in(self) -> Convex:
-        """What stands for it where it meets others: the prism in a cylinder, the pyramid in a cone, else all of it."""
-        if isinstance(self.source, Solid) and self.source.kind in FACETED:
-            return convex.polyhedron(self.source.polyhedron)
-        return self.body
-
-    @property
-    def whole(self) -> bool:
-        """True of what cylinders meet as they are."""
-        return isinstance(self.source, Solid) and self.source.kind in ("sphere", *EXACT)
 
     @property
     def body(self) -> Convex:
@@ -202,19 +190,10 @@ def depth_between(shapes: tuple[PlacedShape, PlacedShape], poses: tuple[Pose, Po
     """Depth [m] of two shapes in each other; negative where they are apart."""
     (one, two), (at_one, at_two) = shapes, poses
     if not one.half_space and not two.half_space:
-        met = (one.body, two.body) if _as_they_are(one, two) else (one.stand_in, two.stand_in)
-        return -convex.distance(met, poses)
+        return -convex.distance((one.body, two.body), poses)
     (shape, pose), plane = ((one, at_one), at_two) if two.half_space else ((two, at_two), at_one)
     up = plane.R[:, 2]
     return float(shape.body.support((-up @ pose.R)[None])[0] - up @ (pose.o - plane.o))
-
-
-def _as_they_are(one: PlacedShape, two: PlacedShape) -> bool:
-    """Whether two shapes meet without a prism or pyramid for either of them."""
-    if one.whole and two.whole:
-        return True
-    kinds = [shape.source.kind for shape in (one, two) if isinstance(shape.source, Solid)]
-    return any(kinds in (["cone", kind], [kind, "cone"]) for kind in ON_CONES)
 
 
 # --- what is kept apart -----------------------------------------------------------------------------------------

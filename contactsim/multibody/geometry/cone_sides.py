@@ -1,4 +1,4 @@
-"""Sides of cones across straight edges and axes of capsules, in closed form.
+"""Sides of cones across straight edges, axes of capsules and cylinders, and each other, in closed form.
 
 The side of a cone is made of lines through its tip, and has the normals m with m . b = s, b the axis towards the tip
 and s the sine of half the angle there. It touches a line of direction d where the normal n = -m from the line to the
@@ -20,13 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
-from ..zero import ARC, DEEP, OFF, PARALLEL_EDGES, RIM
-from .closest_points.equations import Pose
+from ..zero import ARC, DEEP, FAR_BODIES, OFF, PARALLEL_EDGES, RIM
+from .closest_points.equations import Pose, Settled, across_slants, drift, settled
+from .closest_points.features import Slant
 from .convex import Convex, capsule, cone, on_far_side, polyhedron
 from .edges import Lines, of_segments
 from .features import Bodies, Meet, PassingPair, Place, at, cross, dot, turned
 from .polyhedra import Polyhedron
-from .rims import SMOOTHLY, Margin
+from .rims import SMOOTHLY, Margin, Z
 from .shapes import Region
 
 TIP, RIM_END, FIRST, LAST = range(4)  # sides on which such a contact can be left
@@ -224,3 +225,151 @@ class ConeSideOnLine(PassingPair):
         K = max(float(root) - spin * duration / max(float(root), PARALLEL_EDGES), PARALLEL_EDGES)
         turn = spin / K
         return 2.0 * turn * speed + spin * (self.cosine * speed / K + self.slant * self.sine / self.cosine * turn)
+
+
+@dataclass(frozen=True, eq=False)
+class ConeSideOnCone(PassingPair):
+    """The sides of two cones along z, their origins half way up, across each other.
+
+    Their normals are those of `closest_points.equations.across_slants`, the closest points those of its equations. The
+    region is the sense of the second part of the normal.
+
+    Attributes:
+        radius, height: of the cone A [m].
+        other_radius, other_height: of the cone B [m].
+    """
+
+    radius: float
+    height: float
+    other_radius: float
+    other_height: float
+    radius_a: float = 0.0
+
+    @cached_property
+    def sides_of(self) -> tuple[Slant, Slant]:
+        """Both sides."""
+        sizes = (self.radius, self.height), (self.other_radius, self.other_height)
+        one, two = (Slant(0.5 * height * Z, Z, radius / float(np.hypot(radius, height))) for radius, height in sizes)
+        return one, two
+
+    @cached_property
+    def slants(self) -> tuple[float, float]:
+        """From the tips to the rims [m]."""
+        return float(np.hypot(self.radius, self.height)), float(np.hypot(self.other_radius, self.other_height))
+
+    @property
+    def extent_a(self) -> float:  # type: ignore[override]
+        """Of its rim."""
+        return float(np.hypot(self.radius, 0.5 * self.height))
+
+    @property
+    def extent_b(self) -> float:  # type: ignore[override]
+        """Likewise."""
+        return float(np.hypot(self.other_radius, 0.5 * self.other_height))
+
+    @property
+    def deepest(self) -> float:
+        """Depth from which on both sides of a body are not told apart [m]."""
+        return 0.5 * min(self.radius, self.height, self.other_radius, self.other_height)
+
+    @cached_property
+    def _bodies(self) -> tuple[Convex, Convex]:
+        return cone(self.radius, self.height), cone(self.other_radius, self.other_height)
+
+    def _across(self, place: Place | Bodies) -> tuple[Array, Array, Array]:
+        one, two = self.sides_of
+        return across_slants(place.R_a[..., 2], one.sine, place.R_b[..., 2], two.sine)
+
+    def _settled(self, place: Place | Bodies, sense: int) -> Settled:
+        """The closest points with leading axes: see the head of this module."""
+        (one, two), (level, over, _) = self.sides_of, self._across(place)
+        n, poses = level + sense * over, (Pose(place.R_a, place.o_a), Pose(place.R_b, place.o_b))
+        apart = place.o_a + turned(place.R_a, one.centre) - place.o_b - turned(place.R_b, two.centre)
+        axes = place.R_a[..., 2], place.R_b[..., 2]
+        # apart + s_A (b_A + sine_A n) = s_B (b_B - sine_B n) + g n, of which both brackets are along the sides.
+        along = np.stack([axes[0] + one.sine * n, two.sine * n - axes[1], -n], axis=-1)
+        slides = np.linalg.solve(along, -apart[..., None])[..., 0]
+        y = np.concatenate([n, slides[..., 2:], slides[..., :2]], axis=-1)
+        return settled(one, two, poses, y)
+
+    def _crosses(self, place: Place) -> bool:
+        """Whether some of their lines lie across each other."""
+        square = float(self._across(place)[2][0])
+        return square > (PARALLEL_EDGES * self.cosine) ** 2
+
+    @property
+    def cosine(self) -> float:
+        """The product of both."""
+        one, two = self.sides_of
+        return float(np.sqrt((1.0 - one.sine**2) * (1.0 - two.sine**2)))
+
+    def _margins(self, found: Settled) -> list[Margin]:
+        """From tip and rim of A, then of B, along the sides [m]."""
+        margins = []
+        for slant, slide, length in zip(self.sides_of, (4, 5), self.slants, strict=True):
+            t = -found[0].y[..., slide] * np.sqrt(1.0 - slant.sine**2)
+            margins += [Margin(t, *SMOOTHLY), Margin(length - t, *SMOOTHLY)]
+        return margins
+
+    def _best(self, place: Place) -> tuple[int, Settled]:
+        """The sense of the larger gap, which is that of the bodies, and the closest points."""
+        both = [(sense, self._settled(place, sense)) for sense in SENSES]
+        return max(both, key=lambda one: float(one[1][0].gap))
+
+    def gap(self, place: Place, region: Region) -> Array:
+        """The signed distance of the sides."""
+        return self._settled(place, region[0])[0].gap
+
+    def meet(self, bodies: Bodies, region: Region) -> Meet:
+        """Point, normal and rates: see `closest_points.equations`."""
+        found = self._settled(bodies, region[0])
+        rates = drift(found, (bodies.V_a, bodies.V_b))
+        return Meet(found[0].x_a, rates.x_a, found[0].normal, rates.normal)
+
+    def region(self, place: Place) -> Region:
+        """The sense of the larger gap."""
+        return (self._best(place)[0] if self._crosses(place) else SENSES[0],)
+
+    def looked(self, place: Place) -> tuple[float, bool]:
+        """The open gap, and whether they touch with these features; else it is a bound of their distance, and OFF."""
+        away = self.away(place)
+        if away > FAR_BODIES * (self.radius + self.other_radius) or not self._crosses(place):
+            return away + OFF, False
+        found = self._best(place)[1]
+        gap = float(found[0].gap)
+        touch = all(float(margin.value) > margin.begin for margin in self._margins(found)) and gap > -self.deepest
+        touch = touch and not on_far_side(self._bodies, (Pose(*place[:2]), Pose(*place[2:])), gap)
+        return (gap, True) if touch else (max(gap, away) + OFF, False)
+
+    def away(self, place: Place) -> float:
+        """A bound of the distance of both bodies [m], zero at least."""
+        axes = self.height * place.R_a[:, 2], self.other_height * place.R_b[:, 2]
+        lines = Lines.of(place.o_a - 0.5 * axes[0], axes[0], place.o_b - 0.5 * axes[1], axes[1])
+        return max(0.0, float(of_segments(lines)) - self.radius - self.other_radius)
+
+    def open_gap(self, place: Place) -> float:
+        """See `looked`."""
+        return self.looked(place)[0]
+
+    def sides(self, region: Region) -> tuple[int, ...]:
+        """Tip and rim of both."""
+        return 0, 1, 2, 3
+
+    def margin(self, place: Place, region: Region, side: int) -> Array:
+        """How far it is from its end, and a little beyond it [m]."""
+        margin = self._margins(self._settled(place, region[0]))[side]
+        return margin.value - margin.end
+
+    def piece(self, place: Place, region: Region) -> Region | None:
+        """Where they touch with these features."""
+        return region if self.looked(place)[1] else None
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """The normal turns, and the contact slides along the sides and around them, the faster the less they cross."""
+        root = np.sqrt(max(float(self._across(place)[2][0]), 0.0))
+        K = max(float(root) - 2.0 * spin * duration / max(float(root), PARALLEL_EDGES), PARALLEL_EDGES)
+        turn, arm = (
+            2.0 * spin / K,
+            max(self.slants) * max(self.radius / self.height, self.other_radius / self.other_height),
+        )
+        return 2.0 * turn * speed + spin * (speed / K + arm * turn)

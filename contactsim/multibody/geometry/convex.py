@@ -299,14 +299,18 @@ class _Search:
         return min((float(np.linalg.norm(np.cross(axis, n))) for axis in axes), default=ALL)
 
     def _on_slant(self, one: Feature, two: Feature) -> tuple[Array, Array] | None:
-        """That of a point or sphere, an ellipsoid, or a line and what is around it, and the side of a cone."""
+        """That of a sphere, ellipsoid, rim, line with what is around it, or side of a cone, and the side of a cone."""
         from .closest_points.ellipsoids import on_slant
 
         sense, slant, point, poses = 1.0, two, one, self.poses
         if isinstance(one, Slant):
             sense, slant, point, poses = -1.0, one, two, self.poses[::-1]
+        if isinstance(slant, Slant) and isinstance(point, Slant):
+            return self._slants(point, slant, poses, sense)
         if isinstance(slant, Slant) and isinstance(point, Line):
             return self._across_slant(point, slant, poses, sense)
+        if isinstance(slant, Slant) and isinstance(point, Circle):
+            return self._on_line(point, slant, sense)
         if isinstance(slant, Slant) and isinstance(point, Ellipsoid):
             y = on_slant(point, slant, poses)
             return None if y is None else (sense * y[:3], y[3:4])
@@ -335,12 +339,26 @@ class _Search:
         n = normals[int(np.argmax(self.apart(sense * normals @ at_cone.R.T)))]
         return sense * at_cone.R @ n, np.array([n @ way - line.offset])
 
-    def _on_line(self, rim: Circle, line: Line, sense: float = 1.0) -> tuple[Array, Array] | None:
-        """That of a rim of A on a line of B, or the other way round: the best of all, wherever the search begins."""
+    def _slants(self, one: Slant, two: Slant, poses: tuple[Pose, Pose], sense: float) -> tuple[Array, Array] | None:
+        """That of the sides of two cones across each other, the better one of two."""
+        from .closest_points.equations import across_slants
+
+        at_one, at_two = poses
+        b, c = at_one.R @ one.axis, at_two.R @ two.axis
+        way = at_one.R @ one.centre + at_one.o - at_two.R @ two.centre - at_two.o
+        level, over, root = across_slants(b, one.sine, c, two.sine)
+        if not float(root[0]) > 0.0:
+            return None
+        normals = np.array([level + over, level - over])
+        n = normals[int(np.argmax(self.apart(sense * normals)))]
+        return sense * n, np.array([n @ way])
+
+    def _on_line(self, rim: Circle, line: Line | Slant, sense: float = 1.0) -> tuple[Array, Array] | None:
+        """That of a rim of A on a line or side of B, or the other way round: the best, wherever the search begins."""
         from .closest_points.search import RimsAbove, Ruled, across_axis
 
         at_rim, at_line = self.poses if sense > 0.0 else self.poses[::-1]
-        surface = Ruled(line.centre, line.axis, 0.0, line.offset)
+        surface = Ruled(line.centre, line.axis, line.sine if isinstance(line, Slant) else 0.0, line.offset)
         centre = (at_rim.R @ rim.centre + at_rim.o - at_line.o) @ at_line.R
         axis = (at_rim.R @ rim.axis) @ at_line.R
         rims, both = RimsAbove([surface] * 2, np.full(2, rim.radius), BOTH_ENDS), np.arange(2)

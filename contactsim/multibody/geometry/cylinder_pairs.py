@@ -1,14 +1,13 @@
 """The contacts of a cylinder or cone with another solid by sides, rims, faces and edges, by name.
 
     against            side                rims                           polygon on the rims of discs that lie flat
-    cylinder           side                side, ends, rims               side, polygon
+    cylinder, cone     side                side, ends, rims               side, polygon
     capsule            side                side                           side
     box, hull          edges               faces, edges                   edges
     half-space                             plane
 
-A cone, with one rim, meets all but cylinders likewise.
-
-Points meet besides: those on which a disc stands, and corners and round ends of the other body (see `cylinder_points`).
+A cone has one rim and one flat end. Points meet besides: those on which a disc stands, the tips of cones, and corners
+and round ends of the other body (see `cylinder_points`).
 """
 
 from __future__ import annotations
@@ -18,20 +17,24 @@ from itertools import product
 
 import numpy as np
 
-from .cone_sides import ConeSideOnLine
+from .cone_sides import ConeSideOnCone, ConeSideOnLine
 from .edges import EdgeOnEdge
 from .features import FeaturePair
 from .polyhedra import Polyhedron, segment
-from .rims import Endless, Rim, RimOnPart, Side, Z, flats_of, parts_of, rim_of_cone, rim_on, rims_of
+from .rims import Endless, Rim, RimOnPart, Side, Z, flats_of, parts_of, parts_of_cone, rim_of_cone, rim_on, rims_of
 from .solids import Solid
 
 Named = tuple[str, FeaturePair]
 
 
-def of_cylinders(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
-    """Contacts of two cylinders, those of the first on the second, and those of the second on the first."""
-    others = (named for named in _rims(two, one) if not isinstance(named[1].part, Rim))
-    return [*_edges_of_cylinders(one, two), *_rims(one, two)], list(others)
+def of_round(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
+    """Contacts of two cylinders or cones, those of the first on the second, and those of the second on the first."""
+    (forth, back), (a, b) = _sides_of(one, two), (one.polyhedron, two.polyhedron)
+    forth += ((f"{one.name}/side+{two.name}/edge{j}", _side_on(one, b, j)) for j in around(two))
+    for i, j in product(around(one), around(two)):
+        forth.append((f"{one.name}/edge{i}+{two.name}/edge{j}", EdgeOnEdge(a, i, b, j)))
+    forth += _rims(one, two)
+    return forth, [*back, *(named for named in _rims(two, one) if not isinstance(named[1].part, Rim))]
 
 
 def on_capsule(drum: Solid, capsule: Solid) -> Iterator[Named]:
@@ -82,22 +85,26 @@ def around(drum: Solid) -> list[int]:
     return np.flatnonzero(np.ptp(solid.vertices[solid.edges, 2], axis=1) == 0.0).tolist()
 
 
-def _edges_of_cylinders(one: Solid, two: Solid) -> Iterator[Named]:
-    """Sides of two cylinders across each other, and the polygons on which their ends stand on both."""
-    names, lines = (one.name, two.name), [segment(solid.size[1]) for solid in (one, two)]
-    (a, b), (r_a, r_b) = (one.polyhedron, two.polyhedron), (one.size[0], two.size[0])
-    yield f"{names[0]}/side+{names[1]}/side", EdgeOnEdge(lines[0], 0, lines[1], 0, r_a, r_b, True)
-    for i in around(one):
-        yield f"{names[0]}/edge{i}+{names[1]}/side", EdgeOnEdge(a, i, lines[1], 0, 0.0, r_b, True)
-    for j in around(two):
-        yield f"{names[0]}/side+{names[1]}/edge{j}", EdgeOnEdge(lines[0], 0, b, j, r_a, 0.0, True)
-    for i, j in product(around(one), around(two)):
-        yield f"{names[0]}/edge{i}+{names[1]}/edge{j}", EdgeOnEdge(a, i, b, j)
+def _sides_of(one: Solid, two: Solid) -> tuple[list[Named], list[Named]]:
+    """Sides across each other, and on that of the second the polygon on which an end of the first stands.
+
+    The side of a cone is the first of both.
+    """
+    (radius, length), line = two.size, segment(one.size[1])
+    if two.kind == "cylinder":
+        across: FeaturePair = _side_on(one, segment(length), 0, radius)
+        standing = [EdgeOnEdge(one.polyhedron, i, segment(length), 0, 0.0, radius, True) for i in around(one)]
+        forth = [(f"{one.name}/edge{i}+{two.name}/side", edge) for i, edge in zip(around(one), standing, strict=True)]
+        return [(f"{one.name}/side+{two.name}/side", across), *forth], []
+    back = [(f"{two.name}/side+{one.name}/edge{i}", _side_on(two, one.polyhedron, i)) for i in around(one)]
+    if one.kind == "cylinder":
+        return [], [(f"{two.name}/side+{one.name}/side", _side_on(two, line, 0, one.size[0])), *back]
+    return [(f"{one.name}/side+{two.name}/side", ConeSideOnCone(*one.size, *two.size))], back
 
 
 def _rims(one: Solid, two: Solid) -> Iterator[tuple[str, RimOnPart]]:
-    """The rims of a cylinder against side, ends and rims of another."""
-    radius, length = two.size
-    parts = {**parts_of(radius, length), **{f"rim{k}": rim for k, rim in enumerate(rims_of(radius, length))}}
-    for (k, rim), (name, part) in product(enumerate(rims_of(*one.size)), parts.items()):
+    """The rims of a cylinder or cone against side, ends and rims of another."""
+    parts = (parts_of_cone if two.kind == "cone" else parts_of)(*two.size)
+    parts |= {f"rim{k}": rim for k, rim in enumerate(_own_rims(two))}
+    for (k, rim), (name, part) in product(enumerate(_own_rims(one)), parts.items()):
         yield f"{one.name}/rim{k}+{two.name}/{name}", rim_on(rim, part)

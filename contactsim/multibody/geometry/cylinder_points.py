@@ -43,6 +43,8 @@ class StandingPoint(PointOnSolid):
             return np.vstack([np.eye(3), -np.eye(3)]), np.tile(self.shape.half, 2)
         if isinstance(self.shape, Drum):
             return np.array([Z, -Z]), np.full(2, self.shape.half)
+        if isinstance(self.shape, Taper):
+            return -Z[None], np.full(1, self.shape.half)
         return Z[None], np.zeros(1)
 
     def raised(self, place: Place, normal: Array) -> Array:
@@ -66,8 +68,8 @@ class StandingPoint(PointOnSolid):
 
     @property
     def width(self) -> float:
-        """Radius of B, if it is a cylinder [m]; of others the faces say all."""
-        return self.shape.radius if isinstance(self.shape, Drum) else np.inf
+        """Radius of B, if it is a cylinder or cone [m]; of others the faces say all."""
+        return self.shape.radius if isinstance(self.shape, Drum | Taper) else np.inf
 
     def piece(self, place: Place, region: Region) -> Region | None:
         """That of the solid, while A stands."""
@@ -109,18 +111,24 @@ class CornerOnRound(PointOnSolid):
         return self.shape.side_radius(p) * dot(n, edge)[..., 0] + ROUND_RIM
 
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
-        """A point is about the side of a cone as far as it is from the axis, which it may come nearer to."""
-        if self.rounding > 0.0 or not isinstance(self.shape, Taper):
-            return super().bend(place, speed, spin, duration)
-        if self.shape.faced(self.region(place)):
-            return 0.0
-        left = float(self.shape.side_radius(self._local(place))) - speed * duration
-        return speed * speed / left if left > 0.0 else np.inf
+        """See `bend_on_taper`."""
+        return bend_on_taper(self, place, speed, duration)
+
+
+def bend_on_taper(pair: PointOnSolid, place: Place, speed: float, duration: float) -> float:
+    """Of a point or sphere: a point is about the side of a cone as far as it is from the axis; it may come nearer."""
+    shape = pair.shape
+    if pair.rounding > 0.0 or not isinstance(shape, Taper):
+        return shape.curvature(pair.rounding) * speed * speed
+    if shape.faced(pair.region(place)):
+        return 0.0
+    left = float(shape.side_radius(place.R_b.T @ (place.o_a - place.o_b))) - speed * duration
+    return speed * speed / left if left > 0.0 else np.inf
 
 
 @dataclass(frozen=True, eq=False)
 class ConeTip(PointOnSolid):
-    """The tip of a cone: on a capsule its side takes over where the normal leaves those of the tip.
+    """The tip of a cone: on what is round its side takes over where the normal leaves those of the tip.
 
     On a flat face it takes over where a cone that lies there slides over the edge.
 
@@ -140,7 +148,11 @@ class ConeTip(PointOnSolid):
     def sides(self, region: Region) -> tuple[int, ...]:
         """Those of the solid, then the side of the cone on what is round."""
         own = self.shape.sides(region)
-        return (*own, CONE) if self.rounding > 0.0 else own
+        return (*own, CONE) if self.rounding > 0.0 or self._on_side(region) else own
+
+    def _on_side(self, region: Region) -> bool:
+        """Whether that of B is the side of a cylinder or cone."""
+        return isinstance(self.shape, Drum | Taper) and region[0] == SIDE
 
     def margin(self, place: Place, region: Region, side: int) -> Array:
         """Towards the side: the way along it, where it falls most, to its point nearest to the core of B."""
@@ -152,4 +164,11 @@ class ConeTip(PointOnSolid):
         across = dot(n - h * axis, n - h * axis)
         falls = self.sine * np.sqrt(np.where(across.real > 0.0, across, 0.0))
         slope = np.sqrt(1.0 - self.sine**2) * h - falls
+        if self._on_side(region):
+            assert isinstance(self.shape, Drum | Taper)
+            return self.shape.side_radius(p) * slope[..., 0] + ROUND_RIM
         return (self.shape.distance(p, region) + self.shape.rounding) * slope[..., 0] + ROUND_RIM
+
+    def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
+        """See `bend_on_taper`."""
+        return bend_on_taper(self, place, speed, duration)

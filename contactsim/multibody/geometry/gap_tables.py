@@ -244,11 +244,11 @@ class RimsOnLines(Rims):
         self._lean = np.array([pair.rim.lean for pair in pairs])
         self._centre = np.array([pair.rim.feature.centre for pair in pairs])
         self._deepest = np.array([pair.deepest for pair in pairs])
-        self._foot = np.array([part.ruled.centre for part in parts]).reshape(-1, 3)
-        self._axes = np.array([part.ruled.axis for part in parts]).reshape(-1, 3)
-        self._halves, self._around, sharp = (
-            np.array([(p.half, p.ruled.radius, p.sharp) for p in parts]).reshape(-1, 3).T
+        self._foot, self._axes, self._middle = (
+            np.array([(p.ruled.centre, p.ruled.axis, p.middle) for p in parts]).reshape(-1, 3, 3).transpose(1, 0, 2)
         )
+        numbers = [(p.half, p.ruled.radius, p.around, p.sharp) for p in parts]
+        self._halves, self._rounding, self._around, sharp = np.array(numbers).reshape(-1, 4).T
         self._sharp = sharp.astype(bool)
         self._above = RimsAbove([part.ruled for part in parts], self._radius, self._end, self._lean)
         most = max((part.ends for part in parts), default=0)
@@ -259,7 +259,7 @@ class RimsOnLines(Rims):
 
     def _away(self, R: Array, o: Array) -> Array:
         """From the middle of the rim to the nearest point of the segment of the lines."""
-        way = self._inside(self._centre, R, o) - self._foot
+        way = self._inside(self._centre, R, o) - self._middle
         along = np.clip((way * self._axes).sum(axis=1), -self._halves, self._halves)
         return np.linalg.norm(way - along[:, None] * self._axes, axis=1) - self._radius - self._around
 
@@ -271,7 +271,7 @@ class RimsOnLines(Rims):
         h, across, tilt = across_axis(n, axis)
         radius = self._radius[own]
         with np.errstate(all="ignore"):
-            gap = (n * (centre - self._foot[own])).sum(axis=1) - radius * tilt - self._around[own]
+            gap = (n * (centre - self._foot[own])).sum(axis=1) - radius * tilt - self._rounding[own]
             x = centre - (radius / tilt)[:, None] * across - gap[:, None] * n
             rows, rim = self._rows[own], np.cross(axis, n)
             value = (rows[..., :3] @ x[..., None])[..., 0] + (rows[..., 3:6] @ n[..., None])[..., 0] + rows[..., 6]
@@ -288,8 +288,9 @@ class RimsOnLines(Rims):
     def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
         """See `RimOnPart.bend`; of those that are far, at the least tilt and crossing."""
         slide = speed + spin * (self._radius + self._around) / FLAT
-        bent = np.where(self._sharp, 0.5 * self._radius * PARALLEL_RIMS**2, self._around)
-        found = self._radius * spin * spin * (1.0 + 1.0 / FLAT**3) + slide**2 / bent
+        bent = np.where(self._sharp, 0.5 * self._radius * PARALLEL_RIMS**2, self._rounding)
+        with np.errstate(divide="ignore", invalid="ignore"):  # the tip of a cone is sharp
+            found = self._radius * spin * spin * (1.0 + 1.0 / FLAT**3) + slide**2 / bent
         for k in np.flatnonzero(self._away(R, o) <= self._far).tolist():
             place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
             found[k] = self._pairs[k].bend(place, float(speed[k]), float(spin[k]), duration)

@@ -27,17 +27,14 @@ from ..mechanism import check_static, kinetic_of, static_of
 from ..robot_model import RobotModel
 from ..zero import ON_SOLID
 from .closest_points.features import Feature, Point
-from .cylinder_pairs import Named, of_cylinders, on_capsule, on_flats, on_half_space
+from .cylinder_pairs import Named, of_round, on_capsule, on_flats, on_half_space
 from .cylinder_points import ConeTip, CornerOnRound, StandingPoint
-from .cylinders import Taper
 from .edges import EdgeOnEdge
 from .features import PairShape, PointOnSolid
-from .hulls import Hull
 from .mesh_hulls import MeshHull
 from .pairs import EDGES, ContactPair, of_edges
-from .shapes import Shape
 from .smooth import SmoothOnSolid
-from .solids import CORNERS, EXACT, FACETED, FLAT_FACED, ON_CONES, PRISMATIC, Solid, items_of, placement_of
+from .solids import CORNERS, FACETED, FLAT_FACED, Solid, items_of, placement_of
 
 MOST_EDGES = 60_000  # couples of edges with which meshes and cylinders are still carried out
 Numbers = tuple[float, float, float]  # friction, static friction and restitution
@@ -270,47 +267,21 @@ def affordable(solids: Sequence[Solid], names: Sequence[str]) -> bool:
     return sum(count[name] * (total - count[name]) for name in names) // 2 <= MOST_EDGES
 
 
-def tell_of_stand_ins(
-    solids: Sequence[Solid],
-    others: Sequence[Solid],
-    hulls: Sequence[MeshHull],
-    name: str,
-) -> None:
-    """Warn of what of a part meets others as hulls, prisms and pyramids, and of what these add or miss.
+def tell_of_stand_ins(hulls: Sequence[MeshHull], name: str) -> None:
+    """Warn of what of a part meets others as hulls, and of what these add or miss.
 
     Args:
-        solids: of the part.
-        others: of the other parts.
         hulls: that stand for meshes of the part.
         name: of the part.
     """
-    said = []
     if hulls:
         most, least = max(hulls, key=lambda h: np.nan_to_num(h.added)), max(hulls, key=lambda h: h.missed)
-        said.append(
-            f"its meshes as convex hulls, which add up to {100.0 * np.nan_to_num(most.added):.3g} % to their volume"
-            f" ('{most.solid.frame}') and leave out up to {1e3 * least.missed:.3g} mm ('{least.solid.frame}';"
-            " hull_corners)"
+        warnings.warn(
+            f"part '{name}' meets other parts with its meshes as convex hulls, which add up to"
+            f" {100.0 * np.nan_to_num(most.added):.3g} % to their volume ('{most.solid.frame}') and leave out up to"
+            f" {1e3 * least.missed:.3g} mm ('{least.solid.frame}'; hull_corners)",
+            stacklevel=4,
         )
-    drums = [solid for solid in solids if solid.kind == "cylinder"]
-    if drums and any(solid.kind in PRISMATIC for solid in others):
-        said.append(
-            f"its cylinders as prisms, up to {_inside(drums):.3g} mm inside their surface (cylinder_sides), where they"
-            " meet ellipsoids and cones"
-        )
-    cones = [solid for solid in solids if solid.kind == "cone"]
-    if cones and any(solid.kind not in ON_CONES for solid in others):
-        said.append(
-            f"its cones as pyramids, up to {_inside(cones):.3g} mm inside their surface (cylinder_sides), where they"
-            " meet cylinders, cones and ellipsoids"
-        )
-    if said:
-        warnings.warn(f"part '{name}' meets other parts with {', and '.join(said)}", stacklevel=4)
-
-
-def _inside(solids: Sequence[Solid]) -> float:
-    """By how much [mm] prisms and pyramids are inside the shapes for which they stand, at most."""
-    return float(1e3 * max(solid.size[0] * (1.0 - np.cos(np.pi / solid.sides)) for solid in solids))
 
 
 def _part(name: str) -> str:
@@ -484,37 +455,26 @@ def _point(robot: RobotModel, pair: ContactPair, point: Tip, solid: Solid) -> Pa
 
 def _of_point(robot: RobotModel, point: Tip, solid: Solid, inner: Array, up: Array | None) -> PointOnSolid:
     """What it is against a solid, with the centre of its body and the z axis of its own solid in axes of its joint."""
-    owner, met, radius = _surface(robot, point), _met_by(robot, point, solid), float(point.radius)
-    on_cone = solid.kind == "cone" and isinstance(met, Taper)
-    if owner is None and on_cone and not radius:
+    owner, met, radius = _surface(robot, point), solid.shape, float(point.radius)
+    if owner is None and solid.kind == "cone" and not radius:
         return CornerOnRound(met, radius, inner)
     if owner is not None and up is not None:
         below = _is_below(point, owner)
         if _stands(owner, solid, below):
             return StandingPoint(met, radius, inner, axis=-up if below else up)
-        if owner.kind == "cone" and solid.kind in ("capsule", "box", "hull"):
+        if owner.kind == "cone" and solid.kind in CORNERS:
             base, height = owner.size
             return ConeTip(met, radius, inner, axis=-up, sine=base / float(np.hypot(base, height)))
-        if owner.kind in EXACT and (on_cone or solid.kind == "cylinder"):
+        if owner.kind in CORNERS and solid.kind in FACETED:
             return CornerOnRound(met, radius, inner, edges=_edges_of(robot, point, owner))
     return PointOnSolid(met, radius, inner, **_as_corner(robot, point, solid))
 
 
 def _stands(owner: Solid, solid: Solid, below: bool) -> bool:
-    """Whether a corner of what stands for a cylinder or cone is one of those on which its flat end stands."""
-    if owner.kind == "cone":
-        return below and solid.kind in FLAT_FACED
-    return owner.kind == "cylinder" and solid.kind in ("cylinder", *FLAT_FACED)
-
-
-def _met_by(robot: RobotModel, point: Tip, solid: Solid) -> Shape:
-    """The distance function of a solid: of a cylinder or cone as it is, but where a prism or pyramid stands for it."""
-    owner = _surface(robot, point)
-    if solid.kind == "cone" and (owner is None or owner.kind in ON_CONES):
-        return Taper(solid.size[0], 0.5 * solid.size[1])
-    if solid.kind == "cylinder" and owner is not None and owner.kind == "cone":
-        return Hull(solid.polyhedron, solid.rounding)
-    return solid.shape
+    """Whether a corner of what is in a cylinder or cone is one of those on which its flat end stands."""
+    if owner.kind == "cone" and not below:
+        return False
+    return owner.kind in FACETED and solid.kind in (*FACETED, *FLAT_FACED)
 
 
 def _as_corner(robot: RobotModel, point: Tip, solid: Solid) -> dict[str, Any]:
@@ -552,8 +512,8 @@ def _edges(robot: RobotModel, pair: ContactPair, one: Solid, two: Solid) -> list
 
 def _features(one: Solid, two: Solid) -> tuple[Iterable[Named], Iterable[Named]]:
     """Features of the first solid that meet the second, by name, and such of the second that meet the first."""
-    if one.kind == two.kind == "cylinder":
-        return of_cylinders(one, two)
+    if one.kind in FACETED and two.kind in FACETED:
+        return of_round(one, two)
     if two.kind in FACETED and one.kind in ON_ROUND:
         return (), ON_ROUND[one.kind](two, one)
     if one.kind in FACETED and two.kind in ON_ROUND:

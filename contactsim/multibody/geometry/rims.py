@@ -1,6 +1,6 @@
 """Rims of cylinders and cones against sides, ends and rims of others, and faces and edges of polyhedra, exactly.
 
-A cylinder is the hull of its two end discs. A disc, the side of another cylinder between its ends, its flat ends and
+A cylinder is the hull of its two end discs. A disc, the side of another body between its ends, its flat ends and
 its discs are parts of the bodies, so that their distance is one that contact keeps from being negative. A rim touches
 where the normal leans from that of the side to that of the end; else the side or the end is nearer. The signed
 distance of a disc is that of convex bodies (see `closest_points`), smooth but where its normal is along the axis: a
@@ -75,8 +75,14 @@ class Part(ABC):
         """Of a point x (..., 3) with outward normal m (..., 3), from the ends of the part."""
 
     @abstractmethod
-    def bent(self, radius: float) -> float:
-        """Radius of curvature with which the normal turns as a rim of a radius moves over it [m]."""
+    def bent(self, radius: float, x: Array, way: float) -> float:
+        """Radius of curvature with which the normal turns as a rim of a radius moves over it [m].
+
+        Args:
+            radius: of the rim [m].
+            x: point (3,) where it is, in axes of the body.
+            way: how far it may come from there [m].
+        """
 
     @property
     def body(self) -> Convex | None:
@@ -93,13 +99,17 @@ class Lined(Part):
 
     Attributes:
         ruled: its lines.
+        middle: of its length, on the axis (3,) [m].
         half: half of its length [m].
+        around: its largest distance from the axis [m].
         rows: (m, 7), of margins that are linear in point, normal and one.
         limits: what each margin begins above, and below which it ends (m, 2).
     """
 
     ruled: Ruled
+    middle: Array
     half: float
+    around: float
     rows: Array
     limits: Array
 
@@ -122,14 +132,16 @@ class Lined(Part):
 
 
 class _OfCylinder(Part):
-    """A part of a cylinder along z.
+    """A part of a cylinder or cone along z.
 
     Attributes:
-        radius, half: of the cylinder, and half of its length [m].
+        radius, half: of the cylinder or the base, and half of its length [m].
+        lean: sine of the angle by which normals of the side lean away from a rim; zero of a cylinder.
     """
 
     radius: float
     half: float
+    lean: float
 
     @property
     def extent(self) -> float:  # type: ignore[override]
@@ -143,10 +155,10 @@ class _OfCylinder(Part):
 
     @cached_property
     def body(self) -> Convex:  # type: ignore[override]
-        """The cylinder."""
-        return cylinder(self.radius, 2.0 * self.half)
+        """The cylinder, or the cone."""
+        return (cone if self.lean else cylinder)(self.radius, 2.0 * self.half)
 
-    def bent(self, radius: float) -> float:
+    def bent(self, radius: float, x: Array, way: float) -> float:
         """Its own."""
         return self.radius
 
@@ -161,6 +173,17 @@ class Side(Lined, _OfCylinder):
 
     radius: float
     half: float
+    lean: float = 0.0
+
+    @property
+    def middle(self) -> Array:  # type: ignore[override]
+        """The origin."""
+        return np.zeros(3)
+
+    @property
+    def around(self) -> float:  # type: ignore[override]
+        """Its radius."""
+        return self.radius
 
     @cached_property
     def ruled(self) -> Ruled:  # type: ignore[override]
@@ -179,12 +202,51 @@ class Side(Lined, _OfCylinder):
 
 
 @dataclass(frozen=True, eq=False)
+class Slope(Lined, _OfCylinder):
+    """The side of a cone between its tip and its rim."""
+
+    radius: float
+    half: float
+    lean: float
+
+    @property
+    def middle(self) -> Array:  # type: ignore[override]
+        """The origin."""
+        return np.zeros(3)
+
+    @property
+    def around(self) -> float:  # type: ignore[override]
+        """The radius of its base."""
+        return self.radius
+
+    @cached_property
+    def ruled(self) -> Ruled:  # type: ignore[override]
+        """Through its tip."""
+        return Ruled(self.half * Z, Z, self.lean)
+
+    @cached_property
+    def rows(self) -> Array:  # type: ignore[override]
+        """Along the side from the rim, and from the tip [m]."""
+        return np.array([[0.0, 0.0, sense, 0.0, 0.0, 0.0, self.half] for sense in (1.0, -1.0)]) / self.ruled.cosine
+
+    @cached_property
+    def limits(self) -> Array:  # type: ignore[override]
+        """At the rim what takes over has the same normal; the other end is sharp."""
+        return np.array([SMOOTHLY, (0.5 * RIM, -RIM)])
+
+    def bent(self, radius: float, x: Array, way: float) -> float:
+        """Along the normal to its axis; the tip, which it may come to, is sharp."""
+        return max(float(np.hypot(x[0], x[1])) - way, 0.0) / self.ruled.cosine
+
+
+@dataclass(frozen=True, eq=False)
 class End(_OfCylinder):
-    """A flat end of a cylinder, the one with the sign `end`."""
+    """A flat end of a cylinder or cone, the one with the sign `end`."""
 
     radius: float
     half: float
     end: float
+    lean: float = 0.0
     ends = 1
 
     @cached_property
@@ -196,18 +258,14 @@ class End(_OfCylinder):
         """From its rim [m]."""
         return [Margin(self.radius - length_of(x[..., :2])[..., 0], -0.5 * RIM, -RIM)]
 
-    def bent(self, radius: float) -> float:
+    def bent(self, radius: float, x: Array, way: float) -> float:
         """Not at all."""
         return float("inf")
 
 
 @dataclass(frozen=True, eq=False)
 class Rim(_OfCylinder):
-    """A rim of a cylinder, or that of a cone, with the disc inside it.
-
-    Attributes:
-        lean: sine of the angle by which normals of the side lean away from the rim; zero of a cylinder.
-    """
+    """A rim of a cylinder, or that of a cone, with the disc inside it."""
 
     radius: float
     half: float
@@ -215,11 +273,6 @@ class Rim(_OfCylinder):
     lean: float = 0.0
     ends = 2
     sharp = True
-
-    @cached_property
-    def body(self) -> Convex:  # type: ignore[override]
-        """The cylinder, or the cone."""
-        return (cone if self.lean else cylinder)(self.radius, 2.0 * self.half)
 
     @cached_property
     def feature(self) -> Feature:  # type: ignore[override]
@@ -300,7 +353,7 @@ class Face(_OfPolyhedron):
         """From its edges [m]."""
         return [Margin((x - start) @ into, *SMOOTHLY) for start, into in zip(*self.border, strict=True)]
 
-    def bent(self, radius: float) -> float:
+    def bent(self, radius: float, x: Array, way: float) -> float:
         """Not at all."""
         return float("inf")
 
@@ -328,7 +381,7 @@ class Endless(Part):
         """None."""
         return []
 
-    def bent(self, radius: float) -> float:
+    def bent(self, radius: float, x: Array, way: float) -> float:
         """Not at all."""
         return float("inf")
 
@@ -356,9 +409,19 @@ class Ridge(Lined, _OfPolyhedron):
         return np.asarray(self.solid.directions[self.number])
 
     @property
+    def middle(self) -> Array:  # type: ignore[override]
+        """Between its ends."""
+        return self.ruled.centre
+
+    @property
     def half(self) -> float:  # type: ignore[override]
         """Half of its length [m]."""
         return 0.5 * float(self.solid.lengths[self.number])
+
+    @property
+    def around(self) -> float:  # type: ignore[override]
+        """Nothing."""
+        return 0.0
 
     @cached_property
     def rows(self) -> Array:  # type: ignore[override]
@@ -374,7 +437,7 @@ class Ridge(Lined, _OfPolyhedron):
         """A corner lies behind its ends."""
         return np.array([(0.5 * RIM, -RIM)] * 2 + [SMOOTHLY] * 2)
 
-    def bent(self, radius: float) -> float:
+    def bent(self, radius: float, x: Array, way: float) -> float:
         """Across it the normal turns as the rim does, at twice the rate at most."""
         return 0.5 * radius
 
@@ -544,11 +607,12 @@ class RimOnPart(PassingPair):
             return 0.0
         sine = max(float(self._margins(place, found)[0].value) - spin * duration, FLAT)
         own = self.rim.radius * spin * spin * (1.0 + 1.0 / sine**3)
-        crossing, bent = 1.0, self.part.bent(self.rim.radius)
+        arm = self.rim.radius + (self.part.radius if isinstance(self.part, _OfCylinder) else 0.0)
+        slide, x = speed + spin * arm / sine, turned_back(place.R_b, found.x_b - place.o_b)
+        crossing, bent = 1.0, self.part.bent(self.rim.radius, x, slide * duration)
         if self.part.sharp:
             crossing = max(float(self._crossing(place, found.normal)) - spin * duration, PARALLEL_RIMS)
-        arm = self.rim.radius + (self.part.radius if isinstance(self.part, _OfCylinder) else 0.0)
-        return own + (speed + spin * arm / sine) ** 2 / (bent * crossing**2)
+        return own + slide**2 / (bent * crossing**2) if bent > 0.0 else float("inf")
 
 
 class RimOnPlane(RimOnPart):
@@ -631,13 +695,14 @@ class RimOnLines(RimOnPart):
             a_u, a_v = length_of(plane), np.zeros_like(along)
             u = plane / a_u
             v = cross(b, u)
-        C, S = np.cos(angle), np.sin(angle)
-        n, ahead, up = C * u + S * v, C * v - S * u, C * a_v - S * a_u
-        turn = up * b + along * cross(n, b)  # n x a
-        across, T, h = cross(axis, turn), length_of(turn), C * a_u + S * a_v
+        (sine, cosine), C, S = (self.part.ruled.sine, self.part.ruled.cosine), np.cos(angle), np.sin(angle)
+        e, t, a_e, a_t = C * u + S * v, C * v - S * u, C * a_u + S * a_v, C * a_v - S * a_u
+        n, ahead, h, up = sine * b + cosine * e, cosine * t, sine * along + cosine * a_e, cosine * a_t
+        turn = a_t * (cosine * b - sine * e) - (cosine * along - sine * a_e) * t  # n x a
+        across, T = cross(axis, turn), length_of(turn)
         foot, R = place.o_b + turned(place.R_b, self.part.ruled.centre), self.rim.radius
         slope = dot(ahead, c - foot) + R * h * up / T
-        bend = -dot(n, c - foot) + R * ((up * up - h * h) / T + (h * up) ** 2 / T**3)
+        bend = -cosine * dot(e, c - foot) + R * ((up * up - cosine * a_e * h) / T + (h * up) ** 2 / T**3)
         rate_at = v / a_u if flat else np.zeros_like(v)
         return _Turned(n, ahead, axis, c, foot, h, across, T, up, slope, bend, b, rate_at)
 
@@ -762,6 +827,12 @@ def rims_of(radius: float, length: float) -> tuple[Rim, Rim]:
 def rim_of_cone(radius: float, length: float) -> Rim:
     """The rim of a cone with its tip above."""
     return Rim(radius, 0.5 * length, -1.0, radius / float(np.hypot(radius, length)))
+
+
+def parts_of_cone(radius: float, length: float) -> dict[str, Part]:
+    """Side and base of a cone by name."""
+    half, lean = 0.5 * length, radius / float(np.hypot(radius, length))
+    return {"side": Slope(radius, half, lean), "end0": End(radius, half, -1.0, lean)}
 
 
 def parts_of(radius: float, length: float) -> dict[str, Part]:

@@ -33,10 +33,7 @@ NUMBERS = {
 }
 CORNERS = ("box", "hull", "capsule", "cylinder", "cone")  # shapes with edges and corners, sharp or rounded
 FLAT_FACED = ("box", "hull", "half_space")
-EXACT = ("cylinder", "capsule", "box", "hull", "ellipsoid")  # what meets cylinders as they are
-PRISMATIC = ("cone",)  # what meets them as prisms
-ON_CONES = ("sphere", "capsule", "box", "hull", "half_space", "ellipsoid")  # what meets cones as they are
-FACETED = ("cylinder", "cone")  # shapes for which a prism or a pyramid can stand
+FACETED = ("cylinder", "cone")  # round shapes whose flat ends stand on the corners of a prism or pyramid
 VERTICES = several(TRIPLE, "a list of points, each three numbers in metres")
 
 
@@ -69,10 +66,7 @@ class Solid:
         name: by default that of the frame.
         friction, static_friction, restitution: coefficients; None: those of the contact points of its body.
         vertices: points of which a hull is the convex hull [m].
-        sides: of the prism in a cylinder whose faces, edges and corners stand for it where it meets ellipsoids and
-            cones: they lie inside its surface by up to radius (1 - cos(pi / sides)). All others meet the
-            cylinder as it is, and an end that lies flat stands on so many points of its rim. Of a cone, those of a
-            pyramid, which cylinders, cones and ellipsoids meet.
+        sides: so many points of the rim of a cylinder or cone hold an end of it that lies flat.
     """
 
     frame: str
@@ -104,16 +98,16 @@ class Solid:
     @property
     def shape(self) -> Shape:
         """Its distance function."""
-        from .cylinders import Drum
+        from .cylinders import Drum, Taper
         from .hulls import Hull
         from .shapes import Ball, Block, HalfSpace
 
         if self.kind == "sphere":
             return Ball(self.size[0])
-        if self.kind in ("hull", "capsule", "cone"):
+        if self.kind in ("hull", "capsule"):
             return Hull(self.polyhedron, self.rounding)
-        if self.kind == "cylinder":
-            return Drum(self.size[0], 0.5 * self.size[1])
+        if self.kind in FACETED:
+            return (Taper if self.kind == "cone" else Drum)(self.size[0], 0.5 * self.size[1])
         if self.kind == "ellipsoid":
             raise InputError(f"solid '{self.name}' is an ellipsoid, which has no distance function of its own")
         return Block(self.size) if self.kind == "box" else HalfSpace()
@@ -125,7 +119,8 @@ class Solid:
         from .hulls import Hull
 
         if self.kind in FACETED:
-            turned = (Taper if self.kind == "cone" else Drum)(self.size[0], 0.5 * self.size[1])
+            turned = self.shape
+            assert isinstance(turned, Drum | Taper)
             return turned, turned.extent
         if self.kind in CORNERS:
             core = Hull(self.polyhedron, self.rounding)
@@ -138,7 +133,7 @@ class Solid:
 
     @property
     def polyhedron(self) -> Polyhedron:
-        """Faces, edges and corners of a box or hull, of a capsule's core, of what stands for a cylinder or cone."""
+        """Faces, edges and corners of a box or hull, of a capsule's core, of the prism or pyramid in what is round."""
         from .polyhedra import polyhedron_of_box, polyhedron_of_hull, prism, pyramid, segment
 
         if self.kind == "capsule":

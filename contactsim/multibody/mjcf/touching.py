@@ -21,7 +21,7 @@ from ..geometry.bodies import MEANT
 from ..geometry.meetings import Meeting, couples_of_edges, with_edges
 from ..geometry.mesh_hulls import MeshHull, hulls_of
 from ..geometry.pairing import MOST_EDGES
-from ..geometry.solids import GEOMETRY, PRISMATIC, Solid, solids_of
+from ..geometry.solids import GEOMETRY, Solid, solids_of
 from ..mechanism import GROUND
 from ..robot_files.reading import CHOICES, FOOT, shape_points
 from ..terrain import Flat, NoGround, Plane, Slope, Terrain
@@ -174,10 +174,6 @@ def not_exact(touch: Touching) -> Iterator[str]:
     """What of the shapes of solids that meet others, and of their friction, is not carried out."""
     solids = {solid.name: solid for solid in touch.solids.values()}
     couples = [(solids[meeting.first], solids[meeting.second], meeting) for meeting in touch.meetings]
-    prisms = [couple[:2] for couple in couples if couple[0].kind in PRISMATIC or couple[1].kind in PRISMATIC]
-    if drums := [solid for couple in prisms for solid in couple if solid.kind == "cylinder"]:
-        worst = max(drum.size[0] * (1.0 - np.cos(np.pi / drum.sides)) for drum in drums)
-        yield f"round cylinders against ellipsoids and cones: prisms up to {1e3 * worst:.3g} mm inside"
     if touch.hulls:
         added, missed = max(np.nan_to_num(hull.added) for hull in touch.hulls), max(hull.missed for hull in touch.hulls)
         yield (

@@ -182,6 +182,24 @@ def drift(found: Settled, twists: tuple[Array, Array]) -> Drift:
     return Drift(n_rate, moved_a - turn(one.S, n_rate) + turn_back(one.D, slid) - one.r * n_rate + thinner * n)
 
 
+def across_slants(b: Array, sine_b: float | Array, c: Array, sine_c: float | Array) -> tuple[Array, Array, Array]:
+    """The normals n = u +- w from one cone to another where their sides cross, with the axes c and b (..., 3).
+
+    With n . b = -s_b, n . c = s_c, d = b . c, D = 1 - d^2 and K^2 = D - s_b^2 - s_c^2 - 2 d s_b s_c,
+
+        u = (-(s_b + d s_c) b + (s_c + d s_b) c) / D,    w = K b x c / D.
+
+    Returns:
+        u and w (..., 3), and K^2 (..., 1): where it is negative, one side is steeper than the other and w is none.
+    """
+    d = (b * c).sum(axis=-1, keepdims=True)
+    D = 1.0 - d * d
+    D = np.where(D.real > 0.0, D, 1.0)
+    square = 1.0 - d * d - sine_b**2 - sine_c**2 - 2.0 * d * sine_b * sine_c
+    level = (-(sine_b + d * sine_c) * b + (sine_c + d * sine_b) * c) / D
+    return level, np.sqrt(np.where(square.real > 0.0, square, 1.0)) / D * cross(b, c), square
+
+
 def turn(matrix: Array, vector: Array) -> Array:
     """A v (...,)."""
     return (matrix @ vector[..., None])[..., 0]
