@@ -163,6 +163,7 @@ def _are_clear(start: float, a: Looks, end: float, b: Looks, bounds: ManyBounds)
     """`_is_clear` of several guards."""
     h, (speed, bend) = end - start, (bounds.speed, bounds.bend)
     smooth = np.array([one is not None and one == two for one, two in zip(a.pieces, b.pieces, strict=True)], bool)
+    smooth, bend = smooth & np.isfinite(bend), np.where(np.isfinite(bend), bend, 0.0)  # where it has no bound
     apart, closing = a.values - b.values + h * (b.rates + 0.5 * bend * h), bend * h + b.rates - a.rates
     meet = np.where(closing > 0.0, np.clip(apart / np.where(closing > 0.0, closing, 1.0), 0.0, h), h)
     low, curved = 0.5 * (a.values + b.values - speed * h), a.values + meet * (a.rates - 0.5 * bend * meet)

@@ -381,11 +381,9 @@ class Robot(RobotModel):
                 configuration counts from there. By default all are one world.
             hull_corners: meshes meet other parts as convex hulls of at most so many corners; a warning says how far
                 they miss the mesh, and how much volume they add.
-            cylinder_sides: cylinders meet ellipsoids and cones as prisms of so many sides, up to
-                radius (1 - cos(pi / sides)) inside their surface, as a warning says; all others meet them as they are,
-                and an end that lies flat stands on so many points of its rim. Cylinders, cones and ellipsoids
-                meet cones as pyramids of so many sides. Where all this makes more than 60,000 couples of edges, meshes,
-                cylinders and cones are left out, and a warning names them.
+            cylinder_sides: an end of a cylinder or cone that lies flat stands on so many points of its rim. Where
+                meshes and these make more than 60,000 couples of edges, meshes, cylinders and cones are left out, and
+                a warning names them.
 
         Raises:
             InputError: two parts have one name, or a pair names nothing that can touch.

@@ -19,6 +19,8 @@ from contactsim.multibody.geometry import convex
 from contactsim.multibody.geometry.closest_points.equations import Pose
 from contactsim.multibody.geometry.cone_sides import ConeSideOnCone, ConeSideOnLine
 from contactsim.multibody.geometry.cylinders import CAP, EDGE, SIDE, TIP, Taper
+from contactsim.multibody.geometry.features import Place
+from contactsim.multibody.geometry.gap_tables import ConeSides
 
 Array = np.ndarray
 EXACT = 1e-12  # m
@@ -226,6 +228,27 @@ def test_the_nearest_features_are_as_far_apart_as_the_bodies(kind: str, seeds: t
         names = [name for name in mechanism.pair_names if gaps[name] <= distance + 1e-9]
         kinds.update("+".join(part.split("/")[-1].rstrip("0123456789") for part in name.split("+")) for name in names)
     assert met <= set(kinds), kinds
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_sides_asked_together_are_as_far_as_asked_alone(kind: str) -> None:
+    """Gaps, and bounds of how they bend; of those that are far a bound stands."""
+    rng, touching = np.random.default_rng(0), 0
+    features = [pair.features for pair in cs.ContactSystem(with_cone(kind), OFF).mechanism._pairs.pairs]
+    pairs = [pair for pair in features if isinstance(pair, ConeSideOnLine)]
+    table = ConeSides(pairs, np.tile([0, 1], (len(pairs), 1)))
+    fast, turn = np.full(len(pairs), 2.0), np.full(len(pairs), 0.5)
+    for _ in range(12):
+        R, way = np.array([pin.exp3(turn) for turn in rng.normal(size=(2, 3))]), rng.normal(size=3)
+        o = np.array([np.zeros(3), rng.uniform(0.05, 0.3) * way / np.linalg.norm(way)])
+        place, gaps, far = Place(R[0], o[0], R[1], o[1]), table.gaps(R, o), table._away(R, o) > table._far
+        alone = [pair.looked(place) for pair in pairs]
+        assert np.allclose(gaps[~far], np.array([gap for gap, _ in alone])[~far], atol=EXACT)
+        assert not any(touch and gap <= 0.0 for (gap, touch), away in zip(alone, far, strict=True) if away)
+        bends = [pair.bend(place, 2.0, 0.5, 0.01) for pair in pairs]
+        assert np.allclose(table.bends(R, o, fast, turn, 0.01), bends)
+        touching += sum(touch for _, touch in alone)
+    assert touching
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("box", 0), ("capsule", 1), ("cylinder", 0), ("cone", 2)])

@@ -59,6 +59,35 @@ class _Crossed(NamedTuple):
     u: Array
 
 
+class ConeAndLine(NamedTuple):
+    """Cones and lines, each a number or array (k, 1) or (k, 3).
+
+    Attributes:
+        sine, cosine, half: of half the angle at the tip, and half of the height [m].
+        middle, direction: of the line, in axes of B.
+    """
+
+    sine: Array | float
+    cosine: Array | float
+    half: Array | float
+    middle: Array
+    direction: Array
+
+
+def crossed(shape: ConeAndLine, place: Place | Bodies, sense: Array | int) -> _Crossed:
+    """How the side of a cone crosses a line, in a sense (..., 1), at places with leading axes."""
+    s, c, half, middle, direction = shape
+    b, d = place.R_a[..., 2], turned(place.R_b, direction)
+    p, q = place.o_a + half * b, place.o_b + turned(place.R_b, middle)
+    along = dot(b, d)
+    D = 1.0 - along * along
+    K = np.sqrt(np.where((D - s * s).real > 0.0, D - s * s, 1.0))
+    n = (sense * K * cross(d, b) - s * (b - along * d)) / np.where(D.real > 0.0, D, 1.0)
+    w, down = cross(n, d), -(b + s * n) / c
+    t = sense * c * dot(p - q, w) / K
+    return _Crossed(b, p, d, q, along, D, K, n, w, down, t, dot(p + t * down - q, d))
+
+
 @dataclass(frozen=True, eq=False)
 class ConeSideOnLine(PassingPair):
     """The side of a cone along z (A), its origin half way up, against an edge of a polyhedron or a capsule (B).
@@ -104,6 +133,11 @@ class ConeSideOnLine(PassingPair):
         return float(self.solid.arms[self.number]) + self.around
 
     @property
+    def tip(self) -> tuple[float, float]:
+        """From how far from the tip on it begins to touch, and below which it ends [m]."""
+        return SMOOTHLY if self.around else (0.5 * RIM, -RIM)
+
+    @property
     def length(self) -> float:
         """Of the edge [m]."""
         return float(self.solid.lengths[self.number])
@@ -118,17 +152,14 @@ class ConeSideOnLine(PassingPair):
         other = capsule(self.around, self.length) if self.around else polyhedron(self.solid)
         return cone(self.radius, 2.0 * self.half), other
 
+    @cached_property
+    def shape(self) -> ConeAndLine:
+        """What its geometry is made of."""
+        middle = self.solid.vertices[self.solid.edges[self.number]].mean(axis=0)
+        return ConeAndLine(self.sine, self.cosine, self.half, middle, self.solid.directions[self.number])
+
     def _crossed(self, place: Place | Bodies, sense: int) -> _Crossed:
-        s, ends = self.sine, self.solid.vertices[self.solid.edges[self.number]]
-        b, d = place.R_a[..., 2], turned(place.R_b, self.solid.directions[self.number])
-        p, q = place.o_a + self.half * b, place.o_b + turned(place.R_b, ends.mean(axis=0))
-        along = dot(b, d)
-        D = 1.0 - along * along
-        K = np.sqrt(np.where((D - s * s).real > 0.0, D - s * s, 1.0))
-        n = (sense * K * cross(d, b) - s * (b - along * d)) / np.where(D.real > 0.0, D, 1.0)
-        w, down = cross(n, d), -(b + s * n) / self.cosine
-        t = sense * self.cosine * dot(p - q, w) / K
-        return _Crossed(b, p, d, q, along, D, K, n, w, down, t, dot(p + t * down - q, d))
+        return crossed(self.shape, place, sense)
 
     def _crosses(self, place: Place) -> bool:
         """Whether some of its lines lie across the other one."""
@@ -137,10 +168,9 @@ class ConeSideOnLine(PassingPair):
 
     def _margins(self, found: _Crossed) -> list[Margin]:
         """From the tip and the rim along the side, and from both ends of the edge, in the order of the sides [m]."""
-        tip = SMOOTHLY if self.around else (0.5 * RIM, -RIM)
         t, u = found.t[..., 0], found.u[..., 0]
         others = self.slant - t, 0.5 * self.length + u, 0.5 * self.length - u
-        return [Margin(t, *tip), *(Margin(value, *SMOOTHLY) for value in others)]
+        return [Margin(t, *self.tip), *(Margin(value, *SMOOTHLY) for value in others)]
 
     def gap(self, place: Place, region: Region) -> Array:
         """n . (p - q) - r."""
@@ -221,10 +251,19 @@ class ConeSideOnLine(PassingPair):
     def bend(self, place: Place, speed: float, spin: float, duration: float) -> float:
         """The normal turns, and the contact slides along the side and around it, the faster the less they cross."""
         along = float(place.R_a[:, 2] @ place.R_b @ self.solid.directions[self.number])
-        root = np.sqrt(max(1.0 - along * along - self.sine**2, 0.0))
-        K = max(float(root) - spin * duration / max(float(root), PARALLEL_EDGES), PARALLEL_EDGES)
-        turn = spin / K
-        return 2.0 * turn * speed + spin * (self.cosine * speed / K + self.slant * self.sine / self.cosine * turn)
+        square = np.array(1.0 - along * along - self.sine**2)
+        return float(bend_of_side(square, self.slant, self.shape, speed, spin, duration))
+
+
+def bend_of_side(
+    square: Array, slant: Array | float, shape: ConeAndLine, speed: Array | float, spin: Array | float, duration: float
+) -> Array:
+    """See `ConeSideOnLine.bend`, of K^2 (...) and lengths of the sides (...) [m]."""
+    s, c = (np.asarray(part).reshape(np.shape(square)) for part in (shape.sine, shape.cosine))
+    root = np.sqrt(np.maximum(square, 0.0))
+    K = np.maximum(root - spin * duration / np.maximum(root, PARALLEL_EDGES), PARALLEL_EDGES)
+    turn = spin / K
+    return np.asarray(2.0 * turn * speed + spin * (c * speed / K + slant * s / c * turn))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,20 +8,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
-from ..zero import DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_RIMS, RIM
+from ..zero import ARC, DEEP, FAR_BODIES, FLAT, LOOSE, OFF, PARALLEL_EDGES, PARALLEL_RIMS, RIM
 from .closest_points.search import RimsAbove, across_axis
+from .cone_sides import SENSES, ConeAndLine, ConeSideOnLine, bend_of_side, crossed
 from .cylinder_points import StandingPoint, standing_gaps
 from .cylinders import Drum
 from .edges import RISE, EdgeOnEdge, EdgeTable, Lines, of_segments
-from .features import Bodies, FeaturePair, Place, PointOnSolid, at
+from .features import Bodies, FeaturePair, Place, PointOnSolid, at, dot
 from .hill_features import FlatOnHills, clearances
 from .hulls import Hull
-from .rims import BEGINS, MEETING, SMOOTHLY, Endless, Face, Lined, RimOnPart
+from .rims import BEGINS, SMOOTHLY, Endless, Face, Lined, RimOnPart
 from .shapes import Ball, Block, HalfSpace, touchable
 from .smooth import SmoothOnSolid, bend_of
 
@@ -144,15 +146,15 @@ class Edges(GapTable):
 class Rims(OneByOne):
     """Rims of cylinders: far from another one, the distance of the capsules around both stands for the gap."""
 
-    def __init__(self, pairs: Sequence[RimOnPart], solids: Array) -> None:
+    def __init__(self, pairs: Sequence[Any], solids: Array) -> None:
         super().__init__(pairs, solids)
         self._extents = np.array([pair.extent_a for pair in pairs])
         self._last: tuple[tuple[bytes, bytes], Array, Array] | None = None
         self._prepare(pairs)
 
-    def _prepare(self, pairs: Sequence[RimOnPart]) -> None:
-        self._half = np.array([(pair.rim.half, pair.part.half) for pair in pairs])  # type: ignore[attr-defined]
-        self._around = np.array([pair.rim.radius + pair.part.radius for pair in pairs])  # type: ignore[attr-defined]
+    def _prepare(self, pairs: Sequence[Any]) -> None:
+        self._half = np.array([(pair.rim.half, pair.part.half) for pair in pairs])
+        self._around = np.array([pair.rim.radius + pair.part.radius for pair in pairs])
         self._far = FAR_BODIES * self._around
 
     def _away(self, R: Array, o: Array) -> Array:
@@ -196,8 +198,9 @@ class Rims(OneByOne):
         gap, touch = pair.looked(place)  # type: ignore[attr-defined]
         if not touch:
             return Look(gap, 0.0, None, apart=True)
-        met = pair.meet(Bodies(*place, V[a], V[b], still, still), MEETING)
-        return Look(gap, float(met.n @ at(V[a] - V[b], met.x)), MEETING)
+        region = pair.region(place)
+        met = pair.meet(Bodies(*place, V[a], V[b], still, still), region)
+        return Look(gap, float(met.n @ at(V[a] - V[b], met.x)), region)
 
     def loose(self, R: Array, o: Array) -> Array:
         """Those that are near touching in another way."""
@@ -295,6 +298,60 @@ class RimsOnLines(Rims):
             place = Place(R[self._a[k]], o[self._a[k]], R[self._b[k]], o[self._b[k]])
             found[k] = self._pairs[k].bend(place, float(speed[k]), float(spin[k]), duration)
         return np.asarray(found)
+
+
+class ConeSides(Rims):
+    """Sides of cones across lines: far from these, the distance of the segments less both radii."""
+
+    def _prepare(self, pairs: Sequence[ConeSideOnLine]) -> None:
+        self._far = FAR_BODIES * self._extents
+        shapes = [pair.shape for pair in pairs]
+        sines, cosines, halves = (_column([shape[k] for shape in shapes]) for k in range(3))
+        lines = [np.array([shape[k] for shape in shapes]).reshape(-1, 3) for k in (3, 4)]
+        self._shape = ConeAndLine(sines, cosines, halves, *lines)
+        self._radius, self._rounding = np.array([(pair.radius, pair.around) for pair in pairs]).reshape(-1, 2).T
+        self._into = np.array([pair.solid.into[pair.number] for pair in pairs]).reshape(-1, 2, 3)
+        self._length, self._slant, self._deepest = (
+            np.array([(pair.length, pair.slant, pair.deepest) for pair in pairs]).reshape(-1, 3).T
+        )
+        self._tip = np.array([pair.tip[0] for pair in pairs])
+
+    def _away(self, R: Array, o: Array) -> Array:
+        """See `ConeSideOnLine.away`."""
+        axis = R[self._a][..., 2] * 2.0 * self._shape.half
+        way = (R[self._b] @ (self._length[:, None] * self._shape.direction)[..., None])[..., 0]
+        middle = (R[self._b] @ self._shape.middle[..., None])[..., 0] + o[self._b]
+        lines = Lines.of(o[self._a] - 0.5 * axis, axis, middle - 0.5 * way, way)
+        return np.asarray(of_segments(lines) - self._radius - self._rounding)
+
+    def _closely(self, R: Array, o: Array, away: Array, own: Array) -> tuple[Array, Array]:
+        """See `ConeSideOnLine.looked`, of those that are near (n,)."""
+        a, b = self._a[own], self._b[own]
+        place, shape = Place(R[a], o[a], R[b], o[b]), ConeAndLine(*(np.asarray(part)[own] for part in self._shape))
+        into, both = self._into[own] @ R[b].transpose(0, 2, 1), []
+        for sense in SENSES:
+            found = crossed(shape, place, sense)
+            gap = dot(found.n, found.p - found.q)[:, 0] - self._rounding[own]
+            miss = np.maximum((into @ found.n[..., None])[..., 0].max(axis=1), 0.0)
+            both.append((gap, miss, found.t[:, 0], found.u[:, 0]))
+        (gap, miss, *_), (second, missed, *_) = both
+        first = (miss < missed) | ((miss == missed) & (gap >= second))
+        gap, miss, t, u = (np.where(first, one, two) for one, two in zip(*both, strict=True))
+        root = found.D[:, 0] - shape.sine[:, 0] ** 2  # type: ignore[index]
+        crosses = root > (PARALLEL_EDGES * shape.cosine[:, 0]) ** 2  # type: ignore[index]
+        inside = np.minimum(self._slant[own] - t, 0.5 * self._length[own] - np.abs(u)) > SMOOTHLY[0]
+        touch = crosses & inside & (t > self._tip[own]) & (miss <= ARC) & (gap > -self._deepest[own])
+        for k in np.flatnonzero(touch & (gap < -DEEP)).tolist():
+            pair = self._pairs[own[k]]
+            touch[k] = not pair.on_far_side(Place(*(part[k] for part in place)), float(gap[k]))  # type: ignore[attr-defined]
+        least = np.maximum(away[own], 0.0)
+        return np.where(touch, gap, np.where(crosses, np.maximum(gap, least), least) + OFF), touch
+
+    def bends(self, R: Array, o: Array, speed: Array, spin: Array, duration: float) -> Array:
+        """See `ConeSideOnLine.bend`."""
+        axes = R[self._a][..., 2], (R[self._b] @ self._shape.direction[..., None])[..., 0]
+        square = 1.0 - (axes[0] * axes[1]).sum(axis=1) ** 2 - self._shape.sine[:, 0] ** 2  # type: ignore[index]
+        return np.asarray(bend_of_side(square, self._slant, self._shape, speed, spin, duration))
 
 
 class Points(GapTable):
@@ -479,6 +536,10 @@ class FlatsOnHills(OneByOne):
         return found
 
 
+def _column(numbers: Sequence[Any]) -> Array:
+    return np.array(numbers, dtype=float)[:, None]
+
+
 RIMS: dict[type, type[GapTable]] = {Face: RimsOnFaces, Lined: RimsOnLines, Endless: OneByOne}
 POINTS: dict[type, type[Points]] = {
     HalfSpace: OnHalfSpaces,
@@ -498,6 +559,8 @@ def tables(pairs: Sequence[FeaturePair], solids: Array) -> list[tuple[Array, Gap
             kind = Edges
         elif isinstance(pair, SmoothOnSolid):
             kind = Smooths
+        elif isinstance(pair, ConeSideOnLine):
+            kind = ConeSides
         elif isinstance(pair, RimOnPart):
             kind = next((kind for part, kind in RIMS.items() if isinstance(pair.part, part)), Rims)
         elif isinstance(pair, FlatOnHills):

@@ -140,9 +140,11 @@ def _meetings(robot: RobotModel, pair: ContactPair, known: _Names) -> list[tuple
 
 
 def _ball_first(robot: RobotModel, everything: Mapping[str, Tip], first: str, second: str) -> tuple[str, str]:
-    """A ball meets a capsule through its own centre, not through the ends of that."""
+    """A ball meets a capsule through its own centre, not through the ends of that; an ellipsoid all with corners."""
     owner, ball = _surface(robot, everything[first]), everything.get(second)
-    if owner is not None and owner.rounding and ball is not None and ball.radius > 0.0:
+    if owner is None or ball is None:
+        return first, second
+    if (owner.rounding and ball.radius > 0.0) or (owner.kind in CORNERS and ball.whole is not None):
         return second, owner.name
     return first, second
 

@@ -10,7 +10,7 @@ from ...common.doors import NAME, NOT_NEGATIVE, SHARE, door, optional
 from ..mechanism import MARGIN, check_static
 
 HULL_CORNERS = 24  # of the hull of a mesh, unless another number is asked for
-CYLINDER_SIDES = 12  # of the prism in a cylinder, and of the pyramid in a cone, that meet other bodies
+CYLINDER_SIDES = 12  # points of a rim on which an end of a cylinder or cone stands that lies flat
 EDGES = "/edges"  # behind the name of a solid: all its edges, against those of another one
 
 
