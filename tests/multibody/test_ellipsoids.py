@@ -80,6 +80,14 @@ def test_rates_are_those_of_the_gap_and_bias_is_that_of_the_rates(name: str) -> 
     assert np.allclose(terms.bias, change, atol=RATE * max(1.0, np.abs(terms.bias).max()))
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_pairs_by_hand_meet_at_one_point_in_either_order(name: str) -> None:
+    """Not by the corners of the other body alone."""
+    for order in (("one", "two"), ("two", "one")):
+        world = cs.Robot.merge([ellipsoid(), OTHERS[name]()], names=["one", "two"], pairs=[cs.ContactPair(*order)])
+        assert len(cs.ContactSystem(world).mechanism.pair_names) == 1
+
+
 @pytest.mark.parametrize("name", COAL)
 def test_distances_are_those_of_coal(name: str) -> None:
     for seed in range(20):

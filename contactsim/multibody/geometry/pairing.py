@@ -142,10 +142,13 @@ def _meetings(robot: RobotModel, pair: ContactPair, known: _Names) -> list[tuple
 def _ball_first(robot: RobotModel, everything: Mapping[str, Tip], first: str, second: str) -> tuple[str, str]:
     """A ball meets a capsule through its own centre, not through the ends of that; an ellipsoid all with corners."""
     owner, ball = _surface(robot, everything[first]), everything.get(second)
-    if owner is None or ball is None:
+    if owner is None or owner.kind not in CORNERS:
         return first, second
-    if (owner.rounding and ball.radius > 0.0) or (owner.kind in CORNERS and ball.whole is not None):
+    if owner.rounding and ball is not None and ball.radius > 0.0:
         return second, owner.name
+    for tip in everything.values():
+        if tip.whole is not None and tip.whole.name == second:
+            return tip.name, owner.name
     return first, second
 
 
