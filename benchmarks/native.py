@@ -75,6 +75,13 @@ def sliding_box(engine: str) -> Callable[[], object]:
     return lambda: cs.simulate(system, start, (0.0, 0.5))
 
 
+def on_soft_ground(engine: str) -> Callable[[], object]:
+    """The robot of `benchmarks/run.py` falls on ground that gives way, half a second, by the stiff method."""
+    rigid, start = solo12_run.scene(False)
+    system = cs.ContactSystem(rigid.robot, controller=rigid.controller, law="hunt-crossley").on_engine(engine)
+    return lambda: cs.simulate(system, start, (0.0, 0.5))
+
+
 def solo12(engine: str) -> Callable[[], object]:
     """The run of `benchmarks/run.py`, whose feet are spheres."""
     system, start = solo12_run.scene(False)
@@ -172,6 +179,7 @@ RUNS: dict[str, Callable[[str], Callable[[], object]]] = {
     "solo12 falls on hills, 0.5 s": solo12_on_hills,
     "hexapod walks on hills, 0.5 s": hexapod_on_hills,
     "a box slides on its corners, 0.5 s": sliding_box,
+    "solo12 falls on soft ground, 0.5 s": on_soft_ground,
 }
 
 

@@ -135,6 +135,35 @@ class CompliantPoint(NamedTuple):
     static_friction: float = 0.0
 
 
+class PlainForce(NamedTuple):
+    """The force of a compliant law without memory on one contact, as numbers: all that compiled engines know of it.
+
+        lam_n = k |g|^(p - 1) (-g) (1 - l z_n) - c z_n,  lam_t = -lam_n (mu z_t / s + b z_t),
+        s = sqrt(|z_t|^2 + v_s^2),  mu = mu_k + e exp(-|z_t|^2 / v_S^2),
+
+    with the gap g and the contact velocity z.
+
+    Attributes:
+        stiffness, exponent: k [N/m^p] and p.
+        damping, loss: c [N s/m] and l [s/m].
+        friction, slip_speed: mu_k and v_s [m/s].
+        excess, stribeck_speed: e and v_S [m/s].
+        viscous: b [s/m].
+        by_factor: whether the margin is 1 - l z_n instead of lam_n.
+    """
+
+    stiffness: float
+    exponent: float = 1.0
+    damping: float = 0.0
+    loss: float = 0.0
+    friction: float = 0.0
+    slip_speed: float = 1.0
+    excess: float = 0.0
+    stribeck_speed: float = 1.0
+    viscous: float = 0.0
+    by_factor: bool = False
+
+
 class CompliantLaw(ContactLaw):
     """A law of forces: the ground gives way, and the force of a contact is a function of its state.
 
@@ -172,5 +201,13 @@ class CompliantLaw(ContactLaw):
         """Positive while the contact pushes, smooth, and zero where it would begin to pull; None: the normal force.
 
         A law whose normal force vanishes tangentially, as a power of the depth does, gives a factor that does not.
+        """
+        return None
+
+    def plain(self, friction: float, static_friction: float, touching: int) -> PlainForce | None:
+        """The law of one contact as numbers, for compiled engines; None: Python alone knows it.
+
+        Args:
+            friction, static_friction, touching: as of its `CompliantPoint`.
         """
         return None

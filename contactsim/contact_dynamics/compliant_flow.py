@@ -16,11 +16,14 @@ from ..contact.laws import CompliantLaw, CompliantPoint
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, Mode, Phase, SystemMode
 from ..errors import PluginError, SingularError
+from ..hybrid.chart_path import ChartPath
+from ..hybrid.course import Course, Passed
 from ..hybrid.differences import derivative, tangent_derivative
-from ..hybrid.flow import Flow, Looks
+from ..hybrid.flow import Cruise, Flow, Looks
 from ..hybrid.system import Transition
 from ..multibody.mechanism import Terms
 from ..multibody.zero import ULPS
+from .compliant_arc import CompiledMode, compiled_mode
 from .contact_flow import ContactFlow
 from .restarts import as_mode
 from .world import World
@@ -160,6 +163,39 @@ class CompliantFlow(ContactFlow):
     def project(self, t: float, x: Array) -> Array:
         """Back onto the closed loops, where the state is off by more than the drift."""
         return self._world.on_loops(x)
+
+    # --- by a compiled engine ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _compiled(self) -> CompiledMode:
+        """The mode by the engine of its world, as far as that knows it."""
+        return compiled_mode(self._world, self._mode, self._watched, self._guards)
+
+    @property
+    def cruise(self) -> Cruise | None:  # type: ignore[override]
+        """Steps of the compiled mode with its guards, where there is one."""
+        return None if self._compiled.watch is None else self._cruise
+
+    def _cruise(self, course: Course) -> Passed:
+        assert self._compiled.watch is not None
+        return self._compiled.watch.cruise(course, self._no_slips.copy(), 0.0)
+
+    @property
+    def cruises_stiffly(self) -> bool:  # type: ignore[override]
+        """Whether that takes the steps of the stiff method, too."""
+        return self._compiled.watch is not None and self._compiled.watch.stiff
+
+    @property
+    def _no_slips(self) -> Array:
+        """What rigid laws remember of slips (watched contacts, 2), and compliant ones do not."""
+        return np.zeros((len(self._watched), 2))
+
+    def propagated(
+        self, path: ChartPath, t0: float, t1: float, variations: Array, accuracy: tuple[float, float]
+    ) -> Array | None:
+        """By the compiled mode, where there is one that knows it."""
+        arc = self._compiled.arc
+        return None if arc is None else arc.propagated(path, t0, t1, variations, accuracy, self._no_slips, 0.0)
 
     # --- derivatives ------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from ..errors import InputError, PluginError
 if TYPE_CHECKING:
     from ..common.arrays import Array
     from ..contact.compiled import CompiledSolver, Directions
+    from ..contact.laws import PlainForce
     from ..contact.modes import ContactState, Mode
     from ..hybrid.chart_path import ChartPath
     from ..hybrid.course import Course, Passed
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 11  # of what follows; an engine says for which it was made
+INTERFACE = 12  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -39,18 +40,21 @@ class PlainClosed:
     Attributes:
         contact: what touches.
         state: "smooth" where it slips without friction, "stick", "slip", "directed" of a held direction, or
-            "begins" of one that is that of the acceleration, since there is no slip yet.
+            "begins" of one that is that of the acceleration, since there is no slip yet; of a compliant law "yields",
+            or "released" where its force does not act.
         friction: kinetic coefficient.
+        force: that of a compliant law; None: the law is rigid.
     """
 
     contact: PlainContact
-    state: Literal["smooth", "stick", "slip", "directed", "begins"]
+    state: Literal["smooth", "stick", "slip", "directed", "begins", "yields", "released"]
     friction: float
+    force: PlainForce | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class PlainArc:
-    """A contact mode of a rigid law, with known slip directions or unique forces, as plain data.
+    """A contact mode as plain data: of a rigid law, with known slip directions or unique forces, or of a compliant one.
 
     Attributes:
         robot: what moves.
@@ -81,9 +85,10 @@ class PlainGuards:
 
     Attributes:
         kinds: of each guard: "gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn" or "enable", of
-            `rigid_guards`.
+            `rigid_guards`; under a compliant law "gap", "clear", "release", "return" or "enable", of `CompliantFlow`.
         contacts: contact of each, among those of the robot; -1 of "forces" and of a jam.
-        closed: number of it among the closed contacts of the arc; -1 of a gap, of "forces", of a jam and of "enable".
+        closed: number of it among the closed contacts of the arc; -1 of a gap, of "clear", of "forces", of a jam and of
+            "enable".
         friction: static coefficient of each; zero where `closed` is -1.
         static_friction: that of each closed contact of the arc, of which "forces" needs all.
         margins: (t, x) -> value of those that are "enable", data where they are a `PlainMargin`; None of others.
@@ -379,11 +384,13 @@ class Engine(ABC):
         interface: `INTERFACE` of the contactsim that it was made for.
         moves_ground: whether it knows grounds that move as a whole.
         knows_hills: whether it knows curved ground.
+        gives_way: whether it knows compliant laws that are data.
     """
 
     interface: int = 0
     moves_ground: bool = False
     knows_hills: bool = False
+    gives_way: bool = False
 
     def contacts(self) -> CompiledSolver | None:
         """Contact problems compiled; None of an engine that leaves them to Python."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Literal
 
@@ -21,7 +22,7 @@ State = Literal["smooth", "stick", "slip", "directed", "begins"]
 def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
     """A mode; None where plain data does not say it all, as where slips begin redundantly."""
     robot, engine = world.mechanism.plain_robot, world.compiled_engine
-    if robot is None or not _on_known_ground(robot, engine):
+    if robot is None or not on_known_ground(robot, engine):
         return None
     closed = []
     for i in mode.closed:
@@ -31,6 +32,11 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
         if mode.redundant and state == "begins":
             return None
         closed.append(PlainClosed(contact, state, float(world.friction[i])))
+    return driven_arc(world, robot, closed, mode.redundant)
+
+
+def driven_arc(world: World, robot: PlainRobot, closed: Sequence[PlainClosed], redundant: bool = False) -> PlainArc:
+    """Closed contacts of a robot, and what drives it."""
     holding = gains = None
     alone = not world.pushes and world.action is None
     if world.controller is not None and alone:
@@ -41,10 +47,10 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
         holding = holding._replace(first=world.nq + world.nv + holding.first)
     called = gains is not None and gains.posture is None and gains.pieces is None
     followed = Followed(world, gains) if gains is not None and called else None
-    return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive, mode.redundant)
+    return PlainArc(robot, tuple(closed), world.memory, holding, gains, followed, drive, redundant)
 
 
-def _on_known_ground(robot: PlainRobot, engine: Engine | None) -> bool:
+def on_known_ground(robot: PlainRobot, engine: Engine | None) -> bool:
     """Whether an engine knows the ground of a robot."""
     still, flat = robot.ground.motion is None, robot.ground.hills is None
     return (still or (engine is not None and engine.moves_ground)) and (

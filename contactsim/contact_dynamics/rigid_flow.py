@@ -290,7 +290,7 @@ class RigidFlow(ContactFlow):
         """A guard that is neither a gap nor a margin of forces."""
         arc, world = self.arc, self.arc.world
         if kind == "enable":
-            return Margin(arc, i)(t, x)
+            return Margin(world, arc.mode, i)(t, x)
         if kind.startswith(SIDE):
             side = int(kind.removeprefix(SIDE))
             return arc.mechanism.region_margin(world.q(x), i, arc.mode.contacts[i].region, side)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..common.arrays import Array
 from ..common.user_calls import Margin as UsersMargin
-from ..contact.modes import Mode, Phase
+from ..contact.modes import Mode, Phase, SystemMode
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.zero import UNITS_A_SECOND
 from ..multibody.plain_robot import PlainMargin, plain_margin
@@ -18,6 +18,7 @@ from .zero import AT_STOP, OF_SLIP_SPEED, OF_TURNING, TURNING
 
 if TYPE_CHECKING:
     from .engines import PlainGuards
+    from .world import World
 
 SIDE = "side"  # begins the name of a guard at which a contact leaves its region; the number of the side follows
 OF_FORCES = ("force", "cone", "forces")  # kinds of guards that look at contact forces
@@ -64,7 +65,8 @@ def _laid_out(arc: RigidArc, watched: Array | None) -> Guards:
     if arc.mechanism.kinked:
         smooth[[k for k, i in zip(together[0], open_, strict=True) if i in arc.mechanism.kinked]] = False
     given = [k for kind in GIVEN for k in by_kind.get(kind, [])]
-    given += [k for k in by_kind.get("enable", []) if isinstance(Margin(arc, names[k][1]).plain, Margin)]
+    margins = [(k, Margin(arc.world, arc.mode, names[k][1]).plain) for k in by_kind.get("enable", [])]
+    given += [k for k, margin in margins if isinstance(margin, Margin)]
     by_places = [k for kind, found in by_kind.items() if kind == "gap" or kind.startswith(SIDE) for k in found]
     return Guards(
         names,
@@ -126,7 +128,7 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
         for k in places.tolist() if kind not in ("gap", "forces", "jam") else ():
             i = table.names[k][1]
             if kind == "enable":
-                margins[k] = Margin(arc, i).plain
+                margins[k] = Margin(world, arc.mode, i).plain
                 continue
             closed[k], friction[k] = arc.closed.index(i), float(world.static_friction[i])
             if kind == "stop" and i in arc.incipient:
@@ -159,9 +161,9 @@ def _leaves_a_choice(arc: RigidArc) -> bool:
 class Margin:
     """The guard of an open contact that a function of the user's enables: that function, or its negative."""
 
-    def __init__(self, arc: RigidArc, contact: int) -> None:
-        self._world, self._margin = arc.world, arc.mechanism.enabled[contact]
-        self._sign = 1.0 if arc.mode.contacts[contact].enabled else -1.0
+    def __init__(self, world: World, mode: SystemMode, contact: int) -> None:
+        self._world, self._margin = world, world.mechanism.enabled[contact]
+        self._sign = 1.0 if mode.contacts[contact].enabled else -1.0
 
     def __call__(self, t: float, x: Array) -> float:
         """Its value at a state."""

@@ -138,11 +138,14 @@ class NativeArc(CompiledArc):
         self._mode = on_ground(robot)
         for closed in arc.closed:
             contact = closed.contact
+            rigid = closed.force is None
             if contact.joint < 0:
                 self._mode.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
             else:
-                state = STATES.index(closed.state)
+                state = STATES.index(closed.state if rigid else "smooth")
                 self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
+            if closed.force is not None:
+                self._mode.give_way(closed.state == "released", _native.Yielding(**closed.force._asdict()))
         self._redundant = arc.redundant
         if arc.redundant:
             self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
@@ -231,8 +234,8 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 11  # of the engines of contactsim that it was written for
-    moves_ground = knows_hills = True
+    interface = 12  # of the engines of contactsim that it was written for
+    moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:
         self._solver = NativeSolver()

@@ -24,6 +24,8 @@ from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainRea
 
 from . import _native
 
+GAPS = {"gap": 1.0, "clear": -1.0}  # and the sign with which they count
+PUSHES = {"release": 1.0, "return": -1.0}
 GUARDS = ("gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn")
 GOES_ON = (
     "t",
@@ -203,15 +205,17 @@ class NativeWatch(CompiledWatch):
         self.stiff = stiff
         self._arc = arc = _native.Arc(robot, mode, drive, plain.turning.tolist())
         parts = guards.kinds, guards.contacts, guards.closed, guards.friction, guards.directions, guards.margins
-        for of_gaps, run in groupby(zip(*parts, strict=True), key=lambda guard: guard[0] == "gap"):
-            if of_gaps:
-                arc.add_gaps(native_gaps(plain), [number for _, number, *_ in run])
+        for sense, run in groupby(zip(*parts, strict=True), key=lambda guard: GAPS.get(guard[0])):
+            if sense is not None:
+                arc.add_gaps(native_gaps(plain), [number for _, number, *_ in run], sense)
                 continue
             for kind, _, closed, friction, direction, margin in run:
                 if isinstance(margin, PlainMargin):
                     arc.add_sines(margin.constant, margin.sines)
                 elif margin is not None:
                     arc.add_margin(margin)
+                elif kind in PUSHES:
+                    arc.add_push(closed, PUSHES[kind])
                 else:
                     arc.add_guard(GUARDS.index(kind), closed, friction, *direction)
         if plain.reach is not None:

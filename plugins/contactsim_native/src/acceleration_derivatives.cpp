@@ -324,9 +324,22 @@ void turn_with_slip(const Closed& closed, const std::array<double, 2>& slip, con
     }
 }
 
+// How forces of ground that gives way change, by those of gap and velocity.
+void yield_by_state(const Closed& closed, double gap, const double* speeds, const double* normal, int count, Rows rates,
+                    Rows direct, int nv) {
+    std::array<double, 12> by_state;  // (count, 1 + count)
+    yielding_force_by_state(closed.law, gap, speeds, count, by_state.data());
+    for (int r = 0; r < count; ++r) {
+        const double* own = &by_state[r * (1 + count)];
+        add_scaled(direct[r], own[0], normal, nv);
+        for (int k = 0; k < count; ++k) add_scaled(direct[r], own[1 + k], rates[k], 2 * nv);
+    }
+}
+
 // Derivatives of the rows, and what the forces change that do not follow from those of the constraints; of all
 // contacts; false where there is no ground.
-bool differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d, int columns, DerivativeScratch& s) {
+bool differentiate_contacts(const Robot& robot, const ContactMode& mode, const double* q, Rows d, int columns,
+                            DerivativeScratch& s) {
     const Sweep& sweep = s.scratch.sweep;
     const int nv = robot.nv, width = d.stride;
     const auto zeros = [&](std::vector<double>& a) { set_zeros(a, mode.rows * width); };
@@ -352,10 +365,16 @@ bool differentiate_contacts(const Robot& robot, const ContactMode& mode, Rows d,
                 rows_by_state(robot, mode, closed.contact, at, s, rates, change);
             }
         }
-        if (closed.state == State::slip_free) {
+        const bool turns = closed.state == State::slip_free, yields = closed.state == State::yields;
+        if (turns) {
             turn_with_slip(closed, s.scratch.slip[i], &s.forces.rates[first], s.forces.forces[first], rates, direct,
                            2 * nv);
-            for (int r = 1; r < count; ++r) {
+        } else if (yields) {
+            const double gap = gap_of(mode, closed.contact, sweep, q);
+            yield_by_state(closed, gap, &s.forces.rates[first], &s.scratch.row[first * nv], count, rates, direct, nv);
+        }
+        if (turns || yields) {
+            for (int r = yields ? 0 : 1; r < count; ++r) {
                 const double* own = &s.scratch.row[(first + r) * nv];
                 for (int k = 0; k < nv; ++k) {
                     if (own[k] != 0.0) add_scaled(d[k], own[k], direct[r], columns);
@@ -488,11 +507,11 @@ bool differentiate(const Robot& robot, const ContactMode& mode, const References
     gather(robot, mode, s);
     shifts(robot, s);
     subtract_needed(robot, s, d);
-    if (!differentiate_contacts(robot, mode, d, columns, s)) return false;
+    if (!differentiate_contacts(robot, mode, q, d, columns, s)) return false;
     solve_mass(robot, s.scratch.sweep, d, columns);
     if (told) told->forces = s.direct, told->rates = s.rates;
     const int size = static_cast<int>(s.scratch.held_bias.size());
-    if (!mode.rows) return true;
+    if (!mode.rows || gives_way(mode)) return true;
 
     solve_directions(robot, s.scratch);
     const std::vector<Turn> turns = turns_of(robot, mode, s);

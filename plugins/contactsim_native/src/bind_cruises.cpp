@@ -208,11 +208,11 @@ void bind_cruises(nb::module_& m) {
                  self->called = drive.called;
              })
         .def("add_gaps",
-             [](PythonArc& arc, const Gaps& gaps, const std::vector<int>& contacts) {
+             [](PythonArc& arc, const Gaps& gaps, const std::vector<int>& contacts, double sense) {
                  for (const int i : contacts) {
                      demand(i >= 0 && i < static_cast<int>(gaps.contacts.size()), "contacts by their numbers");
                      Guard guard(GuardKind::gap);
-                     guard.contact = gaps.contacts[i];
+                     guard.contact = gaps.contacts[i], guard.sense = sense;
                      arc.add(guard, gaps.hosts[i], gaps.arms[i]);
                  }
              })
@@ -221,6 +221,13 @@ void bind_cruises(nb::module_& m) {
                  demand(closed < static_cast<int>(arc.mode.closed.size()), "the number of a closed contact");
                  Guard guard(static_cast<GuardKind>(kind));
                  guard.closed = closed, guard.friction = friction, guard.direction = {along, aside};
+                 arc.add(guard, -1, 0.0);
+             })
+        .def("add_push",
+             [](PythonArc& arc, int closed, double sense) {
+                 demand(closed >= 0 && closed < static_cast<int>(arc.mode.closed.size()), "the number of a contact");
+                 Guard guard(GuardKind::push);
+                 guard.closed = closed, guard.sense = sense;
                  arc.add(guard, -1, 0.0);
              })
         .def("add_margin",

@@ -23,11 +23,17 @@ int rows_of(const ContactMode& mode, const Closed& closed) {
     return closed.contact.joint < 0 ? 1 : static_cast<int>(mode.terrain.basis.size());
 }
 
+bool gives_way(const ContactMode& mode) {
+    const State state = mode.closed.empty() ? State::smooth : mode.closed.front().state;
+    return state == State::yields || state == State::released;
+}
+
 bool slides(const Closed& closed) {
     return closed.state == State::slip_free || closed.state == State::slip_held || closed.state == State::slip_begins;
 }
 
 int stuck_rows(const ContactMode& mode, const Closed& closed) {
+    if (closed.state == State::yields || closed.state == State::released) return 0;
     return closed.state == State::stick ? rows_of(mode, closed) : 1;
 }
 
@@ -380,6 +386,41 @@ bool turn_beginnings(const Robot& robot, const ContactMode& mode, double leap, S
     }
 }
 
+// Rows, velocities and biases of all closed contacts, at a state that has been swept; false where one has none.
+bool lay_swept(const Robot& robot, const ContactMode& mode, const double* v, Scratch& s) {
+    set_zeros(s.row, mode.rows * robot.nv);
+    s.rates.resize(mode.rows), s.bias.resize(mode.rows), s.footing.resize(mode.closed.size());
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        if (!contact_rows(robot, mode, i, v, s)) return false;
+    }
+    return true;
+}
+
+// Acceleration under ground that gives way, M a = f + J^T lam(g, z), at a state that has been swept; false where there
+// is no ground.
+bool accelerate_yielding(const Robot& robot, const ContactMode& mode, const double* q, const double* v,
+                         const double* applied, Scratch& s, double* acceleration, Forces* told) {
+    const int nv = robot.nv;
+    s.size = 0, s.held.clear(), s.held_bias.clear();
+    if (!lay_swept(robot, mode, v, s)) return false;
+    s.unknown.assign(mode.rows, 0.0);
+    for (int k = 0; k < nv; ++k) acceleration[k] = s.sweep.free[k] + applied[k];
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        const Closed& closed = mode.closed[i];
+        const int first = mode.first[i], count = rows_of(mode, closed);
+        const double gap = gap_of(mode, closed.contact, s.sweep, q);
+        if (std::isnan(gap)) return false;
+        if (closed.state == State::released) continue;
+        yielding_force(closed.law, gap, &s.rates[first], count, &s.unknown[first]);
+        for (int r = first; r < first + count; ++r) {
+            for (int k = 0; k < nv; ++k) acceleration[k] += s.row[r * nv + k] * s.unknown[r];
+        }
+    }
+    s.sweep.solve(robot, acceleration);
+    if (told) told->rates = s.rates, told->forces = s.unknown;
+    return true;
+}
+
 void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
     sweep.prepare(robot);
     sweep.at(robot, q, v);
@@ -404,18 +445,14 @@ void ContactMode::count() {
 
 bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, const double* v, Scratch& s) {
     swept(robot, q, v, s.sweep);
-    set_zeros(s.row, mode.rows * robot.nv);
-    s.rates.resize(mode.rows), s.bias.resize(mode.rows), s.footing.resize(mode.closed.size());
-    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
-        if (!contact_rows(robot, mode, i, v, s)) return false;
-    }
-    return true;
+    return lay_swept(robot, mode, v, s);
 }
 
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& s, double* acceleration, Forces* told) {
     const int nv = robot.nv, rows = mode.rows;
     swept(robot, q, v, s.sweep);
+    if (gives_way(mode)) return accelerate_yielding(robot, mode, q, v, applied, s, acceleration, told);
     for (int k = 0; k < nv; ++k) acceleration[k] = s.sweep.free[k] + applied[k];
     s.sweep.solve(robot, acceleration);
     if (told) told->rates.assign(rows, 0.0), told->forces.assign(rows, 0.0);
@@ -513,7 +550,7 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
 
 Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift, Scratch& s,
                    double* q, double* v) {
-    if (mode.closed.empty()) return Projection::none;
+    if (mode.closed.empty() || gives_way(mode)) return Projection::none;
     const int nv = robot.nv, count = static_cast<int>(mode.closed.size());
     std::vector<double> gaps(count), speeds, moved(nv);
     const auto look = [&] {  // rows, and the velocities along those that are held

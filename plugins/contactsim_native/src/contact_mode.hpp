@@ -7,6 +7,7 @@
 #include "hills.hpp"
 #include "linear.hpp"
 #include "robot.hpp"
+#include "yielding.hpp"
 
 namespace native {
 
@@ -22,13 +23,16 @@ struct Contact {
     double bound = 0.0;
 };
 
-// smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration.
-enum class State { smooth, stick, slip_free, slip_held, slip_begins };
+// smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;
+// yields: it is inside ground that gives way, whose force acts; released: it is there, but no force does. All closed
+// contacts of a mode are of the last two states, or none is.
+enum class State { smooth, stick, slip_free, slip_held, slip_begins, yields, released };
 
 struct Closed {
     Contact contact;
     State state;
     double friction = 0.0;
+    Yielding law{};  // where the ground gives way
 };
 
 // What slips remember from one step to the next.
@@ -86,6 +90,7 @@ struct ContactMode {
     void count();  // fills `rows` and `first`
 };
 
+bool gives_way(const ContactMode& mode);  // whether forces follow from the state alone: nothing is held
 int rows_of(const ContactMode& mode, const Closed& closed);
 int stuck_rows(const ContactMode& mode, const Closed& closed);  // those that are held
 bool slides(const Closed& closed);                              // under friction
@@ -123,7 +128,7 @@ bool lay_rows(const Robot& robot, const ContactMode& mode, const double* q, cons
 // Acceleration (nv,) under the applied forces; false where the rows depend on each other, or a contact has none; in a
 // redundant mode where it is not clear whether they do, and where slipping contacts are pulled by the smallest forces,
 // but perhaps not by others. M a = f + D^T lam with C a + bias = 0: C the rows that are held, D = C but n - mu t s
-// where contacts slip.
+// where contacts slip. On ground that gives way M a = f + J^T lam, with forces lam of the state.
 bool accelerate(const Robot& robot, const ContactMode& mode, const References& references, const double* q,
                 const double* v, const double* applied, Scratch& scratch, double* acceleration, Forces* told);
 

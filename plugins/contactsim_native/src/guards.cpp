@@ -144,8 +144,13 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
     for (std::size_t k = 0; k < arc.guards.all.size(); ++k) {
         const Guard& guard = arc.guards.all[k];
         if (guard.kind == GuardKind::gap) {
-            values[k] = gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
+            values[k] = guard.sense * gap_of(arc.mode, guard.contact, room.scratch.sweep, x);
             if (std::isnan(values[k])) return false;
+        } else if (guard.kind == GuardKind::push) {
+            const Closed& closed = arc.mode.closed[guard.closed];
+            const double gap = gap_of(arc.mode, closed.contact, room.scratch.sweep, x);
+            const double* rates = &room.told.rates[arc.mode.first[guard.closed]];
+            values[k] = guard.sense * yielding_margin(closed.law, gap, rates, rows_of(arc.mode, closed));
         } else if (guard.kind == GuardKind::margin) {
             values[k] = guard.margin(t, x);
         } else if (guard.kind == GuardKind::forces) {

@@ -10,9 +10,9 @@
 
 namespace native {
 
-// gap: also that of a joint to its limit; forces: of redundant contacts, that of the smallest forces to the edges of
-// all cones; margin: one that is a function of (t, x).
-enum class GuardKind { gap, force, cone, forces, slow, stop, fast, jam, turn, margin };
+// gap: also that of a joint to its limit; push: margin of a contact inside ground that gives way; forces: of redundant
+// contacts, that of the smallest forces to the edges of all cones; margin: one that is a function of (t, x).
+enum class GuardKind { gap, force, cone, forces, slow, stop, fast, jam, turn, push, margin };
 
 using Margin = std::function<double(double, const double*)>;
 
@@ -33,6 +33,7 @@ struct Guard {
     GuardKind kind;
     int closed = -1;                    // number among the closed contacts
     Contact contact;                    // of a gap
+    double sense = 1.0;                 // -1: a gap or a push that fires as it rises
     double friction = 0.0;              // of a cone: its static coefficient
     std::array<double, 2> direction{};  // of a stop of a slip that begins
     Margin margin;

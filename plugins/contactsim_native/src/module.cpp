@@ -84,6 +84,18 @@ NB_MODULE(_native, m) {
 
     add_hills(m);
 
+    nb::class_<Yielding>(m, "Yielding")
+        .def(
+            "__init__",
+            [](Yielding* self, double stiffness, double exponent, double damping, double loss, double friction,
+               double slip_speed, double excess, double stribeck_speed, double viscous, bool by_factor) {
+                new (self) Yielding{stiffness,  exponent, damping,        loss,    friction,
+                                    slip_speed, excess,   stribeck_speed, viscous, by_factor};
+            },
+            nb::arg("stiffness"), nb::arg("exponent"), nb::arg("damping"), nb::arg("loss"), nb::arg("friction"),
+            nb::arg("slip_speed"), nb::arg("excess"), nb::arg("stribeck_speed"), nb::arg("viscous"),
+            nb::arg("by_factor"));
+
     nb::class_<ContactMode>(m, "ContactMode")
         .def("__init__",
              [](ContactMode* self, Table basis, const std::vector<double>& belt, const std::vector<double>& point,
@@ -109,6 +121,11 @@ NB_MODULE(_native, m) {
              [](ContactMode& mode, int velocity, double sign, int coordinate, double bound) {
                  mode.closed.push_back({limit(velocity, sign, coordinate, bound), State::stick, 0.0});
                  mode.count();
+             })
+        .def("give_way",
+             [](ContactMode& mode, bool released, const Yielding& law) {
+                 demand(!mode.closed.empty(), "a closed contact comes first");
+                 mode.closed.back().state = released ? State::released : State::yields, mode.closed.back().law = law;
              })
         .def("make_redundant", [](ContactMode& mode, double regular, double rank,
                                   double clear) { mode.redundant = Ranks{regular, rank, clear}; })

@@ -319,6 +319,7 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
     const double end = std::min(until, step_.t1);
     if (start >= end) return Shown::clear;
     const Contact& contact = arc_.guards.all[g].contact;
+    const double sense = arc_.guards.all[g].sense;
     const auto missed = [&](double t) {
         const double share = (t - step_.t0) / (step_.t1 - step_.t0), arch = 4.0 * share * (1.0 - share);
         return error_[g] * arch * arch;
@@ -329,7 +330,7 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
         sweep.motions(robot_, x, x + robot_.nq);
         sweep.ground = arc_.mode.terrain.at(t);
         const Nearing seen = nearing(arc_.mode, contact, sweep, x, x + robot_.nq);
-        return Look{t, seen.gap, seen.rate, seen.smooth};
+        return Look{t, sense * seen.gap, sense * seen.rate, seen.smooth};
     };
     const double least = std::max(rules_.shallow * arc_.gap, course_.rounding[g]);
     const Bounds bounds{speed_[g], bend_[g], missed, least};

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from contactsim.contact.law_parameters import LawParameters
-from contactsim.contact.laws import CompliantLaw, CompliantPoint
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, PlainForce
 
 
 class HuntCrossleyParameters(LawParameters):
@@ -56,6 +56,14 @@ class HuntCrossley(CompliantLaw):
     def margin(self, point: CompliantPoint) -> float:
         """1 + 3/2 alpha d'."""
         return 1.0 - 1.5 * self.parameters.damping * float(point.velocity[0])
+
+    def plain(self, friction: float, static_friction: float, touching: int) -> PlainForce | None:
+        """Its numbers; those of a law derived from it are not known."""
+        if type(self) is not HuntCrossley:
+            return None
+        p = self.parameters
+        own = {"loss": 1.5 * p.damping, "friction": friction, "slip_speed": p.slip_speed}
+        return PlainForce(p.stiffness, p.exponent, by_factor=True, **own)
 
     def _spring(self, gap: float) -> tuple[float, float]:
         """Force k d^p of the spring, odd beyond the ground, and its derivative by d."""

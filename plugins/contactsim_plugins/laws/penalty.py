@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from contactsim.contact.law_parameters import LawParameters
-from contactsim.contact.laws import CompliantLaw, CompliantPoint
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, PlainForce
 
 STIFFNESS = Field(2e4, gt=0.0, description="normal stiffness [N/m]")
 DAMPING = Field(2e2, ge=0.0, description="normal damping [N s/m]")
@@ -44,6 +44,13 @@ class Penalty(CompliantLaw):
         matrix = np.zeros((size, 1 + size))
         matrix[0, :2] = -self.parameters.stiffness, -self.damping(point)
         return matrix
+
+    def plain(self, friction: float, static_friction: float, touching: int) -> PlainForce | None:
+        """Its numbers; those of a law derived from the ones below are not known."""
+        if type(self) not in (Conservative, Dissipative, SwitchedDamping):
+            return None
+        damping = self.damping(CompliantPoint(0.0, np.zeros(1), touching=touching))
+        return PlainForce(self.parameters.stiffness, damping=damping)
 
     @abstractmethod
     def damping(self, point: CompliantPoint) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from contactsim.contact.law_parameters import LawParameters
-from contactsim.contact.laws import CompliantLaw, CompliantPoint
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, PlainForce
 
 
 class SpringDamperParameters(LawParameters):
@@ -40,6 +40,13 @@ class SpringDamper(CompliantLaw):
         matrix[1:] = -point.friction * np.outer(direction, matrix[0])
         matrix[1:, 2:] -= point.friction * normal / speed * (np.eye(size - 1) - np.outer(direction, direction))
         return matrix
+
+    def plain(self, friction: float, static_friction: float, touching: int) -> PlainForce | None:
+        """Its numbers; those of a law derived from it are not known."""
+        if type(self) is not SpringDamper:
+            return None
+        p = self.parameters
+        return PlainForce(p.stiffness, damping=p.damping, friction=friction, slip_speed=p.slip_speed)
 
     def _parts(self, point: CompliantPoint) -> tuple[float, np.ndarray, float]:
         """Normal force, z_t / s and s."""

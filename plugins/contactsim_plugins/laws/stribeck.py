@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from contactsim.contact.law_parameters import LawParameters
-from contactsim.contact.laws import CompliantLaw, CompliantPoint
+from contactsim.contact.laws import CompliantLaw, CompliantPoint, PlainForce
 
 
 class StribeckParameters(LawParameters):
@@ -56,6 +56,21 @@ class Stribeck(CompliantLaw):
         turning = mu / speed * (eye - np.outer(direction, direction))
         matrix[1:, 2:] -= normal * (np.outer(direction, slope) + turning + p.viscous * eye)
         return matrix
+
+    def plain(self, friction: float, static_friction: float, touching: int) -> PlainForce | None:
+        """Its numbers; those of a law derived from it are not known."""
+        if type(self) is not Stribeck:
+            return None
+        p = self.parameters
+        return PlainForce(
+            p.stiffness,
+            damping=p.damping,
+            friction=friction,
+            slip_speed=p.slip_speed,
+            excess=max(static_friction - friction, 0.0),
+            stribeck_speed=p.stribeck_speed,
+            viscous=p.viscous,
+        )
 
     def _normal(self, point: CompliantPoint) -> float:
         return -self.parameters.stiffness * point.gap - self.parameters.damping * float(point.velocity[0])
