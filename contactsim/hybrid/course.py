@@ -25,6 +25,7 @@ class Course:
         step, proposed, natural: next step, as the method has it, as it was proposed before a bound cut it, and as the
             motion itself allows [s]; natural is negative where it is not known.
         approach: longest step towards a singular place at the last step [s].
+        expandable: longest step towards one at which the field is expanded there [s].
         in_haste: whether the time to the next guard is asked for.
         rtol, atol, max_step: of a step [s].
         path_rtol, path_atol: of the run.
@@ -50,6 +51,7 @@ class Course:
     proposed: float
     natural: float
     approach: float
+    expandable: float
     in_haste: bool
     rtol: float
     atol: float

@@ -280,7 +280,7 @@ class Stepper:
             return None if passed.error is None else passed
         self.t, self.x, self._base = course.t, course.x.copy(), course.base
         self.step_size, self.natural_step = course.proposed, course.natural if course.natural >= 0.0 else None
-        self._in_haste, self._approach = course.in_haste, course.approach
+        self._in_haste, self._approach, self._expandable = course.in_haste, course.approach, course.expandable
         self.stiffness.disembark(course)
         if passed.suspected:
             self._suspected_step = float(passed.record[-1, 1] - passed.record[-1, 0])
@@ -313,6 +313,7 @@ class Stepper:
             proposed=size,
             natural=-1.0 if self.natural_step is None else self.natural_step,
             approach=self._approach,
+            expandable=self._expandable,
             in_haste=self._in_haste,
             rtol=max(STEP_SHARE * tolerances.rtol, FINEST),
             atol=STEP_SHARE * tolerances.atol,

@@ -21,7 +21,6 @@ import pytest
 import contactsim as cs
 from contactsim.contact_dynamics.engines import CompiledArc, Engine, chosen, engine
 from contactsim.errors import InputError
-from contactsim.hybrid import stepper
 from contactsim.hybrid.segments import Interpolant853
 
 pytestmark = pytest.mark.usefixtures("fastest")
@@ -309,12 +308,11 @@ def test_contacts_that_begin_to_slip_take_the_direction_of_their_acceleration() 
     assert compared >= 6
 
 
-def test_steps_are_those_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_those_of_python() -> None:
     """As many steps and as exact ones: error control, charts, projections and watch make the same choices.
 
-    Lengths differ a little where the estimate of an error is rounding. Slips that stop are expanded in Python alone.
+    Lengths differ a little where the estimate of an error is rounding.
     """
-    monkeypatch.setattr(stepper, "EXPANDED", 0.0)
     system, start = thrown()
     runs = [cs.simulate(system, start, (0.0, 0.3), integrator="DOP853", engine=kind) for kind in ("native", "python")]
     one, two = ([step for arc in run.arcs for step in arc.segments] for run in runs)
@@ -338,11 +336,7 @@ def orders(run: cs.Trajectory) -> Counter[int]:
 
 
 def test_short_steps_are_of_the_orders_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A landing with many events: as many steps of orders three, five and eight, and as many evaluations.
-
-    Slips that stop are expanded in Python alone.
-    """
-    monkeypatch.setattr(stepper, "EXPANDED", 0.0)
+    """A landing with many events: as many steps of orders three, five and eight, and as many evaluations."""
     found = []
     for kind in ("native", "python"):
         monkeypatch.setenv("CONTACTSIM_ENGINE", kind)

@@ -9,6 +9,7 @@ from math import isnan
 import numpy as np
 
 from contactsim.contact.solvers import slip_directions
+from contactsim.contact_dynamics import expanded_arc, rigid_flow
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
 from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
@@ -34,6 +35,7 @@ GOES_ON = (
     "proposed",
     "natural",
     "approach",
+    "expandable",
     "in_haste",
     "held_steps",
     "loose_steps",
@@ -152,6 +154,16 @@ def thresholds() -> _native.Thresholds:
         "guess": hybrid_zero.GUESS,
         "lowest": hybrid_zero.LOWEST,
         "corrections": event_location.CORRECTIONS,
+        "sooner": stepper.SOONER,
+        "behind": stepper.BEHIND,
+        "all_but": rigid_flow.ALL_BUT,
+        "expanding": _native.Expanding(
+            longer=expanded_arc.LONGER,
+            probe_time=expanded_arc.PROBE[0],
+            probe_turn=expanded_arc.PROBE[1],
+            least_turn=expanded_arc.LEAST_TURN,
+            middle=expanded_arc.MIDDLE,
+        ),
         "looking": _native.Looking(
             looks=guard_minima.LOOKS, least=guard_minima.LEAST, most=guard_minima.MOST, seen=guard_minima.SEEN
         ),

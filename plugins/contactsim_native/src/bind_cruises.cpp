@@ -164,7 +164,15 @@ void bind_cruises(nb::module_& m) {
         .def_rw("guess", &Thresholds::guess)
         .def_rw("lowest", &Thresholds::lowest)
         .def_rw("corrections", &Thresholds::corrections)
-        .def_rw("looking", &Thresholds::looking);
+        .def_rw("looking", &Thresholds::looking)
+        .def_rw("sooner", &Thresholds::sooner)
+        .def_rw("behind", &Thresholds::behind)
+        .def_rw("all_but", &Thresholds::all_but)
+        .def_rw("expanding", &Thresholds::expanding);
+
+    nb::class_<Expanding>(m, "Expanding")
+        .def(nb::init<double, double, double, double, double>(), nb::arg("longer"), nb::arg("probe_time"),
+             nb::arg("probe_turn"), nb::arg("least_turn"), nb::arg("middle"));
 
     nb::class_<Looking>(m, "Looking")
         .def(nb::init<int, double, double, double>(), nb::arg("looks"), nb::arg("least"), nb::arg("most"),
@@ -283,6 +291,7 @@ void bind_cruises(nb::module_& m) {
         .def_rw("proposed", &Course::proposed)
         .def_rw("natural", &Course::natural)
         .def_rw("approach", &Course::approach)
+        .def_rw("expandable", &Course::expandable)
         .def_rw("in_haste", &Course::in_haste)
         .def_rw("rtol", &Course::rtol)
         .def_rw("atol", &Course::atol)

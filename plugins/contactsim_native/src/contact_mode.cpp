@@ -125,44 +125,6 @@ bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t numbe
 
 namespace {
 
-// Unit slip direction; past a zero of the slip velocity the reference goes on.
-std::array<double, 2> slip_direction(State state, const double* reference, double straight, const double* rates) {
-    if (state == State::slip_held || state == State::slip_begins) return {reference[0], reference[1]};
-    const double x = rates[1], y = rates[2];
-    const double along = x * reference[0] + y * reference[1], aside = x * reference[1] - y * reference[0];
-    if (along <= 0.0 || std::abs(aside) < straight) return {reference[0], reference[1]};
-    const double speed = std::hypot(x, y);
-    return {x / speed, y / speed};
-}
-
-// x with A x = b, by Gauss with partial pivoting, in place; false where A is singular. The determinant of A is told.
-bool solve_dense(std::vector<double>& a, std::vector<double>& b, int n, double* determinant = nullptr) {
-    if (determinant) *determinant = 1.0;
-    for (int k = 0; k < n; ++k) {
-        int pivot = k;
-        for (int i = k + 1; i < n; ++i) {
-            if (std::abs(a[i * n + k]) > std::abs(a[pivot * n + k])) pivot = i;
-        }
-        if (determinant) *determinant *= pivot == k ? a[k * n + k] : -a[pivot * n + k];
-        if (a[pivot * n + k] == 0.0) return false;
-        if (pivot != k) {
-            std::swap_ranges(&a[k * n], &a[k * n] + n, &a[pivot * n]);
-            std::swap(b[k], b[pivot]);
-        }
-        for (int i = k + 1; i < n; ++i) {
-            const double share = a[i * n + k] / a[k * n + k];
-            if (share == 0.0) continue;
-            for (int j = k + 1; j < n; ++j) a[i * n + j] -= share * a[k * n + j];
-            b[i] -= share * b[k];
-        }
-    }
-    for (int k = n - 1; k >= 0; --k) {
-        for (int j = k + 1; j < n; ++j) b[k] -= a[k * n + j] * b[j];
-        b[k] /= a[k * n + k];
-    }
-    return true;
-}
-
 double product(const double* a, const double* b, int n) {
     double sum = 0.0;
     for (int k = 0; k < n; ++k) sum += a[k] * b[k];
@@ -428,6 +390,15 @@ void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
 }
 
 }  // namespace
+
+std::array<double, 2> slip_direction(State state, const double* reference, double straight, const double* rates) {
+    if (state == State::slip_held || state == State::slip_begins) return {reference[0], reference[1]};
+    const double x = rates[1], y = rates[2];
+    const double along = x * reference[0] + y * reference[1], aside = x * reference[1] - y * reference[0];
+    if (along <= 0.0 || std::abs(aside) < straight) return {reference[0], reference[1]};
+    const double speed = std::hypot(x, y);
+    return {x / speed, y / speed};
+}
 
 void solve_directions(const Robot& robot, Scratch& s) {
     s.solved = s.inwards;

@@ -95,6 +95,9 @@ int rows_of(const ContactMode& mode, const Closed& closed);
 int stuck_rows(const ContactMode& mode, const Closed& closed);  // those that are held
 bool slides(const Closed& closed);                              // under friction
 
+// Unit slip direction of a contact at its velocities (3,); past a zero of the slip the reference goes on.
+std::array<double, 2> slip_direction(State state, const double* reference, double straight, const double* rates);
+
 struct Forces {
     std::vector<double> rates, forces;  // (rows,)
 };

@@ -47,6 +47,7 @@ bool Voyage::step() {
         proposed = course_.approach < INFINITE ? proposed * approach / course_.approach
                                                : std::min(proposed, rules_.first_share * approach);
     }
+    expand(approach);
     const double tried = std::min(proposed, std::min(longest, until_next));
     const double ahead = std::min(tried, course_.bound - step_.t0);
     const double usual = std::min(std::max(course_.natural, 0.0), longest);
@@ -62,6 +63,28 @@ bool Voyage::step() {
         if (longest >= std::max(course_.natural, 0.0) && !course_.in_haste) course_.natural = course_.step;
     }
     return true;
+}
+
+void Voyage::expand(double approach) {
+    if (room_.expansion || !free_ || begins_ || arc_.mode.redundant || arc_.drive.memory) return;
+    if (!(approach <= course_.expandable)) return;
+    if (course_.bound - step_.t0 <= rules_.behind * approach) {
+        course_.hemmed = true;  // nothing is asked about what lies behind the bound
+        return;
+    }
+    course_.expandable = rules_.sooner * approach;
+    if (slowest_ <= rules_.all_but * arc_.slip_speed) return;
+    const Origin origin{
+        robot_, arc_.mode, arc_.drive, room_.known, step_.t0, step_.start.data(), room_.acceleration.data()};
+    if (!expansion_.make(origin, references(), rules_.expanding, approach / rules_.approach, course_.atol)) return;
+    room_.expansion = &expansion_;
+    course_.evaluations += expansion_.evaluations();
+}
+
+bool Voyage::still_holds() {
+    const double* v = step_.start.data() + robot_.nq;
+    return expansion_.holds(step_.t0) &&
+           !expansion_.is_off(references(), step_.t0, v, room_.acceleration.data(), room_.told.rates);
 }
 
 bool Voyage::turn_references(double& approach) {
@@ -82,7 +105,8 @@ bool Voyage::turn_references(double& approach) {
     }
     if (!motion_at(arc_, references(), step_.t0, x, room_)) return false;
     along_rows(robot_, arc_.mode, room_.scratch, room_.acceleration.data(), room_.change.data());
-    double slowest = INFINITE;
+    if (room_.expansion && !still_holds()) room_.expansion = nullptr;
+    slowest_ = INFINITE;
     for (std::size_t i = 0; i < arc_.mode.closed.size(); ++i) {
         if (arc_.mode.closed[i].state == State::slip_begins) {
             std::copy_n(room_.scratch.slip[i].data(), 2, course_.directions + 2 * i);
@@ -92,8 +116,8 @@ bool Voyage::turn_references(double& approach) {
         const double* along = &room_.change[arc_.mode.first[i]];
         const double speed = std::sqrt(z[1] * z[1] + z[2] * z[2]), slow = arc_.slip_speed;
         const double slowing = speed > 0.0 ? -(z[1] * along[1] + z[2] * along[2]) / speed : 0.0;
-        if (speed < slowest) {
-            slowest = speed;
+        if (speed < slowest_) {
+            slowest_ = speed;
             const double square = std::max(z[1] * z[1] + z[2] * z[2], rules_.no_speed * rules_.no_speed);
             slowing_ = (z[1] * along[1] + z[2] * along[2]) / square;
         }
@@ -166,8 +190,8 @@ double Voyage::soonest(double horizon) {
 void Voyage::stages(double h, int first, int last) {
     const Method method{method_.a.data(), method_.c.data(), Dop853::ALL};
     run_stages(robot_, arc_.mode, references(), arc_.drive, method, base_.data(), step_.t0, h, step_.y.data(),
-               k_.data(), points_.data(), first, last, room_.known);
-    course_.evaluations += last - first;
+               k_.data(), points_.data(), first, last, room_.known, room_.expansion);
+    if (!room_.expansion) course_.evaluations += last - first;
 }
 
 void Voyage::begin_chart() {
@@ -202,8 +226,8 @@ bool Voyage::lower_step(const Lower& method, double end) {
     const double h = end - step_.t0;
     const int last = method.last();
     run_stages(robot_, arc_.mode, references(), arc_.drive, {method.a.data(), method.c.data(), last + 1}, base_.data(),
-               step_.t0, h, step_.y.data(), k_.data(), points_.data(), 1, last + 1, room_.known);
-    course_.evaluations += last;
+               step_.t0, h, step_.y.data(), k_.data(), points_.data(), 1, last + 1, room_.known, room_.expansion);
+    if (!room_.expansion) course_.evaluations += last;
     const auto weighted_rate = [&](const std::vector<double>& weights, int i) {
         double sum = 0.0;
         for (int s = 0; s <= last; ++s) sum += weights[s] * k_[s * n_ + i];

@@ -44,6 +44,7 @@ struct Course {
     bool fresh;                      // whether the rate is still to be computed, in a new chart
     double step, proposed, natural;  // next step, as the method and the motion propose it; natural < 0: unknown
     double approach;                 // longest step towards a singular place at the last one
+    double expandable;               // way to a stop of slips within which the motion is expanded [s]
     bool in_haste;                   // whether the next guard is asked for
     double rtol, atol, max_step;     // of a step
     double straight;                 // slip that leaves its direction by less runs along it [m/s]

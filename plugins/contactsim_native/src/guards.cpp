@@ -8,12 +8,15 @@ namespace native {
 namespace {
 
 // What is left until contacts jam; slow slips may turn into that in less time than is resolved.
-double jam_margin(const Arc& arc, const Thresholds& thresholds, GuardRoom& room) {
+double jam_margin(const Arc& arc, const Thresholds& thresholds, bool expanded, GuardRoom& room) {
     const Jam& jam = arc.guards.jam;
     const ContactMode& mode = arc.mode;
     if (jam.sense == 0.0) return 1.0;
-    along_rows(arc.robot, mode, room.scratch, room.acceleration.data(), room.change.data());
-    const double left = jam.sense * regularity_there(arc.robot, mode, room.scratch) - thresholds.jammed;
+    if (!expanded) {
+        along_rows(arc.robot, mode, room.scratch, room.acceleration.data(), room.change.data());
+        room.regularity = regularity_there(arc.robot, mode, room.scratch);
+    }
+    const double left = jam.sense * room.regularity - thresholds.jammed;
     if (left > thresholds.near_jam) return left;
     double turning = 0.0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
@@ -134,9 +137,17 @@ double Sines::operator()(double, const double* x) const {
 
 bool guard_values(const Arc& arc, const Thresholds& thresholds, const References& references, double t, const double* x,
                   GuardRoom& room, double* values) {
-    if (arc.guards.of_motion()) {
-        if (!motion_at(arc, references, t, x, room)) return false;
-    } else {
+    const bool of_motion = arc.guards.of_motion(), expanded = of_motion && room.expansion && room.expansion->holds(t);
+    if (expanded) {
+        room.acceleration.resize(arc.robot.nv);
+        if (!room.expansion->tell(references, t, x + arc.robot.nq, room.acceleration.data(), room.told, room.change,
+                                  room.regularity)) {
+            return false;
+        }
+    } else if (of_motion && !motion_at(arc, references, t, x, room)) {
+        return false;
+    }
+    if (expanded || !of_motion) {
         room.scratch.sweep.prepare(arc.robot);
         room.scratch.sweep.places(arc.robot, x);
         room.scratch.sweep.ground = arc.mode.terrain.at(t);
@@ -157,7 +168,7 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
             values[k] = least_cone_margin(arc, room.told);
             if (values[k] < 0.0) return false;
         } else if (guard.kind == GuardKind::jam) {
-            values[k] = jam_margin(arc, thresholds, room);
+            values[k] = jam_margin(arc, thresholds, expanded, room);
         } else if (guard.kind == GuardKind::turn) {
             values[k] = beginning(arc, thresholds, guard, room);
         } else {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "expansion.hpp"
 #include "minima.hpp"
 #include "reach.hpp"
 #include "stages.hpp"
@@ -75,6 +76,8 @@ struct Thresholds {
     double few, easy, rounded, spent_stiffly;                     // of steps of the stiff method
     int growing;                                                  // of these
     Looking looking;                                              // at guards between the ends of a step
+    double sooner, behind, all_but;                               // of where slips that stop are expanded
+    Expanding expanding;                                          // and how
 };
 
 // All contacts of a robot, as guards of their gaps have them.
@@ -108,10 +111,12 @@ struct GuardRoom {
     Scratch scratch;
     Forces told;
     std::vector<double> force, memory, acceleration, change;
-    Known known;  // references of the drive of one arc: to be kept with it
+    Known known;                     // references of the drive of one arc: to be kept with it
+    Expansion* expansion = nullptr;  // which stands for the motion where there is one, and it holds
+    double regularity = 1.0;         // what friction leaves of the determinant of the closed contacts
 };
 
-// Accelerations and forces at (t, x) into the room; false where the rows depend on each other.
+// Accelerations and forces at (t, x) into the room, not of an expansion; false where the rows depend on each other.
 bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room);
 
 // Values (guards,) at (t, x); false where there are no forces, or no ground, and where redundant forces are others than

@@ -8,6 +8,34 @@
 
 namespace native {
 
+// x with A x = b, by Gauss with partial pivoting, in place; false where A is singular. The determinant of A is told.
+inline bool solve_dense(std::vector<double>& a, std::vector<double>& b, int n, double* determinant = nullptr) {
+    if (determinant) *determinant = 1.0;
+    for (int k = 0; k < n; ++k) {
+        int pivot = k;
+        for (int i = k + 1; i < n; ++i) {
+            if (std::abs(a[i * n + k]) > std::abs(a[pivot * n + k])) pivot = i;
+        }
+        if (determinant) *determinant *= pivot == k ? a[k * n + k] : -a[pivot * n + k];
+        if (a[pivot * n + k] == 0.0) return false;
+        if (pivot != k) {
+            std::swap_ranges(&a[k * n], &a[k * n] + n, &a[pivot * n]);
+            std::swap(b[k], b[pivot]);
+        }
+        for (int i = k + 1; i < n; ++i) {
+            const double share = a[i * n + k] / a[k * n + k];
+            if (share == 0.0) continue;
+            for (int j = k + 1; j < n; ++j) a[i * n + j] -= share * a[k * n + j];
+            b[i] -= share * b[k];
+        }
+    }
+    for (int k = n - 1; k >= 0; --k) {
+        for (int j = k + 1; j < n; ++j) b[k] -= a[k * n + j] * b[j];
+        b[k] /= a[k * n + k];
+    }
+    return true;
+}
+
 // Triangular factors of a square matrix, by Gauss with partial pivoting.
 class Factors {
   public:

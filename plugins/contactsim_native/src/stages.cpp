@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "expansion.hpp"
+
 namespace native {
 
 namespace {
@@ -27,15 +29,20 @@ const double* followed(const JointGains& gains, double t, int size, Known& known
 }
 
 void rate(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
-          const double* base, double t, const double* dx, Room& room, double* out, Known& known) {
+          const double* base, double t, const double* dx, Room& room, double* out, Known& known, Expansion* expansion) {
     const int nq = robot.nq, nv = robot.nv, n = 2 * nv + drive.memory;
+    const bool expanded = expansion && expansion->holds(t);
     room.x.resize(nq + nv + drive.memory), room.force.assign(nv, 0.0);
     double* x = room.x.data();
     integrate(robot, base, dx, x);
     for (int k = 0; k < nv + drive.memory; ++k) x[nq + k] = base[nq + k] + dx[nv + k];
     bool well = true;
     for (const double value : room.x) well = well && std::isfinite(value);
-    if (well) {
+    if (well && expanded) {
+        std::copy(x + nq, x + nq + nv, out);
+        well = expansion->accelerate(references, t, x + nq, out + nv);
+        chart_rate(robot, dx, out);
+    } else if (well) {
         drive.at(robot, t, x, room.force.data(), out + 2 * nv, known);
         std::copy(x + nq, x + nq + nv, out);
         room.scratch.sweep.ground = mode.terrain.at(t);
@@ -97,7 +104,7 @@ void Drive::by_state(const Robot& robot, Rows force) const {
 
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
                 const Method& method, const double* base, double t, double h, const double* y, double* k,
-                double* points, int first, int last, Known& known) {
+                double* points, int first, int last, Known& known, Expansion* expansion) {
     thread_local Room room;
     const int n = 2 * robot.nv + drive.memory;
     for (int s = first; s < last; ++s) {
@@ -109,7 +116,7 @@ void run_stages(const Robot& robot, const ContactMode& mode, const References& r
             for (int i = 0; i < n; ++i) at[i] += a[j] * k[j * n + i];
         }
         for (int i = 0; i < n; ++i) at[i] = y[i] + h * at[i];
-        rate(robot, mode, references, drive, base, t + method.c[s] * h, at, room, k + s * n, known);
+        rate(robot, mode, references, drive, base, t + method.c[s] * h, at, room, k + s * n, known, expansion);
     }
 }
 

@@ -59,9 +59,12 @@ struct Method {
     int width;
 };
 
-// Rates k[first..last) (n,) each of the stages y + h sum a_ij k_j, whose points go to `points`.
+class Expansion;
+
+// Rates k[first..last) (n,) each of the stages y + h sum a_ij k_j, whose points go to `points`; those of an expansion,
+// where there is one and it holds.
 void run_stages(const Robot& robot, const ContactMode& mode, const References& references, const Drive& drive,
                 const Method& method, const double* base, double t, double h, const double* y, double* k,
-                double* points, int first, int last, Known& known);
+                double* points, int first, int last, Known& known, Expansion* expansion = nullptr);
 
 }  // namespace native

@@ -91,6 +91,8 @@ class Voyage {
         std::vector<double> x_, force_, memory_;
     };
     Chart chart_;
+    Expansion expansion_;          // of the motion while slips come to their stop, where `room_` has it
+    double slowest_ = INFINITE;    // slip where the step begins [m/s]
     std::optional<Radau> lander_;  // from where the step began to where a guard fires
 
     References references() const { return {course_.directions, course_.straight, rules_.leap}; }
@@ -113,6 +115,12 @@ class Voyage {
     bool end_stiffly(const Radau& method);
 
     bool land_stiffly(double t);
+
+    // Whether the expansion agrees with the motion in the room, that where the step starts.
+    bool still_holds();
+
+    // The motion is expanded from here on, where slips are close to their stop, as contactsim's Stepper chooses it.
+    void expand(double approach);
 
     // Slip directions where the step starts, and the longest step towards a stop: none is followed past it.
     bool turn_references(double& approach);
