@@ -136,3 +136,9 @@ def projector(mass: Array, rows: Array, along: Array | None = None) -> Array:
 def pseudo_inverse(matrix: Array) -> Array:
     """Moore and Penrose's inverse, with small singular values as zero."""
     return np.linalg.pinv(matrix, rcond=RANK)
+
+
+def kernel(matrix: Array) -> Array:
+    """An orthonormal basis (n, k) of what a matrix (m, n) maps to zero, with small singular values as zero."""
+    _, values, directions = np.linalg.svd(matrix)
+    return np.asarray(directions[np.sum(values > RANK * values[0]) :].T)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
+from .linear_algebra import kernel
 from .modes import Mode
 from .problem import ContactProblem, islands, rows_of
-from .zero import RANK, SMALLEST_FORCE, rounding
+from .zero import EDGE, RANK, SMALLEST_FORCE, rounding
 
 MOST_CUTS = 100  # of the way along which margins are looked at; two or three are the rule
 CLOSEST = 4.0 * float(np.finfo(float).eps)  # relative accuracy of a zero; brentq takes no less
@@ -80,9 +81,9 @@ def _admissible_alone(
     problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array, rows: list[int], smallest: bool
 ) -> Array:
     """`admissible` of contacts that push each other."""
-    free = [basis @ _kernel(problem.delassus @ basis)]
+    free = [basis @ kernel(problem.delassus @ basis)]
     if Mode.SLIP in modes:
-        free.append(basis @ _kernel(problem.delassus[rows] @ basis))
+        free.append(basis @ kernel(problem.delassus[rows] @ basis))
     if smallest and free[-1].shape[1] > free[0].shape[1]:
         least = smallest_admissible(problem, modes, forces, free[-1])
         if least is not None:
@@ -95,12 +96,6 @@ def _admissible_alone(
                 return found
             best = found if best is None else best
     return forces if best is None else best
-
-
-def _kernel(matrix: Array) -> Array:
-    """An orthonormal basis (n, k) of what a matrix (m, n) maps to zero."""
-    _, values, directions = np.linalg.svd(matrix)
-    return directions[np.sum(values > RANK * values[0]) :].T
 
 
 def largest_margin(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, null: Array) -> Array:
@@ -168,6 +163,50 @@ def _least_distance(matrix: Array, right: Array) -> Array | None:
     system, target = np.vstack([matrix.T, right]), np.append(np.zeros(matrix.shape[1]), 1.0)
     residual = system @ nnls(system, target)[0] - target
     return None if -residual[-1] <= RANK else -residual[:-1] / residual[-1]
+
+
+class Edges(NamedTuple):
+    """Cone margins that are zero, of forces by k unknowns: their gradients (j, k) and second derivatives (j, k, k).
+
+    At the tip of a cone, where a margin has no gradient, each tangential force is held instead: `signed` (j,) says
+    which rows are margins, that push one way.
+    """
+
+    gradients: Array
+    curvatures: Array
+    signed: Array
+
+    def taken(self, chosen: Array) -> Edges:
+        """Some of them."""
+        return Edges(self.gradients[chosen], self.curvatures[chosen], self.signed[chosen])
+
+
+def edges(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array, basis: Array) -> Edges:
+    """The edges of cones that `forces` (m,) lie on, for changes `basis` (m, k) @ u of them."""
+    blocks, values, cones = _cones(problem, modes, forces, basis, 1.0)
+    zero, start, width = EDGE * float(np.abs(forces).max(initial=0.0)), 0, basis.shape[1]
+    gradients, curvatures, signed = list[Array](), list[Array](), list[bool]()
+    for second, size in cones:
+        rows, (top, *aside) = blocks[start : start + size], values[start : start + size]
+        start, length = start + size, hypot(*aside)
+        if top - length > zero:
+            continue
+        if second and length <= zero:
+            gradients += [*rows[1:]]
+            curvatures += [np.zeros((width, width))] * (size - 1)
+            signed += [False] * (size - 1)
+            continue
+        along = np.array(aside) / length if second else np.zeros(0)
+        inwards = along @ rows[1:] if second else np.zeros(width)
+        across = rows[1:] - np.outer(along, inwards)
+        gradients.append(rows[0] - inwards)
+        curvatures.append(-across.T @ across / (length or 1.0))
+        signed.append(True)
+    return Edges(
+        np.array(gradients).reshape(-1, width),
+        np.array(curvatures).reshape(-1, width, width),
+        np.array(signed, dtype=bool),
+    )
 
 
 def _scale(problem: ContactProblem, modes: tuple[Mode, ...], forces: Array) -> float:

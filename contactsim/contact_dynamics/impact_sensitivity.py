@@ -13,9 +13,10 @@ from ..common.arrays import Array
 from ..contact.impact import ImpactSolution, ImpactStage
 from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Mode
+from ..contact.redundant_forces import edges
 from ..errors import NonDifferentiableError
 from ..multibody.mechanism import Terms
-from .mode_sensitivity import ModeEquations, Turn, across, loose_forces
+from .mode_sensitivity import Loose, ModeEquations, Turn, across, loose_forces
 from .variables import TermChanges, Variable
 from .world import World
 from .zero import SMALLEST
@@ -102,7 +103,7 @@ class ImpactSensitivity:
         loose = None
         if equations.redundant:
             self._demand_smallest(equations, impulses, recalled)
-            loose = partial(self._loose, equations, impulses, width)
+            loose = self._loose(stage, equations, impulses, width)
         change_x, impulses_x = equations.solve(force, motion, loose)
         impulses_x += given_x
         if rates_x is None or not balanced:
@@ -204,14 +205,31 @@ class ImpactSensitivity:
             not solution.unique,
         )
 
-    def _loose(self, equations: ModeEquations, impulses: Array, width: int, inverse: Array) -> tuple[Array, Array]:
-        """How the smallest impulses change within the null space."""
-        unknowns = impulses[equations.constrained]
-        by_q, by_turns, y = loose_forces(self._mechanism, self.t, self.q, self.contacts, equations, unknowns, inverse)
+    def _loose(self, stage: ImpactStage, equations: ModeEquations, impulses: Array, width: int) -> Loose | None:
+        """How the smallest impulses change within the null space; None where that leaves the motion as it is.
+
+        Raises:
+            NonDifferentiableError: the motion depends on impulses that are not the smallest admissible ones.
+        """
+        solution, kept = stage.solution, self.world.kept_rows(self.contacts)
+        pressed = edges(solution.problem, solution.modes, stage.impulses, equations.combine[:, kept].T)
+        turned = partial(self._turned, equations, width)
+        loose = Loose.of(equations, impulses[equations.constrained], pressed, turned)
+        given = bool(solution.lifted) and len(pressed.signed) > 0
+        if (loose is None or given) and equations.motion_is_a_choice():
+            raise NonDifferentiableError(
+                f"the impact at t = {self.t:.9g} s has no derivative: contacts slip redundantly, under impulses that"
+                " are not the smallest ones; take contacts away, or give them compliance"
+            )
+        return loose
+
+    def _turned(self, equations: ModeEquations, width: int, pull: Array) -> tuple[Array, Array]:
+        """dA^T w with `pull` w held."""
+        by_q, by_turns, y = loose_forces(self._mechanism, self.t, self.q, self.contacts, equations, pull)
         by_state = np.zeros((len(by_q), width))
         by_state[:, : len(y)] = by_q
-        along = np.zeros(len(impulses))
-        along[equations.constrained] = inverse @ unknowns
+        along = np.zeros(len(equations.rows))
+        along[equations.constrained] = pull
         for column, by in enumerate(self._changes, 2 * len(y)):
             inner = by.rows.T @ along - by.mass @ y
             turned = by.rows @ y + self.terms.rows @ solve_mass(self.terms.mass, inner)

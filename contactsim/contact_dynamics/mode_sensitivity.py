@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..common.arrays import Array
-from ..contact.linear_algebra import pseudo_inverse, solve_mass
+from ..contact.linear_algebra import kernel, pseudo_inverse, solve_mass
+from ..contact.redundant_forces import Edges
 from ..multibody.mechanism import ContactMechanism
-
-# (A^+)^T -> dA^T A^+^T u: (k, K) by the state and (k, p) by the turns
-Loose = Callable[[Array], tuple[Array, Array]]
+from .zero import SMALLEST
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,8 @@ class ModeEquations:
         Args:
             force: derivative of the force, with what is known of the directions' turning.
             motion: derivative of all rows of the motion with a held.
-            loose: for redundant constraints, how the smallest forces change within the null space; see `_smallest`.
+            loose: for redundant constraints, how the smallest forces change within the null space; without it the
+                change there, which leaves the motion of sticking contacts as it is, is left out.
         """
         if not len(self.constrained) and not self.turns:
             return solve_mass(self.mass, force), np.zeros((len(self.rows), force.shape[1]))
@@ -92,21 +92,91 @@ class ModeEquations:
         unknowns = self._smallest(matrix, right, loose) if self.redundant else np.linalg.solve(matrix, right)
         return solved[:, :width] + solved[:, width:] @ unknowns, directions.T @ unknowns
 
-    def _smallest(self, matrix: Array, right: Array, loose: Loose | None) -> Array:
-        """Derivatives of the smallest forces u = A^+ b, and of the directions that turn with them.
+    def matrix(self) -> Array:
+        """A = C M^-1 D^T (k, k), of the slip directions held."""
+        return np.asarray(self.rows[self.constrained] @ solve_mass(self.mass, self.rows.T @ self.combine.T))
 
-        du = A^+ (db - dA u) + (1 - A^+ A) dA^T A^+^T u (Golub and Pereyra 1973, eq. 4.12, where A u = b has solutions);
-        without `loose` the last term, which leaves the motion of sticking contacts as it is, is left out.
-        """
+    def motion_is_a_choice(self) -> bool:
+        """Whether forces that differ within the null space of A move the contacts differently, as where these slip."""
+        moved = self.rows @ solve_mass(self.mass, self.rows.T @ self.combine.T)
+        return bool(np.abs(moved @ kernel(self.matrix())).max(initial=0.0) > SMALLEST * np.abs(moved).max(initial=0.0))
+
+    def _smallest(self, matrix: Array, right: Array, loose: Loose | None) -> Array:
+        """Derivatives of the smallest forces, and of the directions that turn with them."""
         k = len(self.constrained)
         inverse = pseudo_inverse(matrix[:k, :k])
         base, slope = inverse @ right[:k], -inverse @ matrix[:k, k:]
         if loose is not None:
-            by_state, by_turns = loose(inverse.T)
-            base = base + by_state - inverse @ (matrix[:k, :k] @ by_state)
-            slope = slope + by_turns - inverse @ (matrix[:k, :k] @ by_turns)
+            base, slope = loose.moved(matrix[:k, :k], inverse, base, slope)
         turns = np.linalg.solve(matrix[k:, k:] + matrix[k:, :k] @ slope, right[k:] - matrix[k:, :k] @ base)
         return np.vstack([base + slope @ turns, turns])
+
+
+@dataclass(frozen=True)
+class Loose:
+    """How the smallest admissible forces change within the null space of A, where A u = b has many solutions.
+
+    They are the smallest u with margins g(u) >= 0 of cones that they press against, with multipliers w,
+
+        u = A^T y + P^T w,   A u = b,   g(u) = 0,   P = Dg(u),   w >= 0.
+
+    Without any such margin du = A^+ (db - dA u) + (1 - A^+ A) dA^T A^+^T u (Golub and Pereyra 1973, eq. 4.12).
+
+    Attributes:
+        unknowns: u (k,).
+        edges: the margins that are zero and are pressed against, with P.
+        multipliers: w (j,).
+        turned: A^+^T (u - P^T w) -> dA^T of that, (k, K) by the state and (k, p) by the turns.
+    """
+
+    unknowns: Array
+    edges: Edges
+    multipliers: Array
+    turned: Callable[[Array], tuple[Array, Array]]
+
+    @staticmethod
+    def of(
+        equations: ModeEquations, unknowns: Array, edges: Edges, turned: Callable[[Array], tuple[Array, Array]]
+    ) -> Loose | None:
+        """The same of forces; None where these are not the smallest admissible ones."""
+        from scipy.optimize import nnls
+
+        null = kernel(equations.matrix())
+        size = float(np.abs(unknowns).max()) or 1.0
+        pushes = null.T @ np.hstack([edges.gradients.T, -edges.gradients[~edges.signed].T])
+        wanted = null.T @ unknowns / size
+        if not pushes.shape[1]:
+            pushed, left = np.zeros(0), float(np.linalg.norm(wanted))
+        else:
+            pushed, left = nnls(pushes, wanted)
+        if left > SMALLEST:
+            return None
+        count = len(edges.signed)
+        multipliers = size * pushed[:count]
+        multipliers[~edges.signed] -= size * pushed[count:]
+        pressed = (multipliers > 0.0) | ~edges.signed
+        return Loose(unknowns, edges.taken(pressed), multipliers[pressed], turned)
+
+    def moved(self, matrix: Array, inverse: Array, base: Array, slope: Array) -> tuple[Array, Array]:
+        """Derivatives of u by the state (k, K) and by the turns (k, p), of what they are but for the null space.
+
+        With Z that spans it, du = p + Z c, and W = -sum w D^2 g,
+
+            Z^T (1 + W) (p + Z c) - Z^T P^T dw = Z^T dA^T y,   P (p + Z c) = 0.
+        """
+        by_state, by_turns = self.turned(inverse.T @ (self.unknowns - self.edges.gradients.T @ self.multipliers))
+        gradients, null = self.edges.gradients, kernel(matrix)
+        base, slope = base - null @ (null.T @ base), slope - null @ (null.T @ slope)
+        bent = -np.tensordot(self.multipliers, self.edges.curvatures, axes=1)
+        d, pressed = null.shape[1], gradients @ null
+        system = np.block([[np.eye(d) + null.T @ bent @ null, -pressed.T], [pressed, np.zeros((len(pressed),) * 2)]])
+        solved = pseudo_inverse(system)[:d]
+
+        def within(given: Array, change: Array) -> Array:
+            left = np.vstack([null.T @ (change - bent @ given), -gradients @ given])
+            return np.asarray(given + null @ (solved @ left))
+
+        return within(base, by_state), within(slope, by_turns)
 
 
 def loose_forces(
@@ -115,22 +185,21 @@ def loose_forces(
     q: Array,
     contacts: tuple[int, ...],
     equations: ModeEquations,
-    unknowns: Array,
-    inverse: Array,
+    pull: Array,
 ) -> tuple[Array, Array, Array]:
-    """dA^T w with w = A^+^T u held, for A = C M^-1 D^T: by q (k, n), by the turns (k, p), and y = M^-1 C^T w (n,).
+    """dA^T w with `pull` w (k,) held, for A = C M^-1 D^T: by q (k, n), by the turns (k, p), and y = M^-1 C^T w (n,).
 
     d(D M^-1 C^T) w = dD y + D M^-1 (dC^T w - dM y).
     """
     along = np.zeros(len(equations.rows))
-    along[equations.constrained] = inverse @ unknowns
+    along[equations.constrained] = pull
     y = solve_mass(equations.mass, equations.rows.T @ along)
     inner = -mechanism.impulse_derivatives(t, q, y, contacts, along)
     still = mechanism.rate_derivatives(t, q, np.zeros_like(y), contacts)  # that of a moving ground
     moved = mechanism.rate_derivatives(t, q, y, contacts) - still
     by_state = equations.combine @ (moved + equations.rows @ solve_mass(equations.mass, inner))
     slip = equations.rows @ y
-    by_turns = np.zeros((len(unknowns), len(equations.turns)))
+    by_turns = np.zeros((len(pull), len(equations.turns)))
     for column, turn in enumerate(equations.turns):
         if turn.unknown is None:
             continue

@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from ..common.arrays import Array
-from ..contact.linear_algebra import pseudo_inverse, solve_mass
 from ..contact.modes import Phase
+from ..contact.redundant_forces import edges
 from ..hybrid.differences import derivative
 from ..multibody.mechanism import Terms
-from .mode_sensitivity import ModeEquations, Turn, across, loose_forces, turned
+from .mode_sensitivity import Loose, ModeEquations, Turn, across, loose_forces, turned
 from .rigid_arc import Accelerations, References, RigidArc, combine_with, frictions, slip_direction
-from .zero import OF_TIME, SMALLEST
+from .zero import OF_TIME
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def sensitivity(arc: RigidArc, t: float, x: Array, references: References, motio
     equations = mode_equations(arc, terms, motion, references)
     loose = None
     if arc.mode.redundant and arc.slips:
-        if arc.curved or not _smallest(arc, terms, equations, forces):
+        loose = None if arc.curved else _loose(arc, t, q, equations, forces, turns)
+        if loose is None:
             return None
-        loose = partial(_loose_forces, arc, t, q, equations, forces, turns)
     acceleration_x, forces_x = equations.solve(force, change, loose)
     return Sensitivity(acceleration_x, forces_x + direct, rates, applied.memory_x)
 
@@ -137,28 +137,23 @@ def _turn(arc: RigidArc, i: int, column: int, direction: Array, terms: Terms, mo
     return Turn(part, across(direction), column, arc.friction[i], pull, float(direction @ slip))
 
 
-def _smallest(arc: RigidArc, terms: Terms, equations: ModeEquations, forces: Array) -> bool:
-    """True where redundant forces are the smallest ones, not those of the largest cone margin."""
-    held, directions = terms.rows[arc.constrained], equations.combine @ terms.rows
-    matrix = held @ solve_mass(terms.mass, directions.T)
-    unknowns = forces[arc.constrained]
-    smallest = pseudo_inverse(matrix) @ (matrix @ unknowns)
-    return bool(np.abs(smallest - unknowns).max() <= SMALLEST * np.abs(unknowns).max())
+def _loose(
+    arc: RigidArc, t: float, q: Array, equations: ModeEquations, forces: Array, turns: Mapping[int, Array]
+) -> Loose | None:
+    """How redundant forces change within the null space; None where they are not the smallest admissible ones."""
+    assert arc.given is not None
+    basis = equations.combine[:, arc.kept].T
+    pressed = edges(arc.given.problem, arc.given.modes, forces[arc.kept], basis)
+    turned = partial(_turned_forces, arc, t, q, equations, turns)
+    return Loose.of(equations, forces[arc.constrained], pressed, turned)
 
 
-def _loose_forces(
-    arc: RigidArc,
-    t: float,
-    q: Array,
-    equations: ModeEquations,
-    forces: Array,
-    turns: Mapping[int, Array],
-    inverse: Array,
+def _turned_forces(
+    arc: RigidArc, t: float, q: Array, equations: ModeEquations, turns: Mapping[int, Array], pull: Array
 ) -> tuple[Array, Array]:
-    """How the smallest forces change within the null space, as slip directions turn with the slip velocity, too."""
-    unknowns = forces[arc.constrained]
-    by_q, by_turns, y = loose_forces(arc.mechanism, t, q, arc.closed, equations, unknowns, inverse)
-    by_state = np.zeros((len(unknowns), arc.world.tangent_size))
+    """dA^T w with `pull` w held, as slip directions turn with the slip velocity, too."""
+    by_q, by_turns, y = loose_forces(arc.mechanism, t, q, arc.closed, equations, pull)
+    by_state = np.zeros((len(pull), arc.world.tangent_size))
     by_state[:, : arc.world.nv] = by_q
     slip = equations.rows @ y
     for i, column in arc.slips:
