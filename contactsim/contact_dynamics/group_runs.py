@@ -5,9 +5,6 @@ a hybrid system of its own with steps and events of its own, so that an event co
 from window to window as long as its bodies stay the same. Then the ways of all bodies in the window are looked at:
 groups with bodies that may have met, by bounds of their speeds, are put together and run once more from where the
 window begins. So no meeting is missed, and what is kept are runs of groups that know of nothing else.
-
-Where a group of several bodies has many events, the window ends at them, and the next ones are short, until it is quiet
-again: in the microseconds of a rattle only those bodies are near each other that take part in it.
 """
 
 from __future__ import annotations
@@ -39,10 +36,6 @@ LOOKS = 8  # times within the longest window at which is guessed who is near, th
 FINEST = 8  # times the shortest window is the longest
 DEARER = 1.5  # times the work of the smallest groups that those of a longer window may cost
 HALVED = 6  # times that a window is halved where bodies may have met by bounds of their ways
-MANY = 3  # bodies of a group from which on a window ends where it has had
-EVENTS = 12  # so many events: bodies that are near each other for long may not be so in the moments of a rattle
-LONGER, GROWTH = 2.0, 8.0  # times the last window, if it ended by such events and if not, that the next may last
-BRIEFEST = 1e-6  # of the longest window
 
 
 class Group:
@@ -64,15 +57,6 @@ class Group:
     def evaluations(self) -> int:
         """Field evaluations so far."""
         return self.run.evaluations + (self._landed[2].evaluations if self._landed else 0)
-
-    def advance(self, begin: float, t: float, end: float) -> float:
-        """Go on to a time or past it, as a run to `end` does; returns it, or that of an earlier stop.
-
-        A group of many bodies stops where it had many events since the window began, at `begin`.
-        """
-        most = self._arc + EVENTS if len(self.crowd.moving) >= MANY else None
-        self.run.advance_past(t, end, begin, most)
-        return min(t, self.run.t)
 
     def state(self, t: float) -> Array:
         """Its plain state at a time, as its steps interpolate it."""
@@ -130,7 +114,6 @@ class GroupRun:
     def __init__(self, whole: ContactSystem, x: Array, t0: float, end: float, options: dict[str, Any]) -> None:
         self._crowds, self._world, self._end = Crowds(whole), whole.world, end
         self.t, self._longest = t0, (end - t0) / WINDOWS
-        self._length = self._longest  # that the next window may have [s]
         self.notes, self._spent = list[str](), 0
         self.status, self.message = Status.RUNNING, Status.RUNNING.value
         still = np.zeros(self._world.robot.model.njoints)
@@ -155,9 +138,9 @@ class GroupRun:
         groups = self._arranged(self._groups, [*near, *self._inseparable()])
         tried = [*self._groups, *groups]
         while True:
-            last = t1
-            for group in sorted(groups, key=lambda group: -len(group.crowd.moving)):
-                last = group.advance(t, last, self._end)
+            for group in groups:
+                group.run.advance_past(t1, self._end)
+            last = min([t1, *(group.run.t for group in groups if group.run.stopped)])
             met = self._met(groups, t, last)
             if not met:
                 break
@@ -166,8 +149,6 @@ class GroupRun:
         self._take()
         self._spent += sum(group.evaluations for group in dict.fromkeys(tried) if group not in groups)
         self._groups, self.t = groups, last
-        lasted = (GROWTH if last >= t1 else LONGER) * (last - t)
-        self._length = min(max(lasted, BRIEFEST * self._longest), self._longest)
         self._look_for_an_end()
 
     def _look_for_an_end(self) -> None:
@@ -229,7 +210,7 @@ class GroupRun:
 
         It is the longest one whose groups cost little more than those of the shortest one.
         """
-        length = min(self._length, self._end - self.t)
+        length = min(self._longest, self._end - self.t)
         found, ends = set[Couple](), list[tuple[float, set[Couple], int]]()
         for k, near in enumerate(self._foreseen(np.linspace(0.0, length, LOOKS + 1))):
             found = found | near
@@ -237,7 +218,7 @@ class GroupRun:
                 sets = self._crowds.sets([*found, *self._inseparable()])
                 ends.append((self.t + k / LOOKS * length, found, sum(len(own) ** 2 for own in sets)))
         t1, found, _ = [end for end in ends if end[2] <= DEARER * ends[0][2]][-1]
-        return (self._end if self._end - t1 < 0.5 * length / FINEST else t1), found
+        return (self._end if self._end - t1 < 0.5 * self._longest / FINEST else t1), found
 
     def _foreseen(self, times: Array) -> Iterator[set[Couple]]:
         """Parts that are near each other after some times, if those that touch go on straight, and the others fall."""

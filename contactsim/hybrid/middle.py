@@ -38,17 +38,10 @@ class MiddleRun(Simulation):
         Simulation.__init__(run, system, state, t0, **options)
         return run
 
-    def advance_past(self, t: float, end: float, begin: float = 0.0, events: int | None = None) -> None:
-        """Go on until a step ends at `t` or behind it, as a run to `end` does.
-
-        Or until behind `begin`, with so many `events` from the start of the run on.
-        """
-
-        def there(now: float) -> bool:
-            return now >= t or (events is not None and now > begin and len(self._events) >= events)
-
-        while not there(self.t) and self.status in (Status.RUNNING, Status.INTERRUPTED):
-            self.advance_to(end, lambda now: self.interrupt() if there(now) else None)
+    def advance_past(self, t: float, end: float) -> None:
+        """Go on until a step ends at `t` or behind it, as a run to `end` does."""
+        while self.t < t and self.status in (Status.RUNNING, Status.INTERRUPTED):
+            self.advance_to(end, lambda now: self.interrupt() if now >= t else None)
 
     @property
     def settings(self) -> Settings:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import contactsim as cs
-from contactsim.contact_dynamics.group_runs import EVENTS, WINDOWS, GroupRun
 
 TILTED = np.array([0.1, 0.2, 0.3])
 
@@ -203,21 +202,3 @@ def test_what_is_not_run_in_groups() -> None:
         cs.simulate_groups(soft, state, (0.0, 0.1))
     with pytest.raises(cs.InputError, match="reversed or empty"):
         cs.simulate_groups(system, state, (0.1, 0.1))
-
-
-def test_windows_become_short_where_three_balls_rattle() -> None:
-    """A stack bounces by ever more events: a window ends by them, and what follows is that of the whole."""
-    heights = (0.05 + 1e-4, 0.15 + 3e-4, 0.25 + 4e-4)
-    states = [((0.0, 0.0, height), (0.0,) * 6) for height in heights]
-    system, state = world([ball(restitution=0.6)] * 3, states)
-    run, lengths = GroupRun(system, system.pack(state), 0.0, 0.6, {}), list[float]()
-    while run.t < 0.02:
-        before = run.t
-        run.advance()
-        lengths.append(run.t - before)
-    assert 0.0 < min(lengths) < 0.1 * 0.6 / WINDOWS
-    groups, whole = (function(system, state, (0.0, 0.02)) for function in (cs.simulate_groups, cs.simulate))
-    assert len(groups.events) > EVENTS
-    demand_same_events(groups, whole)
-    assert farthest(system, groups, whole, np.linspace(0.0, 0.02, 21)) < 1e-8
-    groups.check()
