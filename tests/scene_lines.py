@@ -1,7 +1,7 @@
 """Lines of random scenes: what the run of each took, how far it came and how it ended; written as they come.
 
 A line has the seed, status, seconds of processor time, of motion, and of the motion asked for, events, evaluations,
-what the check says, and what was said. A run over its budget is TOO_SLOW.
+what the check says, the engine that computed, and what was said. A run over its budget is TOO_SLOW.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import contactsim as cs
+from contactsim.contact_dynamics.engines import PYTHON, chosen, engine
 
 MOST_EVENTS = 5000
 Watching = Callable[[float], None]
@@ -77,7 +78,13 @@ def line(
     if not status:
         status, said = done.status.name, "" if done.status.complete else f": {done.message}"
     counts = len(done.all_events), done.evaluations
-    return [seed, status, took, float(done.t[-1]), case.end, *counts, checked(done), case.label + said]
+    return [seed, status, took, float(done.t[-1]), case.end, *counts, checked(done), engine_in_use(), case.label + said]
+
+
+def engine_in_use() -> str:
+    """The name of the engine that runs take here: one that does not load leaves them to Python."""
+    name = chosen(None)
+    return PYTHON if engine(name) is None else name
 
 
 def checked(run: cs.Trajectory) -> str:

@@ -200,6 +200,10 @@ class Facade(Variants):
 
         return held(flow, t, x)
 
+    def contradiction(self, times: Array) -> str | None:
+        """Where the ground moves otherwise than its rates say."""
+        return self.world.terrain.contradiction(times)
+
 
 class ContactSystem(Facade):
     """A robot (or textbook mechanism) with ground, contact law and controller.

@@ -171,6 +171,10 @@ class Words:
         """Cause of so many events, from the last `Event`s of a run that has too many; None: nothing is known."""
         return None
 
+    def contradiction(self, times: Array) -> str | None:
+        """Where what time moves is not as its rates say, at or between rising times [s], in words; None: nowhere."""
+        return None
+
 
 class Parameters:
     """Parameters by name, which runs change and derivatives are taken by."""

@@ -509,7 +509,8 @@ class Simulation:
             self._stop(
                 Status.EVENTS_WITHOUT_END,
                 f"{EVENTS_AT_ONE_INSTANT} events at t = {self.t:.12g} s, the last by {sorted(map(str, fired))} between"
-                f" {_told((event.mode_pre, event.mode_post), event)}. {Status.EVENTS_WITHOUT_END.value}",
+                f" {_told((event.mode_pre, event.mode_post), event)}{self._contradicted()}."
+                f" {Status.EVENTS_WITHOUT_END.value}",
             )
         if event.accumulated and self._settings.accumulation == "stop":
             names = ", ".join(event.accumulated)
@@ -549,12 +550,20 @@ class Simulation:
         names = _told(self._between, event)
         guards = ", ".join(sorted({self.system.guard_label(name) for name in event.fired}, key=str))
         where = f"at t = {self.t:.12g} s by {guards}"
-        if np.array_equal(event.x_pre, event.x_post):
+        contradicted = self._contradicted()
+        if contradicted:
+            what = f"{names} lead to each other {where}{contradicted}"
+        elif np.array_equal(event.x_pre, event.x_post):
             what = f"{names} lead to each other {where}, and the run slides between them"
             what += "; cs.Filippov(system) follows that where their fields point at each other"
         else:
             what = f"ever smaller events in {names} accumulate {where}"
         self._stop(Status.EVENTS_WITHOUT_END, f"{what}. {Status.EVENTS_WITHOUT_END.value}")
+
+    def _contradicted(self) -> str:
+        """What moves the system by time otherwise than its rates say, to be joined to what the run ends with."""
+        found = self.system.contradiction(np.array([self.t]))
+        return f": {found}" if found else ""
 
     def _follows_closely(self, event: Event) -> bool:
         """True where an event leads back over the surface of the one before, with no way between them to speak of."""

@@ -443,7 +443,10 @@ class Trajectory:
         return report
 
     def _of_accuracy(self) -> str:
-        """How to see whether a violation is one of the accuracy of the steps; empty where they cannot be more exact."""
+        """What may cause a violation: what time moves, or the steps; empty where these cannot be more exact."""
+        contradicted = self.system.contradiction(self.t)
+        if contradicted:
+            return f"; {contradicted}"
         if self.settings is None or self.settings.tolerances.rtol <= FINEST:
             return ""
         now = self.settings.tolerances

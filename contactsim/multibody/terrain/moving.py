@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,25 @@ import numpy as np
 from ...common.doors import REAL, TRIPLE, door, either, function, instance, number, optional
 from ...common.user_calls import UserCall, real
 from ...errors import InputError
-from ...hybrid.differences import derivative
 from ..zero import AGREES
 from .surface import Array, Growth, Surface, Terrain, Third, finite, unknown_parameter
 
-STEP = 1e-3  # of the differences of a motion that comes without derivatives [s]
+# Steps of the differences of a motion that comes without derivatives [s]: the first that is fine enough, else the best.
+STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
+FINE = 1e-10  # error of its next derivative, as two orders of differences tell it [m/s, relative above 1 m/s; per s]
+ROUGH = 1e-4  # the same, from which on a motion is said to be no smooth one
+# Central differences at nine points: of first and second derivative of order 8, of the third of order 6 ...
+WEIGHTS = np.array(
+    [
+        [1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280],
+        [-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560],
+        [-7 / 240, 3 / 10, -169 / 120, 61 / 30, 0.0, -61 / 30, 169 / 120, -3 / 10, 7 / 240],
+    ]
+)
+# ... the first of order 6, and the middle value against those around it: nothing else sees a peak between these.
+COARSER = np.array([0.0, -1 / 60, 3 / 20, -3 / 4, 0.0, 3 / 4, -3 / 20, 1 / 60, 0.0])
+MIDDLE = np.array([1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0]) / 70.0
+PIECES = 8  # of a step, in each of which a displacement is compared with its rates
 SAMPLES = 5  # of the motion within a step
 INSTANTS = (0.0, 0.37, 1.9)  # when they are compared [s]
 
@@ -28,6 +43,10 @@ class GroundMotion(ABC):
     @abstractmethod
     def at(self, t: float) -> Array:
         """Displacement, velocity, acceleration and jerk (4, 3) [m, s]."""
+
+    def contradiction(self, times: Array) -> str | None:
+        """Where, at or between rising times [s], it is not what its rates say, in words; None: nowhere seen."""
+        return None
 
     def parameters(self) -> dict[str, float]:
         """Numbers of the motion by name."""
@@ -73,31 +92,76 @@ class Oscillation(GroundMotion):
 
 
 class Given(GroundMotion):
-    """A displacement by a function of yours; rates that are not given are differenced (steps of 1 ms)."""
+    """A displacement by a function of yours, and its velocity and acceleration; what is not given is differenced."""
+
+    NAMES = ("displacement", "velocity", "acceleration")
 
     def __init__(self, *functions: Callable[[float], Any] | None) -> None:
-        self.functions = functions
-        for k in (1, 2):
-            if functions[k] is None:
+        self.functions = {order: function for order, function in enumerate(functions) if function is not None}
+        for order in (1, 2):
+            if order not in self.functions:
                 continue
+            below = max(known for known in self.functions if known < order)
             for t in INSTANTS:
-                rate, differenced = self._at(k, t), derivative(lambda h, s=t, n=k: self._at(n - 1, s + h), STEP)  # type: ignore[misc]
+                rate, differenced = self._value(order, t), self._rates(below, t)[0][order - below - 1]
                 if np.abs(rate - differenced).max() > AGREES * max(1.0, float(np.abs(differenced).max())):
-                    name = ("velocity", "acceleration")[k - 1]
+                    name = self.NAMES[order]
                     raise InputError(
                         f"the {name} of the ground at t = {t} s is {rate}, and {differenced} by differences"
                     )
 
     def at(self, t: float) -> Array:
         """Displacement, velocity, acceleration and jerk (4, 3)."""
-        return np.array([self._at(k, t) for k in range(4)])
+        found = np.empty((4, 3))
+        for order in self.functions:
+            found[order] = self._value(order, t)
+            if order + 1 not in self.functions:
+                found[order + 1 :] = self._rates(order, t)[0][: 3 - order]
+        return found
 
-    def _at(self, order: int, t: float) -> Array:
-        function = self.functions[order] if order < len(self.functions) else None
-        if function is None:
-            return np.asarray(derivative(lambda h: self._at(order - 1, t + h), STEP))
-        with UserCall("the motion of the ground", ("displacement", "velocity", "acceleration")[order], t):
-            value = real(function(t))
+    def contradiction(self, times: Array) -> str | None:
+        """Where a function that is differenced jumps or bends, or the displacement leaves what its rates add up to."""
+        rough = [order for order in self.functions if order + 1 not in self.functions]
+        for t in times.tolist():
+            for order in rough:
+                if self._rates(order, t)[1] > ROUGH:
+                    return f"the {self.NAMES[order]} of the ground jumps or bends near t = {t:.9g} s; let it be smooth"
+        for begin, end in pairwise(times.tolist()):
+            if end - begin > STEPS[-1] and (found := self._leap(np.linspace(begin, end, PIECES + 1))):
+                return found
+        return None
+
+    def _leap(self, times: Array) -> str | None:
+        """Where the displacement leaves what velocities and accelerations between equidistant times add up to."""
+        h, motion = float(times[1] - times[0]), np.array([self.at(t) for t in times.tolist()])
+        place, speed, change = motion[:, 0], motion[:, 1], motion[:, 2]
+        told = 0.5 * h * (speed[1:] + speed[:-1]) - h**2 / 12.0 * np.diff(change, axis=0)  # to h^5 r^(5) / 720
+        off = np.abs(np.diff(place, axis=0) - told).max(axis=1)
+        worst = int(off.argmax())
+        if off[worst] <= ROUGH * h * max(1.0, float(np.abs(speed).max())):
+            return None
+        return (
+            f"between t = {times[worst]:.9g} and {times[worst + 1]:.9g} s the ground moves by {off[worst]:.2g} m"
+            " more than its rates add up to: it jumps, bends or moves too fast to be seen; let it be smooth"
+        )
+
+    def _rates(self, order: int, t: float) -> tuple[Array, float]:
+        """Three derivatives (3, 3) of the function of an order, and the error of the first as differences tell it."""
+        rates, least = np.empty((3, 3)), np.inf
+        for step in STEPS:
+            values = np.array([self._value(order, t + k * step) for k in range(-4, 5)])
+            found = WEIGHTS @ values / step ** np.arange(1.0, 4.0)[:, None]
+            doubts = np.array([COARSER @ values / step - found[0], MIDDLE @ values / step])
+            error = float(np.abs(doubts).max() / max(1.0, np.abs(found[0]).max()))
+            if error < least:
+                rates, least = found, error
+            if error <= FINE:
+                break
+        return rates, least
+
+    def _value(self, order: int, t: float) -> Array:
+        with UserCall("the motion of the ground", self.NAMES[order], t):
+            value = real(self.functions[order](t))
         return finite("the motion of the ground", np.array([0.0, 0.0, value]) if value.ndim == 0 else value, (3,))
 
 
@@ -134,6 +198,10 @@ class Moving(Terrain):
         self.ground = ground
         self.motion = motion if isinstance(motion, GroundMotion) else Given(motion, velocity, acceleration)
         self.oscillates = isinstance(self.motion, Oscillation) and not ground.moving
+
+    def contradiction(self, times: Array) -> str | None:
+        """That of its motion, or of the ground."""
+        return self.motion.contradiction(times) or self.ground.contradiction(times)
 
     def plane(self) -> None:
         """None: it moves."""

@@ -169,6 +169,10 @@ class Terrain(ABC):
         both = np.stack(changes, axis=-1)
         return Third(both[:, :4], both[:, 4:])
 
+    def contradiction(self, times: Array) -> str | None:
+        """Where, at or between rising times [s], its motion is not what its rates say, in words; None: nowhere seen."""
+        return None
+
     def check_sphere(self, name: str, radius: float) -> None:  # noqa: B027 - optional
         """Raise InputError where a sphere is known not to fit into the hollows of the ground."""
 
