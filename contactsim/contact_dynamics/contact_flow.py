@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 from ..common.arrays import Array
 from ..hybrid.flow import Flow, GuardBounds, Path
@@ -31,6 +31,10 @@ class ContactFlow(Flow):
         self.bounded_steps = world.mechanism.bounded_steps
         self.forcing = world.acting if world.is_forced else None
         self._world = world
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and saved: without bounds of gaps, which are functions, to be made anew."""
+        return {**self.__dict__, "_asked": []}
 
     @property
     def _bounds(self) -> Callable[[JointPath], GapBounds] | None:

@@ -96,7 +96,7 @@ class JoinedRun:
     def arcs(self) -> tuple[Arc, ...]:
         """The arcs so far."""
         if self._steps or not self._arcs:
-            steps = tuple(self._steps) or (self._instant(),)
+            steps = tuple(self._steps) or (Segment.instant(self.t, self.x, self._space),)
             return (*self._arcs, Arc(self.mode, steps, None, self._whole))
         return tuple(self._arcs)
 
@@ -141,13 +141,9 @@ class JoinedRun:
         mode = self.mode.changed(changes, redundant=redundant)
         wide = replace(transition, **crowd.widened(transition, after, mode))
         own = Event(event.time, crowd.fired(event.fired), self.mode, before, wide, self._whole)
-        steps = tuple(self._steps) or (self._instant(),)
+        steps = tuple(self._steps) or (Segment.instant(self.t, self.x, self._space),)
         self._arcs.append(Arc(self.mode, steps, own, self._whole))
         self._steps, self.x, self.mode = [], after, mode
-
-    def _instant(self) -> Segment:
-        zero = np.zeros(self._space.dim)
-        return Segment(self.t, self.t, self.x, lambda _: zero, self._space)
 
 
 def _polynomials(step: Segment) -> Sequence[Segment]:

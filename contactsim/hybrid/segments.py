@@ -50,6 +50,17 @@ class Interpolant853:
 
 
 @dataclass(frozen=True)
+class Still:
+    """A chart in which nothing moves."""
+
+    dim: int
+
+    def __call__(self, t: float) -> Array:
+        """Chart coordinates (dim,) at any time."""
+        return np.zeros(self.dim)
+
+
+@dataclass(frozen=True)
 class Segment:
     """One accepted step: the state at any t in [t0, t1] is base (+) chart(t).
 
@@ -69,6 +80,11 @@ class Segment:
     guards: Array | None = None
     start: Array | None = None
     miss: float = 1.0
+
+    @staticmethod
+    def instant(t: float, x: Array, space: Manifold) -> Segment:
+        """The step of no length that an arc without any other has."""
+        return Segment(t, t, x, Still(space.dim), space)
 
     @property
     def origin(self) -> Array:

@@ -185,7 +185,7 @@ class Simulation:
         """Everything computed so far."""
         arcs = [*self._arcs]
         if self._segments or not arcs or arcs[-1].event is not None:
-            segments = self._segments.copy() if self._segments else (_instant(self.t, self._x, self._space()),)
+            segments = self._segments.copy() if self._segments else (Segment.instant(self.t, self._x, self._space()),)
             arcs.append(Arc(self._mode, segments, None, self.system))
         return Trajectory(
             self.system,
@@ -219,7 +219,7 @@ class Simulation:
             k = bisect_right(self._segments, t, key=lambda segment: segment.t0) - 1
             return Arc(self._mode, (self._segments[k],), None, self.system)
         if not self._arcs or t == self.t:
-            return Arc(self._mode, (_instant(self.t, self._x, self._space()),), None, self.system)
+            return Arc(self._mode, (Segment.instant(self.t, self._x, self._space()),), None, self.system)
         arc = self._arcs[bisect_right(self._arcs, t, key=lambda arc: arc.t0) - 1]
         k = bisect_right(arc.segments, t, key=lambda segment: segment.t0) - 1
         return Arc(arc.mode, (arc.segments[k],), arc.event, arc.system)
@@ -589,7 +589,7 @@ class Simulation:
         return True
 
     def _close_arc(self, event: Event) -> None:
-        segments = self._segments or (_instant(self.t, self._x, self._space()),)
+        segments = self._segments or (Segment.instant(self.t, self._x, self._space()),)
         self._arcs.append(Arc(self._mode, segments, event, self.system))
         self._events.append(event)
         self._segments = Steps()
@@ -756,11 +756,6 @@ def _told(modes: Iterable[Hashable], event: Event) -> str:
 
 def _word(value: Any) -> str:
     return str(getattr(value, "value", value))
-
-
-def _instant(t: float, x: Array, space: Manifold) -> Segment:
-    zero = np.zeros(space.dim)
-    return Segment(t, t, x, lambda _: zero, space)
 
 
 def _status_of(error: SimulationError) -> Status:

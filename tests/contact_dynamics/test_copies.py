@@ -51,6 +51,12 @@ def biped() -> Case:
     return cs.ContactSystem(robot, controller=cs.PD(robot, period=0.01)), cs.State(q, np.zeros(robot.nv)), 0.3
 
 
+def biped_walks() -> Case:
+    """Down its slope, past a step."""
+    scene = cs.load_scene("biped")
+    return scene.system, scene.state, 0.9
+
+
 def driven_biped() -> Case:
     robot = cs.load_robot("biped")
     q = robot.nominal.copy()
@@ -92,6 +98,18 @@ def test_deep_copies_and_pickles_run_alike(case: Callable[[], Case]) -> None:
         assert same(ran(other, state, end), wanted)
         assert same(ran(other.with_parameter("gravity", 9.81), state, end), wanted)
     assert same(ran(system, state, end), wanted), "the original was disturbed"
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))])
+@pytest.mark.parametrize("case", [biped_walks, ball])
+def test_copies_of_runs_have_the_same_derivative(
+    case: Callable[[], Case], copied: Callable[[cs.Trajectory], cs.Trajectory]
+) -> None:
+    system, start, duration = case()
+    run = cs.simulate(system, start, (0.0, duration))
+    other = copied(run)
+    assert [event.time for event in other.events] == [event.time for event in run.events] != []
+    np.testing.assert_array_equal(cs.linearize(other).matrix(), cs.linearize(run).matrix())
 
 
 @pytest.mark.parametrize("case", [ball, ball_on_hills, two_bodies, biped, solo12])
