@@ -38,6 +38,7 @@ SAMPLES = 15
 PHASE = 0.37  # of the spacing of the samples, so that none falls on a round time
 DIRECTIONS = 3  # along which a run is differentiated
 WHOLE = 12  # size up to which saltation matrices are kept whole; of larger ones, what they do to the directions
+EXACT = 1e-12  # of a matrix that is the identity
 SALTATIONS = 12  # events whose saltation matrix is kept
 CLOSE = 1e-7  # s, samples this close to an event may lie on either side of it
 SPREADS = 10.0  # times the spread of the reference that a number may differ
@@ -198,6 +199,7 @@ def directions(size: int) -> Array:
 
 def _keep_derivatives(found: Record, run: cs.Trajectory, parameters: Sequence[str]) -> None:
     lin = cs.linearize(run)
+    _ask(found, "regained", lin.regained)
     _ask(found, "matrix", lin.matrix)
     _ask(found, "along", lambda: lin(directions(lin.dim)))
     for name in parameters:
@@ -270,11 +272,25 @@ def judged(new: Record, references: Sequence[Record], span: tuple[float, float])
         return verdict
     if common is None and (new.status, new.refused) not in [(r.status, r.refused) for r in references]:
         verdict.see(np.inf, f"ended as {new.status} {new.refused}, not {first.status} {first.refused}")
+    references = [_of_what_remains(known, new) for known in references]
     names = list(_comparable(references, common, span))
     spreads = _spreads(references, names, span)
     for name in names:
         _compare(verdict, name, new, references, spreads[name])
     return verdict
+
+
+def _of_what_remains(known: Record, new: Record) -> Record:
+    """A record of the reference with derivatives by what remains of variations that leave the mode of the start.
+
+    Those of the reference followed them as they are, in that mode.
+    """
+    regained, matrix = new.numbers.get("regained"), known.numbers.get("matrix")
+    if regained is None or matrix is None or np.allclose(regained, np.eye(len(regained)), rtol=0.0, atol=EXACT):
+        return known
+    whole = matrix @ regained
+    along = {"along": directions(len(regained)) @ whole.T} if "along" in known.numbers else {}
+    return replace(known, numbers=known.numbers | {"matrix": whole} | along)
 
 
 def _spreads(references: Sequence[Record], names: Sequence[str], span: tuple[float, float]) -> dict[str, float]:
