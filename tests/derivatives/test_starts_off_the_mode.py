@@ -12,9 +12,9 @@ from contactsim import terrain
 
 Array = np.ndarray
 SECONDS = 0.3
-NEAR = (
-    1e-6  # m/s, a push: what it stands still again after lasts as long as it is hard, and so is what differences miss
-)
+# Pushes [m/s]: until it stands again takes as long as they are hard, and differences miss as much; beside smaller ones
+# the rounding of many contacts counts.
+NEAR, OF_FEET = 1e-6, 1e-5
 AGREES = 1e-5  # relative to one
 
 
@@ -63,7 +63,7 @@ def test_a_sliding_block_pressed_down_loses_what_friction_takes_of_it() -> None:
             assert np.abs(one_sided(system, start, np.eye(4)[3], h, 0.1) - matrix[:, 3]).max() < 1e-4
 
 
-@pytest.mark.parametrize("h", [NEAR, -NEAR])
+@pytest.mark.parametrize("h", [OF_FEET, -OF_FEET])
 def test_feet_that_stand_and_are_pushed_any_way_agree_with_differences(h: float) -> None:
     """Sideways, up or down: of 24 velocities each was wrong by 0.6 to 1."""
     robot = cs.load_robot("hexapod")
