@@ -99,7 +99,8 @@ class ModeEquations:
     def motion_is_a_choice(self) -> bool:
         """Whether forces that differ within the null space of A move the contacts differently, as where these slip."""
         moved = self.rows @ solve_mass(self.mass, self.rows.T @ self.combine.T)
-        return bool(np.abs(moved @ kernel(self.matrix())).max(initial=0.0) > SMALLEST * np.abs(moved).max(initial=0.0))
+        null = kernel(moved[self.constrained])
+        return bool(np.abs(moved @ null).max(initial=0.0) > SMALLEST * np.abs(moved).max(initial=0.0))
 
     def _smallest(self, matrix: Array, right: Array, loose: Loose | None) -> Array:
         """Derivatives of the smallest forces, and of the directions that turn with them."""

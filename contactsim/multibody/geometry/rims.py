@@ -168,46 +168,11 @@ class _OfCylinder(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Side(Lined, _OfCylinder):
-    """The side of a cylinder, or of a capsule, between its ends."""
+class _AroundZ(Lined, _OfCylinder):
+    """A side around z, its origin half way up."""
 
     radius: float
     half: float
-    lean: float = 0.0
-
-    @property
-    def middle(self) -> Array:  # type: ignore[override]
-        """The origin."""
-        return np.zeros(3)
-
-    @property
-    def around(self) -> float:  # type: ignore[override]
-        """Its radius."""
-        return self.radius
-
-    @cached_property
-    def ruled(self) -> Ruled:  # type: ignore[override]
-        """Along z."""
-        return Ruled(np.zeros(3), Z, 0.0, self.radius)
-
-    @cached_property
-    def rows(self) -> Array:  # type: ignore[override]
-        """Along its axis from both ends [m]."""
-        return np.array([[0.0, 0.0, sense, 0.0, 0.0, 0.0, self.half] for sense in (1.0, -1.0)])
-
-    @cached_property
-    def limits(self) -> Array:  # type: ignore[override]
-        """There what takes over has the same normal."""
-        return np.array([SMOOTHLY, SMOOTHLY])
-
-
-@dataclass(frozen=True, eq=False)
-class Slope(Lined, _OfCylinder):
-    """The side of a cone between its tip and its rim."""
-
-    radius: float
-    half: float
-    lean: float
 
     @property
     def middle(self) -> Array:  # type: ignore[override]
@@ -220,14 +185,38 @@ class Slope(Lined, _OfCylinder):
         return self.radius
 
     @cached_property
+    def rows(self) -> Array:  # type: ignore[override]
+        """Along its lines, from below, where the rim of a cone is, and from above, where its tip is [m]."""
+        return np.array([[0.0, 0.0, sense, 0.0, 0.0, 0.0, self.half] for sense in (1.0, -1.0)]) / self.ruled.cosine
+
+
+@dataclass(frozen=True, eq=False)
+class Side(_AroundZ):
+    """The side of a cylinder, or of a capsule, between its ends."""
+
+    lean: float = 0.0
+
+    @cached_property
+    def ruled(self) -> Ruled:  # type: ignore[override]
+        """Along z."""
+        return Ruled(np.zeros(3), Z, 0.0, self.radius)
+
+    @cached_property
+    def limits(self) -> Array:  # type: ignore[override]
+        """There what takes over has the same normal."""
+        return np.array([SMOOTHLY, SMOOTHLY])
+
+
+@dataclass(frozen=True, eq=False)
+class Slope(_AroundZ):
+    """The side of a cone between its tip and its rim."""
+
+    lean: float
+
+    @cached_property
     def ruled(self) -> Ruled:  # type: ignore[override]
         """Through its tip."""
         return Ruled(self.half * Z, Z, self.lean)
-
-    @cached_property
-    def rows(self) -> Array:  # type: ignore[override]
-        """Along the side from the rim, and from the tip [m]."""
-        return np.array([[0.0, 0.0, sense, 0.0, 0.0, 0.0, self.half] for sense in (1.0, -1.0)]) / self.ruled.cosine
 
     @cached_property
     def limits(self) -> Array:  # type: ignore[override]
