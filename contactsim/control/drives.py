@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
+from ..errors import InputError
+from ..hybrid.manifold import Manifold
 from ..multibody.actuators import Actuators
+from ..multibody.controllers import Controller, holds
 
 
 class Drive(ABC):
@@ -97,3 +100,40 @@ def drive_of(robot: Any) -> Drive:
     if getattr(robot, "actuators", ()):
         return FileActuators(robot)
     return JointTorques(np.asarray(getattr(robot, "actuated", np.ones(robot.nv, dtype=bool))))
+
+
+class HeldInputs(Controller):
+    """Inputs held between samples: the state z of the controller is the inputs u, followed by what actuators hold.
+
+    Attributes:
+        inputs: numbers of inputs nu.
+    """
+
+    inputs: int
+    _drive: Drive | None = None
+
+    @property
+    def _driven(self) -> Drive:
+        if self._drive is None:
+            own = type(self).__name__
+            raise InputError(f"{own} drive nothing yet; give them to a ContactSystem as its controller")
+        return self._drive
+
+    @holds
+    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Generalised forces of the inputs that are held."""
+        return self._driven.force(z[: self.inputs], q, v, z[self.inputs :])
+
+    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Rates of what actuators hold; inputs stand still."""
+        return np.concatenate([np.zeros(self.inputs), self._driven.rate(z[: self.inputs], z[self.inputs :])])
+
+    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the drive."""
+        return self._driven.force_jacobian(z[: self.inputs], q, v, z[self.inputs :])
+
+    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
+        """That of the drive."""
+        matrix = np.zeros((self.memory, 2 * len(v) + self.memory))
+        matrix[self.inputs :, 2 * len(v) :] = self._driven.rate_jacobian(z[: self.inputs], z[self.inputs :])
+        return matrix

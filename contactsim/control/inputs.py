@@ -13,8 +13,8 @@ from ..common.doors import POSITIVE, REAL, custom, door, optional, real_array
 from ..errors import InputError
 from ..hybrid.differences import tangent_derivative
 from ..hybrid.manifold import Manifold
-from ..multibody.controllers import Controller, Holding, holds
-from .drives import Drive, drive_of
+from ..multibody.controllers import Holding
+from .drives import HeldInputs, drive_of
 from .references import Followed, Place
 from .zero import ON_TIME
 
@@ -33,7 +33,7 @@ ROWS = custom("an array (N, nu) of finite numbers", _finite(2))
 GAINS = custom("an array (N, nu, n) of finite numbers", _finite(3))
 
 
-class Inputs(Controller):
+class Inputs(HeldInputs):
     """Inputs u_k held over [k dt, (k+1) dt), with feedback: u = U_k - K_k (x (-) x_ref,k) at each sample.
 
     Inputs are generalised forces on the actuated joints of a robot (all coordinates of a Mechanism), in the order of
@@ -73,7 +73,6 @@ class Inputs(Controller):
         self.memory = self.inputs
         self.start, self.limits = start, limits
         self._followed = None if reference is None else Followed(reference, start + np.arange(len(U)) * dt)
-        self._drive: Drive | None = None
         self._space: Any = None
 
     def __repr__(self) -> str:
@@ -116,25 +115,6 @@ class Inputs(Controller):
             u = u if self.limits is None else np.clip(u, *self.limits)
         return np.concatenate([u, z[self.inputs :]])
 
-    @holds
-    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Generalised forces of the inputs that are held."""
-        return self._driven.force(z[: self.inputs], q, v, z[self.inputs :])
-
-    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Rates of what actuators hold; inputs stand still."""
-        return np.concatenate([np.zeros(self.inputs), self._driven.rate(z[: self.inputs], z[self.inputs :])])
-
-    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the drive."""
-        return self._driven.force_jacobian(z[: self.inputs], q, v, z[self.inputs :])
-
-    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the drive."""
-        matrix = np.zeros((self.memory, 2 * len(v) + self.memory))
-        matrix[self.inputs :, 2 * len(v) :] = self._driven.rate_jacobian(z[: self.inputs], z[self.inputs :])
-        return matrix
-
     def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
         """The gains on the state; inputs that were held before are forgotten."""
         nv = len(v)
@@ -155,9 +135,3 @@ class Inputs(Controller):
     def _apart(self, place: Place, q: Array, v: Array) -> Array:
         """x (-) x_ref (2 nv,)."""
         return np.concatenate([self._space.difference(place.q, q), v - place.v])
-
-    @property
-    def _driven(self) -> Drive:
-        if self._drive is None:
-            raise InputError("Inputs drive nothing yet; give them to a ContactSystem as its controller")
-        return self._drive

@@ -16,9 +16,8 @@ from ..contact_dynamics.zero import OFF_MODE
 from ..errors import InputError, NonDifferentiableError, SimulationError
 from ..hybrid.manifold import Manifold
 from ..hybrid.tolerances import Tolerances
-from ..multibody.controllers import Controller, holds
 from .costs import Cost
-from .drives import Drive, drive_of
+from .drives import HeldInputs, drive_of
 from .ilqr import ilqr
 from .inputs import ROWS
 from .plan import Plan
@@ -47,7 +46,7 @@ class Answer(NamedTuple):
     failure: str = ""
 
 
-class MPC(Controller):
+class MPC(HeldInputs):
     """Model predictive control by `ilqr`: each sample plans a horizon ahead from the present state, and applies a row.
 
     A plan starts from the last one moved on by what has passed, with its last row repeated. Where no plan is found (the
@@ -88,7 +87,7 @@ class MPC(Controller):
     ) -> None:
         self._system, self._cost, self._limits, self._iterations = system, cost, limits, iterations
         self._tolerances = tolerances or Tolerances(rtol=1e-6, atol=1e-8)
-        self._drive: Drive = drive_of(system.world.robot)
+        self._drive = drive_of(system.world.robot)
         self.period, self.dt, self.inputs = dt, dt, self._drive.count
         self.memory = self._drive.count + self._drive.memory
         self._count = horizon if isinstance(horizon, int) else max(round(horizon / dt), 1)
@@ -138,25 +137,6 @@ class MPC(Controller):
     def sample(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """The first inputs of the plan, followed by what actuators hold."""
         return np.concatenate([self._answer(t, q, v, z).U[0], z[self.inputs :]])
-
-    @holds
-    def torque(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Generalised forces of the inputs that are held."""
-        return self._drive.force(z[: self.inputs], q, v, z[self.inputs :])
-
-    def rate(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Rates of what actuators hold; inputs stand still."""
-        return np.concatenate([np.zeros(self.inputs), self._drive.rate(z[: self.inputs], z[self.inputs :])])
-
-    def torque_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the drive."""
-        return self._drive.force_jacobian(z[: self.inputs], q, v, z[self.inputs :])
-
-    def rate_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
-        """That of the drive."""
-        matrix = np.zeros((self.memory, 2 * len(v) + self.memory))
-        matrix[self.inputs :, 2 * len(v) :] = self._drive.rate_jacobian(z[: self.inputs], z[self.inputs :])
-        return matrix
 
     def sample_jacobian(self, t: float, q: Array, v: Array, z: Array, space: Manifold) -> Array:
         """The first gain of the plan: how its optimal inputs change with the state, to first order."""
