@@ -36,16 +36,18 @@ def in_order() -> Iterator[ContactSolver]:
 
 
 def _behind_the_first() -> Iterator[ContactSolver]:
-    """Those that are loaded where the first one finds nothing."""
-    from .solvers.conic import Conic
-    from .solvers.enumerate import Enumerate
+    """Those that are tried where the first one finds nothing, each loaded when its turn comes."""
     from .solvers.gauss_seidel import GaussSeidel
 
     yield GaussSeidel((FIRST_SWEEPS,), (QUICK,))
+    from .solvers.conic import Conic
+
     yield Conic(QUICK)
     yield GaussSeidel((50, 600, 600), (QUICK, THOROUGH), after=FIRST_SWEEPS)
     yield THOROUGH
     yield Conic(THOROUGH)
+    from .solvers.enumerate import Enumerate
+
     yield Enumerate()
 
 

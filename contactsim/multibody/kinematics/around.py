@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
+from typing import Self
 
 from ...common.arrays import Array
 from ...hybrid.flow import Look, Looks
@@ -57,6 +59,15 @@ class Around(SameShapes):
         self.friction, self.static_friction = inner.friction, inner.static_friction
         self.timed = inner.timed
         self.bounded_steps, self.autonomous, self.trees = inner.bounded_steps, inner.autonomous, inner.trees
+
+    def within(self, regions: Mapping[int, tuple[int, ...]]) -> Self:
+        """The same with the regions of some contacts held."""
+        inner = self.inner.within(regions)
+        if inner is self.inner:
+            return self
+        held = copy.copy(self)
+        held.inner = inner
+        return held
 
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the first body of a contact and of what it touches."""

@@ -12,10 +12,9 @@ Kalaba 1992 for the redundant case).
 
 from __future__ import annotations
 
-import copy
 import threading
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg.lapack import dsyev
@@ -346,13 +345,11 @@ class ClosedMechanism(Around):
         pull = -self.hold(q).lift.T @ (terms.rows.T @ impulses)
         return {f"{LOOP}{name}": wrench for name, wrench in self.loops.wrenches(q, pull).items()}
 
-    def within(self, regions: Mapping[int, tuple[int, ...]]) -> ClosedMechanism:
-        """The same with the regions of some contacts held."""
-        inner = self.inner.within(regions)
-        if inner is self.inner:
-            return self
-        held = copy.copy(self)
-        held.inner, held._found = inner, Found(self._found.rank)
+    def within(self, regions: Mapping[int, tuple[int, ...]]) -> Self:
+        """The same with the regions of some contacts held; it looks for its own places."""
+        held = super().within(regions)
+        if held is not self:
+            held._found = Found(self._found.rank)
         return held
 
 

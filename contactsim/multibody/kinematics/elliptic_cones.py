@@ -15,7 +15,6 @@ held by a force of up to mu N in the other. It is a contact with one tangential 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -100,15 +99,6 @@ class EllipticCones(Around, Computing):
         self._still = np.zeros(robot.nv)
         self.adopt(mechanism)
         self.dims = tuple([1 + len(cones[i].rows) if i in cones else dim for i, dim in enumerate(mechanism.dims)])
-
-    def within(self, regions: Mapping[int, tuple[int, ...]]) -> EllipticCones:
-        """The same with the regions of some contacts held."""
-        inner = self.inner.within(regions)
-        if inner is self.inner:
-            return self
-        held = copy.copy(self)
-        held.inner = inner
-        return held
 
     # --- rows -------------------------------------------------------------------------------------------------
 

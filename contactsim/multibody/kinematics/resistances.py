@@ -10,8 +10,7 @@ it rolls. The rates are z' = E d omega' + E' d omega, with E' differenced along 
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,15 +126,6 @@ class Resisting(Around, Computing):
             columns.append(self._data.joint_jacobians(q)[3:])
         axes, values, _ = np.linalg.svd(np.hstack(columns), full_matrices=False)
         return axes[:, values > MOTION * max(float(values.max()), IMMOBILE)].T
-
-    def within(self, regions: Mapping[int, tuple[int, ...]]) -> Resisting:
-        """The same with the regions of some contacts held."""
-        inner = self.inner.within(regions)
-        if inner is self.inner:
-            return self
-        held = copy.copy(self)
-        held.inner = inner
-        return held
 
     # --- rows -------------------------------------------------------------------------------------------------
 
