@@ -1,10 +1,15 @@
-"""Properties that are worked out, and modules that are imported, when they are first asked for."""
+"""Properties that are worked out, and libraries that are imported, when they are first asked for.
+
+SciPy alone takes as long to import as a robot to read, and runs of which a compiled engine knows all need none of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+__all__ = ["Elsewhere", "Late", "chebyshev", "lazy", "scipy"]
 
 Value = TypeVar("Value")
 
@@ -63,3 +68,10 @@ class Elsewhere:
 
     def __get__(self, instance: object, owner: type) -> Any:
         return getattr(import_module(self._module), self._name)
+
+
+if TYPE_CHECKING:
+    import scipy
+    from numpy.polynomial import chebyshev
+else:
+    scipy, chebyshev = Late("scipy"), Late("numpy.polynomial.chebyshev")

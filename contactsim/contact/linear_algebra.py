@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.libraries import scipy
+from ..common.lazy import scipy
 from ..errors import SingularError
 from .zero import RANK
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.libraries import scipy
+from ..common.lazy import scipy
 from .problem import Direction
 from .zero import EDGE, NOTHING, STILL
 

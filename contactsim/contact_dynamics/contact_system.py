@@ -31,7 +31,7 @@ from .variants import Variants, as_law, as_vector
 from .world import State, World, bind
 
 if TYPE_CHECKING:
-    from ..hybrid.held import Held
+    from ..hybrid.abilities import Held
     from ..multibody.latches import Latch
     from .variables import Beside
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.libraries import scipy
+from ..common.lazy import scipy
 from ..contact.linear_algebra import solve_mass
 from ..errors import SingularError
 from .rigid_arc import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.libraries import scipy
+from ..common.lazy import scipy
 from ..errors import InputError
 from ..multibody.model_checks import inside, unbounded
 from ..multibody.robot import Robot

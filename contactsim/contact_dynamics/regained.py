@@ -20,7 +20,7 @@ import numpy as np
 from ..common.arrays import Array
 from ..contact.linear_algebra import projector
 from ..contact.modes import Mode
-from ..hybrid.held import Held
+from ..hybrid.abilities import Held
 from .rigid_sensitivity import mode_equations
 from .zero import SMALLEST
 

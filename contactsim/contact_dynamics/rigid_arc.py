@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.lazy import lazy
-from ..common.libraries import scipy
+from ..common.lazy import lazy, scipy
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import Mode, Phase, SystemMode, unit
 from ..contact.redundant_forces import least_margin

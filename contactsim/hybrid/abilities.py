@@ -5,18 +5,18 @@ A `HybridSystem` has them all; a class of one's own that only keeps the contract
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ..common.arrays import Array
 from ..common.doors import NUMBERS
+from ..common.lazy import lazy
 from ..common.representation import Brief
 from ..errors import InputError
 from .flow import NOTHING, Transition
-from .held import Held
 from .manifold import Manifold
 from .tolerances import Tolerances
 
@@ -114,6 +114,35 @@ class Spaces:
 
 class _Passes(Protocol):
     def transition(self, t: float, x: Array, mode: Hashable, fired: frozenset[Hashable]) -> Transition: ...
+
+
+@dataclass(frozen=True, repr=False)
+class Held(Brief):
+    """The constraints of a mode to first order, at a state that keeps them: those of places, then those of velocities.
+
+    Attributes:
+        names: what touches, one for each constraint of places (k,).
+        rows: their derivatives by the state (m, n), those of places first.
+        pull: (n, m), by what a state is moved, for each unit that it misses them, until the mode holds again.
+        loose: {what stays at rest by static friction alone: its rows (d, n)}: moved, it slips on, however little.
+        misses: system -> (m,), by how much this state misses them there: those of a system with other parameters.
+    """
+
+    names: tuple[str, ...]
+    rows: Array
+    pull: Array
+    misses: Callable[[Any], Array]
+    loose: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def gaps(self) -> Array:
+        """Derivatives (k, n) of the constraints of places."""
+        return self.rows[: len(self.names)]
+
+    @lazy
+    def regained(self) -> Array:
+        """(n, n): what remains of a variation once the mode holds again; those that keep its constraints remain."""
+        return np.eye(len(self.pull)) - self.pull @ self.rows
 
 
 class Constraints:

@@ -1,8 +1,18 @@
-"""How runs end, and what to do about it."""
+"""How runs end, and what to do about it; and why no step leads on from a state, before a cause is named."""
 
 from __future__ import annotations
 
 from enum import Enum
+
+import numpy as np
+
+from ..common.arrays import Array
+from ..errors import SimulationError
+from .flow import Flow
+from .manifold import Manifold
+from .zero import JUMP, SMALL_CHANGE, STEADY_SHARE
+
+LOOKS = tuple(10.0**k for k in range(-14, -2))  # s ahead
 
 
 class Status(Enum):
@@ -34,3 +44,45 @@ class Status(Enum):
     def complete(self) -> bool:
         """True where the run reached the time it was asked for."""
         return self is Status.FINISHED
+
+
+def why_no_step(flow: Flow, space: Manifold, t: float, x: Array) -> str:
+    """The sentence on a state at which the integrator finds no step.
+
+    Ahead of it, along the field: what keeps its size however short the way, jumps; what changes in proportion to the
+    way, by more than itself in next to no time, grows without bound or is stiff, by whether the field becomes larger.
+    """
+    begin = f"no step meets the tolerance at t = {t:.12g} s"
+    here = _look(flow, t, x)
+    if here is None:
+        return f"{begin}: the field is not finite there"
+    shortest = 16.0 * float(np.spacing(abs(t)))
+    ahead = [(h, _look(flow, t + h, space.integrate(x, h * here[0]))) for h in LOOKS if h >= shortest]
+    seen = [(h, look) for h, look in ahead if look is not None]
+    if not seen:
+        return f"{begin}: the field is not finite just behind"
+    for what, k in (("field", 0), ("guard", 1)):
+        changes = [_change(look[k], here[k]) for _, look in seen]
+        if changes and changes[0] > JUMP and changes[0] > STEADY_SHARE * changes[min(3, len(changes) - 1)]:
+            return f"{begin}: a {what} jumps there by {changes[0]:.2g} of its size; what it jumps at has to be an event"
+    h, look = next((far for far in reversed(seen) if _change(far[1][0], here[0]) <= SMALL_CHANGE), seen[0])
+    rate = _change(look[0], here[0]) / h
+    if float(np.linalg.norm(look[0])) > float(np.linalg.norm(here[0])):
+        return f"{begin}: the field grows at {rate:.2g} 1/s there, as before a singularity of the motion"
+    return f"{begin}: the field changes at {rate:.2g} 1/s there; where that is stiff, integrator='Radau9' leads on"
+
+
+def _look(flow: Flow, t: float, x: Array) -> tuple[Array, Array] | None:
+    """Field and guards at a state; None where there are none, or not finite ones."""
+    try:
+        field = np.asarray(flow.field(t, x), dtype=float)
+        guards = np.asarray(flow.guards(t, x), dtype=float)
+    except (SimulationError, np.linalg.LinAlgError):
+        return None
+    return (field, guards) if np.isfinite(field).all() else None
+
+
+def _change(there: Array, here: Array) -> float:
+    """Largest change relative to the largest value."""
+    size = max(float(np.abs(here).max(initial=0.0)), float(np.abs(there).max(initial=0.0)))
+    return float(np.abs(there - here).max(initial=0.0)) / size if 0.0 < size < np.inf else 0.0

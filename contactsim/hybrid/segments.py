@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.libraries import chebyshev
+from ..common.lazy import chebyshev
 from ..common.representation import Brief
 from ..errors import SimulationError
 from .chart_path import ChartPath

@@ -22,7 +22,7 @@ from .event_location import Watch
 from .flow import Flow
 from .integrators import AUTOMATIC, demand
 from .manifold import Euclidean, Manifold
-from .outcomes import Status
+from .outcomes import Status, why_no_step
 from .segments import Segment, Steps, segments_of
 from .stepper import Stepper
 from .stiff_arcs import STIFF_FROM, stiff_note
@@ -318,8 +318,6 @@ class Simulation:
 
     def _cause_of(self, error: StepSizeError) -> SimulationError:
         """The error with a cause that was looked at: what the flow knows, or what its field does ahead."""
-        from .no_step import why_no_step
-
         found = self._flow.singular(self.t, self._x)
         if found is None:
             found = StepSizeError(why_no_step(self._flow, self._space(), self.t, self._x), **error.problem)

@@ -10,7 +10,7 @@ import pytest
 
 import contactsim as cs
 from contactsim.hybrid.manifold import Euclidean
-from contactsim.hybrid.no_step import why_no_step
+from contactsim.hybrid.outcomes import why_no_step
 
 
 class Line(cs.Flow):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.libraries import scipy
+from ...common.lazy import scipy
 from ..compiled import Unknown
 from ..problem import ContactProblem, ContactSolution
 from ..resting_friction import within

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.lazy import lazy
-from ...common.libraries import scipy
+from ...common.lazy import lazy, scipy
 from ..compiled import Unknown
 from ..modes import Mode
 from ..problem import ContactProblem, ContactSolution, Direction

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ...common.arrays import Array
-from ...common.libraries import scipy
+from ...common.lazy import scipy
 from ..modes import Mode
 from ..problem import ContactProblem, Direction
 from ..redundant_forces import least_margin

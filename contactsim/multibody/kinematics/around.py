@@ -24,6 +24,15 @@ class SameShapes(ContactMechanism):
         """The region in which a contact touches."""
         return self.inner.region(q, contact)
 
+    def within(self, regions: Mapping[int, tuple[int, ...]]) -> Self:
+        """The same with the regions of some contacts held."""
+        inner = self.inner.within(regions)
+        if inner is self.inner:
+            return self
+        held = copy.copy(self)
+        held.inner = inner
+        return held
+
     def region_sides(self, contact: int, region: tuple[int, ...]) -> tuple[int, ...]:
         """The sides on which a region can be left."""
         return self.inner.region_sides(contact, region)
@@ -59,15 +68,6 @@ class Around(SameShapes):
         self.friction, self.static_friction = inner.friction, inner.static_friction
         self.timed = inner.timed
         self.bounded_steps, self.autonomous, self.trees = inner.bounded_steps, inner.autonomous, inner.trees
-
-    def within(self, regions: Mapping[int, tuple[int, ...]]) -> Self:
-        """The same with the regions of some contacts held."""
-        inner = self.inner.within(regions)
-        if inner is self.inner:
-            return self
-        held = copy.copy(self)
-        held.inner = inner
-        return held
 
     def joints_of(self, contact: int) -> tuple[int, int]:
         """Joints of the first body of a contact and of what it touches."""

@@ -32,17 +32,11 @@ class BoundShapes(Around):
     """
 
     inner: BoundRobot
-    has_regions = True
 
     def __init__(self, robot: RobotModel, terrain: Terrain, gravity: Array, joint_limits: bool) -> None:
         self.inner = inner = BoundRobot(robot, terrain, gravity, joint_limits)
-        self.nq, self.nv, self.space = inner.nq, inner.nv, inner.space
-        self.names, self.constraint_names, self.dims = inner.names, inner.constraint_names, inner.dims
-        self.friction, self.static_friction = inner.friction, inner.static_friction
-        self.restitution, self.enabled = inner.restitution, inner.enabled
-        self.timed = inner.timed
-        self.bounded_steps, self.autonomous, self.reach = inner.bounded_steps, inner.autonomous, inner.reach
-        self.trees = inner.trees
+        self.adopt(inner)
+        self.has_regions, self.reach = True, inner.reach
         self._where = [i for i, point in enumerate(robot.contacts) if type(point) is not ContactPoint]
         self._number = {i: k for k, i in enumerate(self._where)}
         contacts = []
