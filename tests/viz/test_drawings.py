@@ -13,7 +13,7 @@ import pinocchio as pin
 import pytest
 import viz_fakes as fakes
 from contactsim_plugins.models.compliant_hexapod import CompliantHexapod
-from contactsim_viz import export_html, parts, serve, shapes, sketch, stage, view
+from contactsim_viz import export_html, parts, server, shapes, sketch, stage, view
 from test_viz import commands, numbers, tracks
 from viz_fakes import needs_browser
 
@@ -231,7 +231,7 @@ def test_a_picture_shows_body_foot_and_ground(hop, tmp_path):
 
 def test_the_live_page_is_that_of_the_file(hop, hop_page, monkeypatch):
     shown = []
-    monkeypatch.setattr(serve, "show", lambda page, open_browser: shown.append((page, open_browser)))
+    monkeypatch.setattr(server, "show", lambda page, open_browser: shown.append((page, open_browser)))
     view(hop, open_browser=False)
     assert shown == [(hop_page.read_text(encoding="utf-8"), False)]
 

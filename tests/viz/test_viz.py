@@ -405,7 +405,7 @@ def test_a_picture_shows_the_robot_on_a_light_ground(walk, tmp_path):
 
 
 def test_live_page_is_served_and_ends_with_ctrl_c(tmp_path):
-    code = "from contactsim_viz import serve; serve.show('<html>hello</html>', False); print('ended')"
+    code = "from contactsim_viz import server; server.show('<html>hello</html>', False); print('ended')"
     places = [str(Path(module.__file__).parents[1]) for module in (contactsim_viz, sys.modules["contactsim"])]
     start = f"import sys; sys.path[:0] = {places}; {code}"
     with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, text=True) as process:

@@ -247,3 +247,14 @@ def write(pipe: IO[bytes], data: bytes) -> None:
 def address_of(page: Path, fragment: str) -> str:
     """Address of a page in a file; the `fragment` is what follows its #."""
     return f"{page.resolve().as_uri()}#{fragment}"
+
+
+def take_picture(page: Path, picture: Path, moment: float, width: int, height: int) -> None:
+    """Save what `page` shows at a time of the run as a PNG of `width` x `height` pixels.
+
+    Raises:
+        InputError: no browser is installed.
+        ContactSimError: the browser took no picture (its last words are in `problem`).
+    """
+    address = address_of(page, f"t={moment!r}&still")
+    picture.write_bytes(work_on(demand_browser("a picture"), address, width, height, lambda tab: tab.picture("png")))

@@ -28,7 +28,7 @@ from .commands import (
     track,
     turn_from_z,
 )
-from .ground import ground_ways, touch_points
+from .figure import ground_ways, touch_points
 from .motion import MODES, SampledPoses
 from .reads import Array, RobotLike, marks
 from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, raised, triangles

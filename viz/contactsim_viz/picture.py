@@ -13,8 +13,7 @@ from contactsim.errors import ContactSimError, InputError
 
 from .about import about, joint_path
 from .commands import Command, node_name, place, placed, put, rgba, turn_from_z
-from .figure import Figure
-from .ground import ground_way
+from .figure import Figure, ground_way
 from .motion import MODES, SampledPoses
 from .overlays import Glance, Overlay, overlays
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces

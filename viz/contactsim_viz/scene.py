@@ -34,7 +34,7 @@ from .commands import (
     track,
     turn_from_z,
 )
-from .ground import ground_ways
+from .figure import ground_ways
 from .layers import Draw, turning
 from .motion import MODES, SampledPoses
 from .reads import Array, ContactLike, RobotLike, marks

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol
@@ -204,3 +205,21 @@ class Client(WebSocketHandler):
 def _log_refused(handler: RequestHandler) -> None:
     if handler.get_status() >= 400:
         logger.warning("%d for %s %r", handler.get_status(), handler.request.method, handler.request.uri[:100])
+
+
+def show(page: str, open_browser: bool) -> None:
+    """Serve `page` on this machine only, until Ctrl-C; nothing of it outlives the call."""
+    content = page.encode("utf-8"), "text/html; charset=utf-8"
+    with Server({"/": content, "/index.html": content}) as server:
+        try:
+            announce(server.address, open_browser)
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            print()
+
+
+def announce(address: str, open_browser: bool) -> None:
+    """Say where the page is, and open it."""
+    print(f"{address}  (Ctrl-C ends)", flush=True)
+    if open_browser:
+        webbrowser.open(address, new=2)

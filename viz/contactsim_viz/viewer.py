@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from contactsim.errors import InputError
 
-from . import browser, snapshot
+from . import browser
 from .reads import SessionLike, TrajectoryLike, marks
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ def view(traj: TrajectoryLike, open_browser: bool = True, **options: Any) -> Non
 
     The other options, and the errors, are those of `export_html`.
     """
-    from . import serve
+    from . import server
 
-    serve.show(_page(traj, _wishes(options)), open_browser)
+    server.show(_page(traj, _wishes(options)), open_browser)
 
 
 def live(
@@ -125,7 +125,7 @@ def live(
         InputError: its system has no geometry to show, or no such group.
     """
     from .live import Live
-    from .serve import announce
+    from .server import announce
 
     with Live(session, port, not session.moment.playing, show, hide) as page:
         announce(page.address, open_browser)
@@ -173,7 +173,7 @@ def export_png(
     file = _writable(path)
     with tempfile.TemporaryDirectory(prefix="contactsim-") as folder:
         page = export_html(traj, Path(folder) / "page.html", **options)
-        snapshot.take(page, file, moment, width, height)
+        browser.take_picture(page, file, moment, width, height)
     return file
 
 
