@@ -53,7 +53,7 @@ _HOMES = {
     "CompliantPoint": "contact.laws",
     "ContactLaw": "contact.laws",
     "EventDerivative": "derivatives.contract",
-    "GroundTable": "io.ground_table",
+    "GroundTable": "io.terrain_schema",
     "load_scene": "io.load_scene",
     "LawParameters": "contact.law_parameters",
     "RigidLaw": "contact.laws",
@@ -164,8 +164,8 @@ if TYPE_CHECKING:
     from .hybrid.system import HybridSystem, Transition
     from .hybrid.tolerances import Tolerances
     from .hybrid.trajectory import Arc, Event, Trajectory
-    from .io.ground_table import GroundTable
     from .io.load_scene import load_scene
+    from .io.terrain_schema import GroundTable
     from .multibody import terrain
     from .multibody.actuators import Actuators
     from .multibody.catalogue import load_robot

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..common.registry import is_kind, keeps_methods
-from .ground_table import GroundTable
+from .terrain_schema import GroundTable
 
 
 def terrain(found: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,6 @@ from ..common.arrays import Array
 from ..common.schemas import Real, nested
 from ..errors import InputError, PluginError
 from ..multibody.terrain import Flat, Slope, Terrain
-from .ground_table import GroundTable
 
 Pair = tuple[Real, Real]
 BELT: Pair = Field((0.0, 0.0), description="velocity of the surface, as of a belt [m/s]")  # type: ignore[assignment]
@@ -23,6 +23,25 @@ class Table(BaseModel):
     """A table of a scene file: unknown keys, NaN and infinity are mistakes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class GroundTable(BaseModel, ABC):
+    """The [terrain] table of a scene for one kind of ground: its fields are the keys that may stand there.
+
+    Attributes:
+        kind: the name under which the plugin is registered.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    kind: str = ""
+
+    @abstractmethod
+    def build(self) -> Terrain:
+        """The ground.
+
+        Raises:
+            InputError: the values do not make one.
+        """
 
 
 class FlatTable(GroundTable):

@@ -13,7 +13,7 @@ from ..contact.laws import CompliantLaw, ContactLaw, RigidLaw
 from ..derivatives.contract import EventDerivative
 from ..errors import InputError, PluginError
 from ..hybrid.charts import Model, load_model
-from ..io.ground_table import GroundTable
+from ..io.terrain_schema import GroundTable
 from . import derivatives, drives, forces, methods, models, parameters, problems, runs, soil
 from .drives import Drive
 from .methods import Method

@@ -15,7 +15,7 @@ from ..errors import ContactSimError
 from ..hybrid.differences import derivative
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
-from ..io.ground_table import GroundTable
+from ..io.terrain_schema import GroundTable
 from ..multibody.contact_point import ContactPoint
 from ..multibody.robot import Robot
 from ..multibody.terrain.surface import Surface, Terrain
