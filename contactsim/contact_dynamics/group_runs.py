@@ -16,21 +16,19 @@ from typing import Any
 import numpy as np
 
 from ..common.arrays import Array
-from ..common.doors import door, instance, optional, tuples
+from ..common.doors import door, instance, optional
 from ..contact.linear_algebra import solve_mass
 from ..contact.modes import ContactState, SystemMode
-from ..errors import InputError
 from ..hybrid.middle import MiddleRun
 from ..hybrid.outcomes import Status
 from ..hybrid.segments import Segment
-from ..hybrid.simulate import OPTIONS, PROGRESS, Accumulation, Progress
+from ..hybrid.simulate import OPTIONS, PROGRESS, Accumulation, Progress, checked_span
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Settings, Trajectory
 from .contact_system import ContactSystem
 from .crowds import GROUND_PART, Couple, Crowd, Crowds, joined_by
 from .joined_runs import JoinedRun, Strand
 
-SPAN = tuples(2, words="two finite numbers (start, end) in seconds")
 WINDOWS = 20  # of a run, where bodies are not near each other
 LOOKS = 8  # times within the longest window at which is guessed who is near, the ends of shorter ones among them
 FINEST = 8  # times the shortest window is the longest
@@ -331,9 +329,7 @@ def simulate_groups(
         KeyboardInterrupt: as it was pressed; its attribute `trajectory` keeps what was computed.
         InputError: parts of the system know of each other by more than their contacts, or what is given cannot be used.
     """
-    t0, t1 = SPAN.check("the time span", span)
-    if t1 <= t0:
-        raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
+    t0, t1 = checked_span(span)
     options = {
         "integrator": integrator,
         "tolerances": tolerances,

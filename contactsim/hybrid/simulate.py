@@ -710,7 +710,7 @@ def simulate(
     Raises:
         InputError: something given cannot be used.
     """
-    t0, t1 = _checked_span(span)
+    t0, t1 = checked_span(span)
     simulation = Simulation(
         system,
         state,
@@ -733,7 +733,12 @@ def simulate(
     return simulation.trajectory
 
 
-def _checked_span(span: tuple[float, float]) -> tuple[float, float]:
+def checked_span(span: tuple[float, float]) -> tuple[float, float]:
+    """First and last time of a run [s] from what a user gave.
+
+    Raises:
+        InputError: they are no two times, or the end does not lie after the start.
+    """
     t0, t1 = SPAN.check("the time span", span)
     if t1 <= t0:
         raise InputError(f"the time span ({t0}, {t1}) is reversed or empty; the end must lie after the start")
