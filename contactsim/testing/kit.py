@@ -14,9 +14,19 @@ from ..derivatives.contract import EventDerivative
 from ..errors import InputError, PluginError
 from ..hybrid.charts import Model, load_model
 from ..io.terrain_schema import GroundTable
-from . import derivatives, drives, forces, methods, models, parameters, problems, runs, soil
-from .drives import Drive
-from .methods import Method
+from . import (
+    compliant_laws,
+    controllers,
+    event_derivatives,
+    integrators,
+    law_runs,
+    models,
+    parameters,
+    rigid_laws,
+    terrains,
+)
+from .controllers import Drive
+from .integrators import Method
 from .probe import Probe
 from .report import Outcome, Report
 
@@ -107,13 +117,13 @@ def named(plugin: Plugin, robots: Sequence[str] = ()) -> Named:
     if isinstance(plugin, Model):
         return _of_model(plugin)
     if isinstance(plugin, EventDerivative):
-        return derivatives.named(plugin)
+        return event_derivatives.named(plugin)
     if isinstance(plugin, Method):
-        return methods.named(plugin)
+        return integrators.named(plugin)
     if isinstance(plugin, Drive):
-        return drives.named(plugin)
+        return controllers.named(plugin)
     if isinstance(plugin, GroundTable):
-        return soil.named(plugin)
+        return terrains.named(plugin)
     return _of_law(plugin, robots)
 
 
@@ -144,18 +154,20 @@ def _of_law(law: ContactLaw, robots: Sequence[str]) -> Named:
     found: Named = {VALIDATED: partial(parameters.schema, VALIDATED, kind.Parameters, kind)}
     if isinstance(law, CompliantLaw):
         probe = Probe(law)
-        found["same force twice"] = partial(forces.outcome, "same force twice", probe)  # first, as in forces.PLAIN
-        found[ALIVE] = partial(parameters.alive, ALIVE, law, forces.answers)
+        found["same force twice"] = partial(
+            compliant_laws.outcome, "same force twice", probe
+        )  # first, as in compliant_laws.PLAIN
+        found[ALIVE] = partial(parameters.alive, ALIVE, law, compliant_laws.answers)
         found["parameters bounded"] = partial(parameters.promises, "parameters bounded", law)
         found["made again from parameters"] = partial(parameters.rebuilt, "made again from parameters", law)
-        found |= {name: partial(forces.outcome, name, probe) for name in forces.PLAIN}
+        found |= {name: partial(compliant_laws.outcome, name, probe) for name in compliant_laws.PLAIN}
     else:
         assert isinstance(law, RigidLaw)
-        found |= {name: partial(problems.outcome, name, law) for name in problems.NAMES}
-        found[ALIVE] = partial(parameters.alive, ALIVE, law, problems.answers)
-    made = runs.Runs(law)
-    found |= {name: partial(runs.outcome, name, made) for name in runs.CHECKS}
-    return found | {f"runs on {robot}": partial(runs.on_robot, robot, law) for robot in robots}
+        found |= {name: partial(rigid_laws.outcome, name, law) for name in rigid_laws.NAMES}
+        found[ALIVE] = partial(parameters.alive, ALIVE, law, rigid_laws.answers)
+    made = law_runs.Runs(law)
+    found |= {name: partial(law_runs.outcome, name, made) for name in law_runs.CHECKS}
+    return found | {f"runs on {robot}": partial(law_runs.on_robot, robot, law) for robot in robots}
 
 
 def _of_model(model: Model) -> Named:

@@ -15,7 +15,7 @@ from ..hybrid.manifold import Euclidean, Manifold
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Arc, Trajectory
-from . import looks
+from . import checks
 from .report import Finding, Outcome
 
 DURATION, EVENTS = 2.0, 6  # of the run that is looked at: s, and events at most
@@ -111,7 +111,7 @@ def _derivative(run: ModelRun) -> Iterator[Finding]:
         return behind.difference(trajectory.final_x, there)
 
     what, free = "the derivative of the run through its events", _free(model, space, start)
-    return looks.differenced(what, matrix, final, DIRECTIONS, STEP, free)
+    return checks.differenced(what, matrix, final, DIRECTIONS, STEP, free)
 
 
 def _free(model: Model, space: Manifold, start: Array) -> Array:
@@ -151,4 +151,4 @@ UNASKED = {
 def outcome(name: str, run: Any) -> Outcome:
     """One of the properties in CHECKS."""
     check, limit = CHECKS[name]
-    return looks.outcome(name, lambda: check(run()), limit, "run", UNASKED)
+    return checks.outcome(name, lambda: check(run()), limit, "run", UNASKED)

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from ..common.arrays import Array
 from ..contact.laws import CompliantLaw, ContactLaw
 from ..errors import InputError
-from . import forces
+from . import compliant_laws
 from .probe import Probe
 from .report import Outcome
 
@@ -91,7 +91,7 @@ def promises(name: str, law: CompliantLaw) -> Outcome:
             except InputError:
                 continue
             for promise in PROMISES:
-                found = forces.outcome(promise, Probe(other), PLACES)
+                found = compliant_laws.outcome(promise, Probe(other), PLACES)
                 if found.holds is False:
                     message = (
                         f"'{key}' = {value:.6g} is accepted, but then {found.message}; bound it in its Field (gt, ge,"

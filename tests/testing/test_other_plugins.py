@@ -15,9 +15,9 @@ from contactsim.cli import command as cli
 from contactsim.common import registry
 from contactsim.hybrid.integrators import method
 from contactsim.hybrid.integrators.rk4 import Hermite
-from contactsim.testing import Outcome, check_plugin, derivatives, kit, methods
-from contactsim.testing.drives import Drive
-from contactsim.testing.methods import Method
+from contactsim.testing import Outcome, check_plugin, event_derivatives, integrators, kit
+from contactsim.testing.controllers import Drive
+from contactsim.testing.integrators import Method
 
 Array = np.ndarray
 Saltation: Any = registry.load("event_derivatives", "saltation")
@@ -139,17 +139,17 @@ def test_planted_fault_of_an_event_derivative(fault: str) -> None:
 def test_what_a_derivative_does_not_accept_is_not_asked() -> None:
     found = outcome(Saltation(), "derivative of three guards at once")
     assert found.holds is None and "leaves it to others" in found.message
-    assert {f"derivative of {name}" for name in derivatives.TABLE} < set(kit.named(Saltation()))
+    assert {f"derivative of {name}" for name in event_derivatives.TABLE} < set(kit.named(Saltation()))
 
 
 # --- integrators ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["DOP853", "RK45", "RK4", "Radau9", "Radau", "BDF"])
 def test_integrators_conform(name: str) -> None:
     """LSODA is none of them: its longest step is firm, and the run makes a new one where it has to be shorter."""
-    for title, check in methods.named(Method(method(name), name)).items():
+    for title, check in integrators.named(Method(method(name), name)).items():
         found = kit.quietly(check)
         assert found.holds is not False, str(found)
-        assert found.holds or (name == "RK4" and title in methods.FREE)
+        assert found.holds or (name == "RK4" and title in integrators.FREE)
 
 
 class TooFar(RK45):

@@ -16,7 +16,7 @@ from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from .report import Finding, Outcome, first_violation
-from .small import SYSTEMS, Small
+from .small_systems import SYSTEMS, Small
 
 TIGHT = Tolerances(rtol=1e-12, atol=1e-13)
 DERIVATIVE = 1e-6  # of the flow through an event, relative to its largest entry

@@ -19,7 +19,7 @@ from ..hybrid.tolerances import Tolerances
 from ..hybrid.trajectory import Trajectory
 from ..io import scene
 from ..multibody.catalogue import load_robot, robot_entry
-from . import looks
+from . import checks
 from .bodies import ELSEWHERE, HOME, SCENARIOS, THROW, Scenario, World
 from .report import Finding, Outcome
 
@@ -237,7 +237,7 @@ def _derivative(runs: Runs) -> Iterator[Finding]:
         moved = system.state(space.integrate(start, dx))
         return space.difference(trajectory.final_x, simulate(system, moved, (0.0, end), tolerances=TIGHT).final_x)
 
-    return looks.differenced(f"the derivative of {THROW.name} through its events", matrix, final, DIRECTIONS, STEP)
+    return checks.differenced(f"the derivative of {THROW.name} through its events", matrix, final, DIRECTIONS, STEP)
 
 
 CHECKS: Mapping[str, tuple[Callable[[Runs], Iterator[Finding]], float]] = {
@@ -255,7 +255,7 @@ CHECKS: Mapping[str, tuple[Callable[[Runs], Iterator[Finding]], float]] = {
 def outcome(name: str, runs: Runs) -> Outcome:
     """One of the properties in CHECKS; the first violation in time is reported."""
     check, limit = CHECKS[name]
-    return looks.outcome(name, partial(check, runs), limit, "run", {NonDifferentiableError: "there is none: {}"})
+    return checks.outcome(name, partial(check, runs), limit, "run", {NonDifferentiableError: "there is none: {}"})
 
 
 def on_robot(robot: str, law: ContactLaw) -> Outcome:
@@ -275,7 +275,7 @@ def on_robot(robot: str, law: ContactLaw) -> Outcome:
     )
 
     def look() -> Iterator[Finding]:
-        return looks.whole(simulate(system, built.state, (t0, t0 + ROBOT_TIME), **built.options))
+        return checks.whole(simulate(system, built.state, (t0, t0 + ROBOT_TIME), **built.options))
 
     unasked = {InputError: "its demonstration does not suit the law: {}"}
-    return looks.outcome(name, look, 0.0, "run", unasked)
+    return checks.outcome(name, look, 0.0, "run", unasked)

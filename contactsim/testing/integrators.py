@@ -15,9 +15,9 @@ from ..common.arrays import Array
 from ..errors import ContactSimError, InputError
 from ..hybrid.simulate import simulate
 from ..hybrid.tolerances import Tolerances
-from . import looks
+from . import checks
 from .report import Finding, Outcome
-from .small import SYSTEMS
+from .small_systems import SYSTEMS
 
 END = 2.0  # of each problem [s]
 LEVELS = ((1e-4, 0.04), (1e-6, 0.02), (1e-8, 0.01))  # relative tolerance, and longest step [s], sharper and sharper
@@ -206,4 +206,4 @@ def _outcome(name: str, method: Method) -> Outcome:
     if look is _events and not method.name:
         return Outcome(name, None, message="the method is not registered under a name")
     unasked = {InputError: "the method refuses to choose its step: {}"} if name in FREE else {}
-    return looks.outcome(name, partial(look, method), limit, "method", unasked)
+    return checks.outcome(name, partial(look, method), limit, "method", unasked)

@@ -19,7 +19,7 @@ from ..io.terrain_schema import GroundTable
 from ..multibody.contact_point import ContactPoint
 from ..multibody.robot import Robot
 from ..multibody.terrain.surface import Surface, Terrain
-from . import looks
+from . import checks
 from .bodies import FOLDER
 from .report import Finding, Outcome
 
@@ -274,7 +274,7 @@ def _parameters(site: Site) -> Iterator[Finding]:
     ground, t = site.terrain, float(site.instants[0])
     points = site.points(t)
     step = lambda value: 1e-3 * max(1.0, abs(value))  # noqa: E731
-    return looks.parameters(ground, "ground", "Terrain", lambda: ground.surface(t, points).distance, step, UNIT)
+    return checks.parameters(ground, "ground", "Terrain", lambda: ground.surface(t, points).distance, step, UNIT)
 
 
 def _thrown(site: Site) -> tuple[ContactSystem, State]:
@@ -290,7 +290,7 @@ def _runs(site: Site) -> Iterator[Finding]:
     system, state = _thrown(site)
     run = simulate(system, state, (0.0, TIME))
     yield 0.0 if run.events else np.inf, f"a ball that is dropped from {DROP} m does not meet the ground", {}
-    for finding in looks.whole(run):
+    for finding in checks.whole(run):
         if finding[0] > 0.0 and not site.terrain.smooth:
             raise Edges
         yield finding
@@ -312,7 +312,7 @@ def _derivative(site: Site) -> Iterator[Finding]:
         return space.difference(run.final_x, simulate(system, moved, (0.0, TIME), tolerances=TIGHT).final_x)
 
     matrix = linearize(run, tolerances=TIGHT).matrix()
-    return looks.differenced("the derivative of a ball's run on it", matrix, final, DIRECTIONS, SHIFT)
+    return checks.differenced("the derivative of a ball's run on it", matrix, final, DIRECTIONS, SHIFT)
 
 
 Look = Callable[[Site], Iterator[Finding]]
@@ -341,6 +341,6 @@ def named(table: GroundTable) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a ground."""
     site = Site(table)
     return {
-        name: partial(looks.outcome, name, partial(look, site), limit, "ground", UNASKED)
+        name: partial(checks.outcome, name, partial(look, site), limit, "ground", UNASKED)
         for name, (look, limit) in CHECKS.items()
     }

@@ -19,7 +19,7 @@ from ..hybrid.tolerances import Tolerances
 from ..multibody.catalogue import load_robot
 from ..multibody.controllers import Controller, as_controller
 from ..multibody.robot import Robot
-from . import looks
+from . import checks
 from .report import Finding, Outcome
 
 ROBOT = "hexapod"  # six legs, 18 motors, a floating root: what drives it drives most
@@ -118,11 +118,11 @@ def _jacobians(drive: Drive) -> Iterator[Finding]:
 def _parameters(drive: Drive) -> Iterator[Finding]:
     controller, place = drive.controller, next(drive.places())
     answer = partial(controller.torque, *place)
-    return looks.parameters(controller, "controller", "Controller", answer, lambda value: 0.5, JACOBIAN)
+    return checks.parameters(controller, "controller", "Controller", answer, lambda value: 0.5, JACOBIAN)
 
 
 def _runs(drive: Drive) -> Iterator[Finding]:
-    return looks.whole(simulate(drive.system, default_start(drive.system), (0.0, TIME)))
+    return checks.whole(simulate(drive.system, default_start(drive.system), (0.0, TIME)))
 
 
 def _derivative(drive: Drive) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _derivative(drive: Drive) -> Iterator[Finding]:
 
     free = np.arange(space.dim) < 2 * system.nv  # the memory is the controller's own at the start
     matrix = linearize(run, tolerances=TIGHT).matrix()
-    for off, text, where in looks.differenced("the derivative of a run", matrix, final, DIRECTIONS, STEP, free):
+    for off, text, where in checks.differenced("the derivative of a run", matrix, final, DIRECTIONS, STEP, free):
         yield off, f"{text}; check the jacobians", where
 
 
@@ -155,6 +155,6 @@ CHECKS: Mapping[str, tuple[Look, float]] = {
 def named(drive: Drive) -> dict[str, Callable[[], Outcome]]:
     """{property: what tries it} of a controller."""
     return {
-        name: partial(looks.outcome, name, partial(look, drive), limit, "controller")
+        name: partial(checks.outcome, name, partial(look, drive), limit, "controller")
         for name, (look, limit) in CHECKS.items()
     }

@@ -1,4 +1,4 @@
-"""Looks that the kit takes at plugins of several kinds, and what becomes of a look that fails."""
+"""Checks that the kit makes of plugins of several kinds, and what becomes of one that fails."""
 
 from __future__ import annotations
 
