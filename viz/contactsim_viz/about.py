@@ -11,7 +11,7 @@ from typing import Any
 from contactsim.errors import InputError
 
 from .commands import node_name
-from .reads import CurvesLike, RobotLike, marks
+from .protocols import CurvesLike, RobotLike, marks
 from .shapes import UNBOUNDED
 
 _GREY = "#5b6678"

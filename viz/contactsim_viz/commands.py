@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .reads import Array
+from .protocols import Array
 from .shapes import Y_TO_Z, Json, closed, colour_code, column_major, cylinder, mesh, paint, rod
 
 Command = dict[str, Any]

@@ -12,7 +12,7 @@ from contactsim.errors import ContactSimError
 from .about import contact_colours, plain
 from .motion import MODES
 from .packing import arrays
-from .reads import ArcLike, Array, CurvesLike
+from .protocols import ArcLike, Array, CurvesLike
 from .scene import Scene
 from .shapes import Json
 

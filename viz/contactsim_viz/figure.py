@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .reads import Array, RobotLike, mark_positions, marks, mode_index
+from .protocols import Array, RobotLike, mark_positions, marks, mode_index
 
 _ASIDE = 1e-5  # metres: how far from a point the ground is looked at for its slope
 _ROUNDS = 3  # in which the point of a round contact that is nearest to a hill is found

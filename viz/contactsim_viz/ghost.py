@@ -14,7 +14,7 @@ from .commands import node_name, place, put, rgba, track
 from .figure import Figure
 from .layers import Draw, Layer, shadowless
 from .motion import SampledPoses
-from .reads import Array
+from .protocols import Array
 from .shapes import UNBOUNDED, Json, colour_code, draw, paint
 from .stage import Frame
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .about import contact_colours, plain
 from .curves import at, described
-from .reads import CurvesLike, mode_index
+from .protocols import CurvesLike, mode_index
 
 _STEP = 1.0 / 30.0  # s between samples of what nobody saw
 _FEW, _MOST_AT_ONCE = 3, 60  # of them: fewer are none, more are farther apart

@@ -30,7 +30,7 @@ from .commands import (
 )
 from .figure import ground_ways, touch_points
 from .motion import MODES, SampledPoses
-from .reads import Array, RobotLike, marks
+from .protocols import Array, RobotLike, marks
 from .shapes import Y_TO_Z, Json, colour_code, cylinder, mesh, raised, triangles
 from .stage import Frame, round_number
 

@@ -28,7 +28,7 @@ from . import messages, page
 from .about import coloured, plain
 from .history import History
 from .picture import Picture, pack, painter
-from .reads import SessionLike
+from .protocols import SessionLike
 from .scene import MODE_COLOURS, switched
 from .server import Client, Server
 

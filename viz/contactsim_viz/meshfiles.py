@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from .reads import Array
+from .protocols import Array
 
 _STL_HEAD, _STL_TRIANGLE = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("more", "<u2")])
 _PARALLEL = 1.0 - 1e-4  # cosine of 0.8 degrees, which are not seen: a normal and that of its triangle

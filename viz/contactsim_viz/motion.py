@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .figure import Figure
-from .reads import MODES, Array, TrajectoryLike, mode_index
+from .protocols import MODES, Array, TrajectoryLike, mode_index
 
 _MOST_EXTRA = 1000  # events that have a frame of their own
 _APART = 1e-3  # of the time between two frames: how far from one an event needs a frame of its own

@@ -18,7 +18,7 @@ from . import layers
 from .commands import Command, facing, node_name, place, placed, put, turn_from_z, unit
 from .figure import Figure, ground_way
 from .motion import MODES
-from .reads import Array, MomentLike
+from .protocols import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .shapes import mesh
 from .sketch import quaternions

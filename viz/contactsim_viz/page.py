@@ -18,9 +18,9 @@ from contactsim.errors import InputError
 from .about import coloured
 from .curves import packed
 from .packing import share, tracks
-from .reads import CurvesLike, TrajectoryLike
+from .protocols import CurvesLike, TrajectoryLike
+from .readout import details
 from .scene import FORCE_COLOUR, Scene
-from .told import details
 
 _MOST_TICKS = 400  # more events than this would paint the time line grey
 _MOST_LINES = 1000  # of the list of events

@@ -11,7 +11,7 @@ import numpy as np
 
 from contactsim.errors import InputError
 
-from .reads import Array
+from .protocols import Array
 from .shapes import Y_TO_Z, Json, box, coil, cylinder, mesh, rod, sphere, tube
 
 _SHORTEST = 1e-9  # metres; a rod between two points that meet is as long

@@ -17,7 +17,7 @@ from .figure import Figure, ground_way
 from .motion import MODES, SampledPoses
 from .overlays import Glance, Overlay, overlays
 from .parts import FORCES, Look, Pose, Seen, groups_of, pieces
-from .reads import Array, MomentLike
+from .protocols import Array, MomentLike
 from .rows import COLUMNS, PLACE, SCALE, TURN, VISIBLE, fill_arrows, untold
 from .scene import Scene, hills, measure
 from .scene import build as build_robot

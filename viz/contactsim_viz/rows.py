@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .commands import turn_from_z
-from .reads import Array
+from .protocols import Array
 
 COLUMNS = 11
 PLACE, TURN, SCALE, VISIBLE = slice(0, 3), slice(3, 7), slice(7, 10), 10

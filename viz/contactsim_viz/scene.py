@@ -37,7 +37,7 @@ from .commands import (
 from .figure import ground_ways
 from .layers import Draw, turning
 from .motion import MODES, SampledPoses
-from .reads import Array, ContactLike, RobotLike, marks
+from .protocols import Array, ContactLike, RobotLike, marks
 from .shapes import UNBOUNDED, Y_TO_Z, Json, closed, cylinder, draw, mesh, paint, sphere
 from .stage import Frame, Plane, follow, ground_plane, ground_surface, round_number, stage
 

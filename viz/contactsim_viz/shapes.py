@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import meshfiles
-from .reads import Array
+from .protocols import Array
 
 Json = dict[str, Any]
 

@@ -20,7 +20,7 @@ from contactsim.errors import InputError
 from .commands import Command, animation, node_name, place, placed, put, rgba, switch, track, unit
 from .motion import frame_times
 from .parts import FORCES, Look, Seen, finite, groups_of, pieces, read
-from .reads import Array, DrawingLike, TrajectoryLike
+from .protocols import Array, DrawingLike, TrajectoryLike
 from .scene import Scene
 from .shapes import Json, carried, paint
 from .stage import Frame, Heights, axes_of, follow, ground_plane, ground_surface, plane_of, stage

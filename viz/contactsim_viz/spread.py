@@ -15,7 +15,7 @@ import numpy as np
 from .commands import glowing, node_name, place, placed, put, rgba, switch, track
 from .layers import Draw, Layer, shadowless
 from .motion import SampledPoses
-from .reads import Array
+from .protocols import Array
 from .shapes import Json, colour_code, mesh, paint, rod, sphere, triangles
 from .sketch import quaternions
 from .stage import Frame

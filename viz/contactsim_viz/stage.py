@@ -12,7 +12,7 @@ from contactsim.errors import InputError
 
 from .commands import Command, facing, place, placed, put, set_property, unit
 from .motion import smooth
-from .reads import Array
+from .protocols import Array
 from .shapes import Json, column_major, mesh, triangles
 
 CAMERA_DIRECTION = np.array([1.0, -1.25, 0.62])  # from the robot to the camera, z up

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from contactsim.errors import InputError
 
 from . import browser
-from .reads import SessionLike, TrajectoryLike, marks
+from .protocols import SessionLike, TrajectoryLike, marks
 
 if TYPE_CHECKING:
     from .scene import Scene
@@ -278,7 +278,7 @@ def _scene(traj: TrajectoryLike, wishes: _Wishes) -> tuple[Scene, str]:
 
 
 def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
-    from . import layers, motion, scene, told
+    from . import layers, motion, readout, scene
     from .ghost import ghost_layers
     from .spread import spread_layers
 
@@ -286,7 +286,7 @@ def _robot_scene(traj: TrajectoryLike, wishes: _Wishes) -> Scene:
     over = (*layers.ROBOT_LAYERS, *spread_layers(wishes.spreads), *ghost_layers(wishes.ghosts))
     built = scene.build(traj, sampled, over, wishes.sight, wishes.zoom)
     names = [contact.name for contact in marks(traj.system.robot)]
-    return replace(built, captions=told.modes_in_words(names, sampled))
+    return replace(built, captions=readout.modes_in_words(names, sampled))
 
 
 def _positive(name: str, value: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from contactsim.errors import ContactSimError, InputError
 
 from .motion import MODES, SampledPoses
-from .reads import Array, TrajectoryLike
+from .protocols import Array, TrajectoryLike
 
 
 def modes_in_words(names: Sequence[str], motion: SampledPoses) -> list[tuple[float, str]]:
