@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import hypot
 from typing import Any, overload
 
 import numpy as np
@@ -178,7 +179,7 @@ class SystemMode:
         """The mode without directions of slips and ends of bounces; itself where it has none."""
         said = {
             i: ContactState(state.mode, state.phase, (), state.enabled, None, state.region)
-            for i, state in self._marked()
+            for i, state in ((i, self.contacts[i]) for i in self.closed)
             if state.direction or state.until is not None
         }
         return self.changed(said) if said else self
@@ -186,12 +187,13 @@ class SystemMode:
     @lazy
     def closed(self) -> tuple[int, ...]:
         """Indices of the closed contacts."""
-        return tuple([i for i, state in self._marked() if state.mode is not Mode.OPEN])
+        open_ = Mode.OPEN
+        return tuple([i for i, state in self._marked() if state.mode is not open_])
 
     @lazy
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
-        return tuple(state.until for _, state in self._marked() if state.until is not None)
+        return tuple([until for i in self.closed if (until := self.contacts[i].until) is not None])
 
     @lazy
     def regions(self) -> dict[int, tuple[int, ...]]:
@@ -205,7 +207,8 @@ class SystemMode:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"
 
 
-def unit(vector: np.ndarray) -> tuple[float, ...]:
+def unit(vector: Iterable[float]) -> tuple[float, ...]:
     """Direction of a vector as a tuple; empty for the zero vector."""
-    length = float(np.linalg.norm(vector))
-    return tuple(float(c) / length for c in vector) if length > 0.0 else ()
+    numbers = vector.tolist() if isinstance(vector, np.ndarray) else list(vector)
+    length = hypot(*numbers)
+    return tuple([c / length for c in numbers]) if length > 0.0 else ()

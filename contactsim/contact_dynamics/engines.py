@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 13  # of what follows; an engine says for which it was made
+INTERFACE = 14  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -287,10 +287,6 @@ class CompiledWatch(ABC):
         """A guard that is a gap at a state, and as it is looked at in steps; None where there is no ground."""
 
     @abstractmethod
-    def slips(self, x: Array) -> Array | None:
-        """Contact velocities (m,) of the closed contacts; None where hills have no point nearest to one."""
-
-    @abstractmethod
     def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
         """A state put back onto the constraints, `x` itself where it is there; None where rows depend on each other."""
 
@@ -328,6 +324,13 @@ class CompiledArc(ABC):
     @abstractmethod
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
         """The motion at a state, under what drives it; None where rows depend on each other."""
+
+    def slips(self, t: float, x: Array) -> Array | None:
+        """Contact velocities (m,) of the closed contacts; None where hills have no point nearest to one.
+
+        None, too, of an engine that does not tell them.
+        """
+        return None
 
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float

@@ -115,6 +115,11 @@ class RigidArc:
         """Contacts that have nothing to do with each other, each set with an arc of its own; none where all is one."""
         return tuple((island, _directed(own, self.mode)) for island, own in self.pattern.islands)
 
+    def velocities(self, t: float, x: Array) -> Array:
+        """Contact velocities (m,) of the closed contacts."""
+        found = None if self.compiled is None else self.compiled.slips(t, x)
+        return self.mechanism.rates(t, self.world.q(x), self.world.v(x), self.closed) if found is None else found
+
     def directions(self, references: References) -> Array:
         """Slip directions (closed contacts, 2): held, or where the step began; zero of contacts that do not slip."""
         if not (self.slips or self.incipient):
@@ -182,12 +187,14 @@ class Pattern:
 
     Attributes:
         guards: laid out once they were asked for, see `rigid_guards.guards_of`.
+        flow: that of an arc, from which those of the others are made, see `rigid_flow.flow_of`; None as yet.
         watches: {what tells them apart: the compiled arc with these guards}.
     """
 
     def __init__(self, world: World, mode: SystemMode) -> None:
         self._world, self._mode = world, mode
         self.guards: Guards | None = None
+        self.flow: Any = None
         self.watches: dict[Hashable, CompiledWatch | None] = {}
 
     @lazy
@@ -213,7 +220,8 @@ class Pattern:
         return tuple((island, _prepared(self._world, self._mode, island.contacts)) for island in found)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "compiled"} | {"watches": {}}
+        kept = {name: value for name, value in self.__dict__.items() if name != "compiled"}
+        return kept | {"watches": {}, "flow": None}
 
 
 def prepare(world: World, mode: SystemMode) -> RigidArc:

@@ -200,7 +200,7 @@ class RigidFlow(ContactFlow):
 
     @property
     def _still_watch(self) -> CompiledWatch | None:
-        """The same where the ground stands still: it tells gaps and slips without a time."""
+        """The same where the ground stands still: it tells gaps without a time."""
         return self._watch if self.arc.mechanism.autonomous else None
 
     def _kept_watch(self) -> CompiledWatch | None:
@@ -367,8 +367,8 @@ class RigidFlow(ContactFlow):
         if self._free:
             rates = self._slips(t, x)
             for i in self._free:
-                z, before = rates[self.arc.tangent[i]], slip.get(i)
-                goes_on &= before is not None and float(z @ before) > 0.0
+                z, before = rates[self.arc.tangent[i]].tolist(), slip.get(i)
+                goes_on &= before is not None and z[0] * before[0] + z[1] * before[1] > 0.0
                 slip[i] = unit(z) or before or (1.0, 0.0)
         # What slips on along its reference moves as it did under the one before.
         known = self._known if goes_on and not incipient else None
@@ -517,7 +517,7 @@ class RigidFlow(ContactFlow):
             return 0.0
         begun = BEGUN * self.arc.world.tolerances.slip_speed
         rates = self._slips(t, x)
-        slow = {i: z for i in self._free if 0.0 < np.linalg.norm(z := rates[self.arc.tangent[i]]) < begun}
+        slow = {i: z for i in self._free if 0.0 < math.hypot(*(z := rates[self.arc.tangent[i]]).tolist()) < begun}
         if not slow:
             return 0.0
         change = self._contact_motion(t, x)[1]
@@ -656,11 +656,13 @@ class RigidFlow(ContactFlow):
         return found
 
     def _slips(self, t: float, x: Array) -> Array:
-        """Contact velocities (m,) of the closed contacts."""
-        if self._still_watch is not None and (found := self._still_watch.slips(x)) is not None:
-            return found
-        in_python = self.arc.compiled is None or self.arc.given is not None  # whose motion may ask for directions
-        return self._terms(t, x).rates if in_python else self.motion(t, x).rates
+        """Contact velocities (m,) of the closed contacts, of which some slip."""
+        if self.arc.compiled is None:
+            return self._terms(t, x).rates
+        known = self._known
+        if known is not None and known[0] == t and known[1] == x.tobytes():
+            return known[2].rates
+        return self.arc.velocities(t, x)
 
     def _known_to(self, t: float, x: Array) -> tuple[Array, Array]:
         """Rounding and band of each guard: forces are known relative to the largest of them only."""
@@ -772,6 +774,14 @@ class RigidFlow(ContactFlow):
         if motion.derivatives is None:
             motion.derivatives = (sensitivity(self.arc, t, x, self.references, motion),)
         return motion.derivatives[0]
+
+
+def flow_of(arc: RigidArc) -> RigidFlow:
+    """The flow of an arc; what it has in common with those of its pattern is laid out once."""
+    known: RigidFlow | None = arc.pattern.flow
+    if known is None:
+        known = arc.pattern.flow = RigidFlow(arc)
+    return known.changed(arc=arc, references=References(incipient=arc.incipient))
 
 
 def _smooth_for(arc: RigidArc, t: float, x: Array) -> float:

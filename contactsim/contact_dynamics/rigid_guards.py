@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,7 +83,7 @@ def _laid_out(arc: RigidArc, watched: Array | None) -> Guards:
         {kind: np.array(found) for kind, found in by_kind.items()},
         np.array([k for kind in OF_FORCES for k in by_kind.get(kind, [])], dtype=int),
         np.array(by_places, dtype=int),
-        *_known_beforehand(arc.world.tolerances, names),
+        *_known_beforehand(arc.world.tolerances, by_kind, len(names)),
         paces,
         smooth,
         still,
@@ -91,8 +91,8 @@ def _laid_out(arc: RigidArc, watched: Array | None) -> Guards:
     )
 
 
-def _known_beforehand(tolerances: Tolerances, names: Sequence[tuple[str, int]]) -> tuple[Array, Array]:
-    """How well guards are known whatever the state, and how far below zero they may begin."""
+def _known_beforehand(tolerances: Tolerances, by_kind: Mapping[str, Sequence[int]], count: int) -> tuple[Array, Array]:
+    """How well guards (count,) are known whatever the state, and how far below zero they may begin."""
     slow = OF_SLIP_SPEED * tolerances.slip_speed
     known = {
         "slow": (slow, slow),
@@ -102,9 +102,11 @@ def _known_beforehand(tolerances: Tolerances, names: Sequence[tuple[str, int]]) 
         "gap": (tolerances.rearm, tolerances.start_depth),
         SIDE: (tolerances.rearm, tolerances.start_depth),
     }
-    others = tolerances.rearm, tolerances.jump
-    found = [known.get(SIDE if kind.startswith(SIDE) else kind, others) for kind, _ in names]
-    rounding, band = np.array(found, dtype=float).reshape(-1, 2).T
+    rounding, band = np.full(count, tolerances.rearm), np.full(count, tolerances.jump)
+    for kind, places in by_kind.items():
+        own = known.get(SIDE if kind.startswith(SIDE) else kind)
+        if own is not None:
+            rounding[places], band[places] = own
     return rounding, band
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
+from math import hypot
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..multibody.mechanism import GROUND
 from .contact_rows import ContactEvent, Happened, Impact, closed_terms, laid_out
 from .resolution import PostEvent, Resolution
 from .rigid_arc import closed_forces, prepare
-from .rigid_flow import RigidFlow
+from .rigid_flow import flow_of
 from .rigid_guards import SIDE
 from .world import World, overlaps
 from .zero import LEAVE, PARALLEL, SAME_RATE
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from .outcome_sensitivity import OutcomeSensitivity
     from .variables import Neighbourhood
 
-FLOWS = 32  # of a system that are kept: modes come back, at samples of a controller at once
 INNER = {"slow", "fast", "turn", "enable"}  # kinds of guards behind which only the engine sees a change
 
 
@@ -41,7 +41,6 @@ class RigidContacts:
     def __init__(self, world: World) -> None:
         self._world, self._resolution = world, Resolution(world)
         self._latched: dict[int, RigidContacts] = {}
-        self._flows: dict[SystemMode, RigidFlow] = {}
 
     @lazy
     def neighbourhood(self) -> Neighbourhood:
@@ -67,13 +66,8 @@ class RigidContacts:
         return known
 
     def flow(self, mode: SystemMode) -> Flow:
-        """Field and guards of a mode; those of the last modes are kept."""
-        known = self._flows.get(mode)
-        if known is None:
-            if len(self._flows) >= FLOWS:
-                self._flows.clear()
-            known = self._flows[mode] = RigidFlow(prepare(self._world.latched_as(mode.latched), mode))
-        return known.changed()  # a copy, since one may be rebased in place
+        """Field and guards of a mode; what is laid out of them is kept with the arcs of the world."""
+        return flow_of(prepare(self._world.latched_as(mode.latched), mode))
 
     def forces(self, t: float, x: Array, mode: SystemMode) -> dict[int, Array]:
         """{contact: force along its rows} of the closed contacts."""
@@ -363,13 +357,12 @@ class RigidContacts:
         turning = {i: kind for i, kind in kinds.items() if kind != "enable"}
         if not turning:
             return Transition(x, mode, derivative=identity, still=True, unmoved=True)
-        mechanism = self._world.mechanism
-        rates = mechanism.rates(t, self._world.q(x), self._world.v(x), mode.closed)
-        where = laid_out([(i, mechanism.dims[i]) for i in mode.closed])
+        arc, leaves = prepare(self._world, mode), LEAVE * self._world.tolerances.slip_speed
+        rates = arc.velocities(t, x)
         states = dict[int, ContactState]()
         for i, kind in turning.items():
-            z = rates[self._world.tangents(i, where[i])]
-            slow = kind == "turn" or (kind == "slow" and np.linalg.norm(z) < LEAVE * self._world.tolerances.slip_speed)
+            z = rates[arc.tangent[i]].tolist()
+            slow = kind == "turn" or (kind == "slow" and hypot(*z) < leaves)
             phase = Phase.DIRECTED if slow else Phase.FREE
             states[i] = replace(mode.contacts[i], phase=phase, direction=unit(z) if slow else ())
         return Transition(x, mode.changed(states), derivative=identity, still=True, unmoved=True)

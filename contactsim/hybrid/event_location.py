@@ -160,9 +160,10 @@ class Watch:
         self.values, self._highest = course.values, course.highest
 
     def landed(self, landing: Landing) -> frozenset[Hashable]:
-        """The guards that fire where a compiled engine ended its last step for them."""
-        self.at_once = landing.at_once
-        self.from_zero = bool(self._first_values[landing.leader] <= self.band[landing.leader])
+        """The guards that fire where a compiled engine ended its last step, for one of them or at a bound."""
+        if landing.leader >= 0:
+            self.at_once = landing.at_once
+            self.from_zero = bool(self._first_values[landing.leader] <= self.band[landing.leader])
         return self._names(np.array(landing.fired, dtype=int))
 
     def _sample(self, segment: Segment) -> Samples:

@@ -146,7 +146,7 @@ class Simulation:
         self.system = arcs[finished].system if finished < len(arcs) else trajectory.system
         self.t = before.time
         last = self._events[-1 - self._to_and_fro :]
-        self._between = frozenset(mode for event in last for mode in (event.mode_pre, event.mode_post))
+        self._between = tuple({mode for event in last for mode in (event.mode_pre, event.mode_post)})
         self._enter(before.mode_post, before.x_post)
         return self
 
@@ -162,7 +162,7 @@ class Simulation:
         self._notes: list[str] = []
         self._evaluations, self._step_size = settings.evaluations, settings.first_step
         self._at_one_instant, self._to_and_fro = settings.at_one_instant, settings.to_and_fro
-        self._between: frozenset[Hashable] = frozenset()
+        self._between: tuple[Hashable, ...] = ()
         self._stop_in_reach = False
         self._restart: dict[str, Any] = {}
         self._at_once = STEPS_AT_ONCE
@@ -538,11 +538,11 @@ class Simulation:
         than rounding. Its events follow at once, the guard that leads back not having risen; or, where the fields only
         bend towards the surface, after arcs far shorter than the steps that their motion would allow.
         """
-        modes = frozenset({event.mode_pre, event.mode_post})
-        if not (self._follows_closely(event) and len(self._between | modes) <= 2):
+        modes = event.mode_pre, event.mode_post
+        if not (self._follows_closely(event) and len({*self._between, *modes}) <= 2):
             self._to_and_fro, self._between = 0, modes
             return
-        self._to_and_fro, self._between = self._to_and_fro + 1, self._between | modes
+        self._to_and_fro, self._between = self._to_and_fro + 1, tuple({*self._between, *modes})
         if self._to_and_fro < EVENTS_TO_AND_FRO:
             return
         names = _told(self._between, event)
@@ -647,7 +647,8 @@ class Simulation:
 
     def _push_end(self) -> float:
         """End of the first of the present pushes; infinity if there is none."""
-        return min((push.end for push in self.system.pushes), default=math.inf)
+        pushes = self.system.pushes
+        return min(push.end for push in pushes) if pushes else math.inf
 
     def _space(self) -> Manifold:
         return self.system.space(self._mode) or Euclidean(len(self._x))

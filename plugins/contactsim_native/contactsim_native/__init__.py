@@ -161,6 +161,11 @@ class NativeArc(CompiledArc):
         found = _native.accelerate(*given, acceleration, rates, forces, change)
         return None if found is None else PlainMotion(acceleration, rates, forces, *found, change)
 
+    def slips(self, t: float, x: Array) -> Array | None:
+        """Contact velocities of the closed contacts."""
+        rates = np.empty(self._mode.rows)
+        return rates if _native.slips(self._robot, self._mode, t, x, rates) else None
+
     def derivatives(
         self, q: Array, v: Array, applied: Array | None, applied_x: Array, directions: Array, straight: float
     ) -> tuple[Array, Array, Array] | None:
@@ -234,7 +239,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 13  # of the engines of contactsim that it was written for
+    interface = 14  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

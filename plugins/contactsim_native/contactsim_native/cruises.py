@@ -235,7 +235,7 @@ class NativeWatch(CompiledWatch):
         for name in ("limits_alone", "slip_speed", "drift", "gap", "event_time", "sense", "window"):
             setattr(arc, name, getattr(guards, name))
         arc.static_friction = list(guards.static_friction)
-        self._count, self._rows = len(guards.kinds), mode.rows
+        self._count = len(guards.kinds)
 
     def guards(self, t: float, x: Array, directions: Array, straight: float) -> Array | None:
         """Values of all guards; None where rows depend on each other."""
@@ -247,11 +247,6 @@ class NativeWatch(CompiledWatch):
         """A gap, and as it is looked at in steps; None where there is no ground."""
         gap, value, rate, smooth = _native.gap(self._arc, x, guard)
         return None if isnan(gap) or isnan(value) else (gap, Look(value, rate, () if smooth else None))
-
-    def slips(self, x: Array) -> Array | None:
-        """Contact velocities of the closed contacts."""
-        rates = np.empty(self._rows)
-        return rates if _native.slips(self._arc, x, rates) else None
 
     def projected(self, x: Array, directions: Array, straight: float) -> Array | None:
         """A state put back onto the constraints."""

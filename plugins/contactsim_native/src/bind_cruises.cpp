@@ -393,13 +393,14 @@ void bind_cruises(nb::module_& m) {
 
     m.def(
         "slips",
-        [](const PythonArc& arc, Row x, Out rates) {
-            demand(x.shape(0) >= std::size_t(arc.robot.nq + arc.robot.nv) && rates.size() == std::size_t(arc.mode.rows),
+        [](const Robot& robot, const ContactMode& mode, double t, Row x, Out rates) {
+            demand(x.shape(0) >= std::size_t(robot.nq + robot.nv) && rates.size() == std::size_t(mode.rows),
                    "a state, and rates (rows,)");
             thread_local Sweep sweep;
-            sweep.prepare(arc.robot);
-            sweep.motions(arc.robot, x.data(), x.data() + arc.robot.nq);
-            return contact_velocities(arc.mode, sweep, x.data() + arc.robot.nq, rates.data());
+            sweep.prepare(robot);
+            sweep.ground = mode.terrain.at(t);
+            sweep.motions(robot, x.data(), x.data() + robot.nq);
+            return contact_velocities(mode, sweep, x.data() + robot.nq, rates.data());
         },
         "Contact velocities of the closed contacts; False where hills have no point nearest to one.");
 

@@ -389,6 +389,23 @@ void swept(const Robot& robot, const double* q, const double* v, Sweep& sweep) {
     sweep.factorise(robot);
 }
 
+// Whether gaps and held velocities are zero but for `drift`, by places and velocities alone; false, too, where there is
+// no ground.
+bool keeps_touch(const Robot& robot, const ContactMode& mode, double drift, Scratch& s, const double* q,
+                 const double* v) {
+    s.sweep.prepare(robot);
+    s.sweep.motions(robot, q, v);
+    s.rates.resize(mode.rows);
+    if (!contact_velocities(mode, s.sweep, v, s.rates.data())) return false;
+    for (std::size_t i = 0; i < mode.closed.size(); ++i) {
+        if (!(std::abs(gap_of(mode, mode.closed[i].contact, s.sweep, q)) <= drift)) return false;
+        const double* rates = &s.rates[mode.first[i]];
+        const auto moves = [&](double rate) { return !(std::abs(rate) <= drift); };
+        if (std::any_of(rates, rates + stuck_rows(mode, mode.closed[i]), moves)) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 std::array<double, 2> slip_direction(State state, const double* reference, double straight, const double* rates) {
@@ -521,7 +538,7 @@ double gap_change(const Robot& robot, const ContactMode& mode, const Contact& co
 
 Projection project(const Robot& robot, const ContactMode& mode, const References& references, double drift, Scratch& s,
                    double* q, double* v) {
-    if (mode.closed.empty() || gives_way(mode)) return Projection::none;
+    if (mode.closed.empty() || gives_way(mode) || keeps_touch(robot, mode, drift, s, q, v)) return Projection::none;
     const int nv = robot.nv, count = static_cast<int>(mode.closed.size());
     std::vector<double> gaps(count), speeds, moved(nv);
     const auto look = [&] {  // rows, and the velocities along those that are held

@@ -18,22 +18,24 @@ void Voyage::run() {
 
 bool Voyage::go_on() {
     if (!step()) return false;
-    const Shown shown = see() ? judge(step_.t1) : Shown::unknown;
+    Shown shown = see() ? judge(step_.t1) : Shown::unknown;
+    bool located = (shown == Shown::falls || shown == Shown::bottom) && locate();
+    const bool landed = located && course_.fired.empty();  // at the bottom of a dip, above zero
+    if (landed) shown = Shown::clear;
     const bool ends = step_.t1 >= course_.bound;
-    bool located = shown == Shown::falls && locate();
+    if (shown == Shown::clear) located = ends && look_at_end();
     keep();
     course_.t = step_.t1;
     std::copy(step_.end.begin(), step_.end.end(), course_.x);
-    if (!within_chart()) restart();
-    if (shown == Shown::clear && ends) located = !may_be_imminent();
+    if (landed || !within_chart()) restart();
     course_.pending = shown != Shown::clear || course_.suspected || ends;
     course_.located = located;
-    if (shown == Shown::clear && (located || !course_.pending)) accept();
+    if (shown == Shown::clear && (located ? course_.fired.empty() : !course_.pending)) accept();
     return !course_.pending && put_back();
 }
 
 bool Voyage::step() {
-    step_.t0 = course_.t;
+    step_.t0 = course_.t, knows_start_ = false;
     std::copy(course_.x, course_.x + size_, step_.start.begin());
     double approach = INFINITE;
     const bool in_haste = course_.in_haste;
@@ -104,6 +106,7 @@ bool Voyage::turn_references(double& approach) {
         course_.directions[2 * i] = along / speed, course_.directions[2 * i + 1] = aside / speed;
     }
     if (!motion_at(arc_, references(), step_.t0, x, room_)) return false;
+    knows_start_ = !begins_;  // of slips that begin the references turn with it
     along_rows(robot_, arc_.mode, room_.scratch, room_.acceleration.data(), room_.change.data());
     if (room_.expansion && !still_holds()) room_.expansion = nullptr;
     slowest_ = INFINITE;
@@ -162,7 +165,8 @@ double Voyage::soonest(double horizon) {
     bool held = false;
     for (const Closed& closed : arc_.mode.closed) held = held || closed.state == State::slip_held;
     if (near.empty() && !held) return INFINITE;
-    if (!motion_at(arc_, references(), step_.t0, x, room_)) return INFINITE;
+    if (!knows_start_ && !motion_at(arc_, references(), step_.t0, x, room_)) return INFINITE;
+    knows_start_ = true;
     const double* acceleration = room_.acceleration.data();
     double first = INFINITE;
     const auto look = [&](double value, double rate, double bend) {
@@ -198,8 +202,16 @@ void Voyage::begin_chart() {
     std::copy(course_.x, course_.x + size_, base_.begin());
     std::fill(course_.y, course_.y + n_, 0.0);
     std::fill(step_.y.begin(), step_.y.end(), 0.0);
-    stages(0.0, 0, 1);
-    std::copy(k_.begin(), k_.begin() + n_, course_.f);
+    if (knows_start_ && !room_.expansion) {
+        const double* v = step_.start.data() + robot_.nq;
+        std::copy(v, v + robot_.nv, course_.f);
+        std::copy(room_.acceleration.begin(), room_.acceleration.end(), course_.f + robot_.nv);
+        std::copy(room_.memory.begin(), room_.memory.end(), course_.f + 2 * robot_.nv);
+        ++course_.evaluations;
+    } else {
+        stages(0.0, 0, 1);
+        std::copy(k_.begin(), k_.begin() + n_, course_.f);
+    }
     course_.fresh = false;
     course_.step = std::min(course_.proposed, course_.bound - course_.t);
 }

@@ -116,17 +116,24 @@ bool Voyage::follow_falls() {
     course_.fired.clear();
     double until = step_.t1;
     while (true) {
-        if (!course_.fired.empty()) falls_ = fallen(falls_, until);
-        if (falls_.empty()) break;
-        const double end = step_.t1;
-        Crossing leader;
-        double time;
-        if (!earliest(leader, time) || !arrive(leader, time)) return false;
-        if (step_.t1 >= end) break;
-        until = step_.t1 - arc_.event_time;
+        if (bottom_ < INFINITE) {
+            if (course_.stiff || !land(bottom_) || !see()) return false;
+            course_.fired.clear();
+            until = step_.t1;
+        } else {
+            if (!course_.fired.empty()) falls_ = fallen(falls_, until);
+            if (falls_.empty()) break;
+            const double end = step_.t1;
+            Crossing leader;
+            double time;
+            if (!earliest(leader, time) || !arrive(leader, time)) return false;
+            if (step_.t1 >= end) break;
+            until = step_.t1 - arc_.event_time;
+        }
         if (judge(until) == Shown::unknown) return false;
     }
-    return !(0.0 < course_.bound - step_.t1 && course_.bound - step_.t1 <= arc_.event_time);
+    const double left = course_.bound - step_.t1;
+    return course_.fired.empty() || !(0.0 < left && left <= arc_.event_time);
 }
 
 double Voyage::guard_at(double t, int g) {
@@ -293,6 +300,21 @@ bool Voyage::may_be_imminent() const {
         if (!(samples_[last * ng_ + g] > rules_.soon * speed * arc_.event_time + rounding)) return true;
     }
     return false;
+}
+
+bool Voyage::look_at_end() {
+    course_.fired.clear(), course_.leader = -1;
+    if (!may_be_imminent()) return true;
+    std::vector<double> rates;
+    if (!slopes(step_.t1, rates)) return false;
+    for (int g = 0; g < ng_; ++g) {
+        double highest = course_.highest[g];
+        for (std::size_t k = 0; k + 1 < times_.size(); ++k) highest = std::max(highest, samples_[k * ng_ + g]);
+        const double rounding = certain_[g] ? course_.rounding[g] : 0.0;
+        const double margin = std::max(-rates[g] * arc_.event_time, rounding);
+        if (highest > course_.rounding[g] && rates[g] < 0.0 && step_.guards[g] <= margin) course_.fired.push_back(g);
+    }
+    return true;
 }
 
 }  // namespace native

@@ -69,7 +69,7 @@ Fall first_fall(const std::function<Look(double)>& look, const Look& start, cons
     double seen = 0.0;
     while (!behind.empty()) {
         const Look after = behind.back();
-        if (std::isnan(before.value) || std::isnan(after.value)) return {false};
+        if (std::isnan(before.value) || std::isnan(after.value)) return {false, false, NAN, NAN};
         if (after.value <= 0.0) return {after.value <= -bounds.error(after.t), true, before.t, after.t};
         if (is_clear(before, after, bounds)) {
             before = after;
@@ -81,7 +81,9 @@ Fall first_fall(const std::function<Look(double)>& look, const Look& start, cons
         const bool has_bottom = bottom_of(before, after, bottom);
         if (has_bottom) {
             const double error = bounds.error(bottom.t);
-            if (std::abs(bottom.value) <= error && 0.125 * bounds.bend * h * h <= error) return {false};
+            if (std::abs(bottom.value) <= error && 0.125 * bounds.bend * h * h <= error) {
+                return {false, false, before.t, bottom.t};
+            }
         }
         const double place = has_bottom ? bottom.t : lowest(before, after, bounds).t;
         const double middle = before.t + std::min(std::max(place - before.t, rules.least * h), rules.most * h);

@@ -27,7 +27,8 @@ struct Bounds {
     double rough = std::numeric_limits<double>::infinity();  // of |g''| where it is not smooth
 };
 
-// Where a guard falls through zero; not decided where its interpolant is too close to zero to tell, or it is no number.
+// Where a guard falls through zero; not decided where its interpolant is too close to zero to tell, as at `after`, or
+// where it is no number, nor is that.
 struct Fall {
     bool decided = true, falls = false;
     double before = 0.0, after = 0.0;

@@ -29,8 +29,9 @@ struct Crossing {
     double before, after, level;
 };
 
-// What a step shows of its guards: none fires, some fall, or contactsim's Watch has to look.
-enum class Shown { clear, falls, unknown };
+// What a step shows of its guards: none fires, some fall, its interpolant does not tell whether one is below zero at the
+// bottom of a dip, or contactsim's Watch has to look.
+enum class Shown { clear, falls, bottom, unknown };
 
 class Voyage {
   public:
@@ -74,6 +75,8 @@ class Voyage {
     std::vector<double> speed_, bend_, error_;  // bounds of gaps in the step
     std::vector<double> one_;
     std::vector<Crossing> falls_;
+    double bottom_ = INFINITE;  // where a true step has to lead to before all of these fall
+    bool knows_start_ = false;  // whether the room has the motion where the step starts
     bool free_ = false, begins_ = false, follows_ = false;
     double allowed_ = 0.0;  // length of a step that its error would have allowed [s]
     double slowing_ = 0.0;  // of the slowest slip: d|z|/dt / |z| [1/s]
@@ -197,7 +200,7 @@ class Voyage {
     // Guards at some times of the step, and bounds of those that have some; false where they show nothing.
     bool see();
 
-    // The guards that fall in the step as it was seen, up to a time, into `falls_`.
+    // The guards that fall in the step as it was seen, up to a time, into `falls_`, and a `bottom_` before these.
     Shown judge(double until);
 
     // Samples at both ends where all guards are certain; in the middle, too; at all nodes where these show too little.
@@ -262,7 +265,8 @@ class Voyage {
 
     // --- where a guard fires ---------------------------------------------------------------------------------
 
-    // Ends the step where the first of `falls_` fires, on true steps; false where contactsim's Watch has to do that.
+    // Ends the step where the first of `falls_` fires, or at a bottom where none does, on true steps; false where
+    // contactsim's Watch has to do that.
     bool locate();
     bool follow_falls();
 
@@ -295,6 +299,9 @@ class Voyage {
 
     // Whether a guard may be at zero where the step ends, within the accuracy of the time of an event.
     bool may_be_imminent() const;
+
+    // The guards that are, or are so but for their rounding, as what fires; false where that cannot be told.
+    bool look_at_end();
 };
 
 }  // namespace native

@@ -49,14 +49,18 @@ bool Voyage::see() {
 }
 
 Shown Voyage::judge(double until) {
-    falls_.clear();
+    falls_.clear(), bottom_ = INFINITE;
     for (int g = 0; g < ng_; ++g) {
         if (!is_suspect(g)) continue;
         Crossing hit;
         const Shown shown = first(g, until, hit);
         if (shown == Shown::unknown) return shown;
         if (shown == Shown::falls) falls_.push_back(hit);
+        if (shown == Shown::bottom) bottom_ = std::min(bottom_, hit.after);
     }
+    const auto comes_before = [&](const Crossing& fall) { return fall.before < bottom_; };
+    if (std::any_of(falls_.begin(), falls_.end(), comes_before)) bottom_ = INFINITE;
+    if (bottom_ < INFINITE) return Shown::bottom;
     return falls_.empty() ? Shown::clear : Shown::falls;
 }
 
@@ -335,8 +339,8 @@ Shown Voyage::search(int g, double start, double until, Crossing& hit) {
     const double least = std::max(rules_.shallow * arc_.gap, course_.rounding[g]);
     const Bounds bounds{speed_[g], bend_[g], missed, least};
     const Fall fall = first_fall(look, look(start), look(end), bounds, rules_.looking);
-    if (!fall.decided) return Shown::unknown;
     hit = {g, fall.before, fall.after, 0.0};
+    if (!fall.decided) return std::isnan(fall.after) ? Shown::unknown : Shown::bottom;
     return fall.falls ? Shown::falls : Shown::clear;
 }
 
