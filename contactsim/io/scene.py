@@ -303,7 +303,9 @@ def _from_file(table: RobotTable) -> Robot:
     listed = table.contacts if isinstance(table.contacts, list) else []
     contacts: Any = [] if isinstance(table.contacts, list) else table.contacts or "auto"
     if path.suffix == ".urdf":
-        robot = Robot.from_urdf(path, table.root, table.package_dirs or None, contacts)
+        robot = Robot.from_urdf(
+            path, table.root, table.package_dirs or None, contacts, self_contacts=table.self_contacts
+        )
         if table.root is None and not (robot.contacts or listed):
             warnings.warn(
                 f"the robot of {path.name} floats and has no contacts; give robot.root = 'fixed' to hold its first"
@@ -314,7 +316,7 @@ def _from_file(table: RobotTable) -> Robot:
     if path.suffix in (".xml", ".mjcf"):
         if table.root:
             raise InputError(f"robot.root is for URDF files, and {path.name} is MJCF; leave it out")
-        return Robot.from_mjcf(path, contacts, package_dirs=table.package_dirs)
+        return Robot.from_mjcf(path, contacts, package_dirs=table.package_dirs, self_contacts=table.self_contacts)
     raise InputError(f"the robot file {path} is neither .urdf nor .xml (MJCF); convert it")
 
 

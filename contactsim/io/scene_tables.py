@@ -250,14 +250,22 @@ class RobotTable(Table):
     root: Literal["free_flyer", "fixed", "planar"] | None = None
     package_dirs: list[str] = Field(default_factory=list)
     contacts: Literal["auto", "all", "feet"] | list[PointTable] | None = None
+    self_contacts: Flag = False
 
     @model_validator(mode="after")
     def _one_source(self) -> RobotTable:
         if (self.name is None) == (self.file is None):
             raise ValueError("give either the name of a robot or a file")
-        if self.name is not None and (self.root or self.package_dirs or isinstance(self.contacts, str)):
-            raise ValueError("root, package_dirs and contacts by a word go with a file; a robot by name has its own")
+        if self.name is not None and (self._of_files):
+            raise ValueError(
+                "root, package_dirs, self_contacts and contacts by a word go with a file; a robot by name has its own"
+            )
         return self
+
+    @property
+    def _of_files(self) -> bool:
+        """Whether it says what goes with a file alone."""
+        return bool(self.root or self.package_dirs or self.self_contacts) or isinstance(self.contacts, str)
 
 
 class OtherRobotTable(RobotTable):

@@ -14,6 +14,7 @@ import pinocchio as pin
 
 from ..common.arrays import Array
 from ..common.doors import (
+    FLAG,
     NAME,
     NOT_NEGATIVE,
     PATH,
@@ -80,7 +81,7 @@ class Robot(RobotModel):
     # --- where robots come from -------------------------------------------------------------------------------
 
     @classmethod
-    @door(path=SOURCE, package_dirs=optional(several(PATH, "a list of folders")))
+    @door(path=SOURCE, package_dirs=optional(several(PATH, "a list of folders")), self_contacts=FLAG)
     def from_urdf(
         cls,
         path: str | Path | IO[Any],
@@ -88,6 +89,7 @@ class Robot(RobotModel):
         package_dirs: Sequence[str | Path] | None = None,
         contacts: str | Sequence[ContactPoint] = "auto",
         nominal: Any = None,
+        self_contacts: bool = False,
     ) -> Robot:
         """A robot from a URDF.
 
@@ -103,10 +105,12 @@ class Robot(RobotModel):
             contacts: contact points; or "all" collision geometry, that of links named as "feet", or "auto": the feet
                 where there are any, else all. Geometry that has none is told.
             nominal: a standing configuration (nq,); continuous joints may all be given by their angles.
+            self_contacts: whether links meet each other with their whole shape, but neighbours and those that are
+                inside each other in the nominal configuration; `left_out` lists these.
 
         Raises:
             InputError: the file is missing or cannot be read, names a mass that is not positive, or a mimic of what
-                cannot be mimicked.
+                cannot be mimicked; or no links can meet.
         """
         source = urdf_of(path)
         if root is None and (reason := source.why_fixed()):
@@ -122,20 +126,25 @@ class Robot(RobotModel):
         robot = cls(
             model, contacts, nominal=nominal, visual=visual, collision=load, name=model.name, loops=source.couplings
         )
-        if not source.followers:
+        if source.followers:
+            actuated = robot.actuated.copy()
+            actuated[[robot.joint_index(name) for name in source.followers]] = False
+            robot = robot._with(_actuated=actuated)
+        if not self_contacts:
             return robot
-        actuated = robot.actuated.copy()
-        actuated[[robot.joint_index(name) for name in source.followers]] = False
-        return robot._with(_actuated=actuated)
+        from .geometry.self_contacts import with_self_contacts
+
+        return with_self_contacts(robot)
 
     @classmethod
-    @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")))
+    @door(path=PATH, package_dirs=optional(several(PATH, "a list of folders")), self_contacts=FLAG)
     def from_mjcf(
         cls,
         path: str | Path,
         contacts: str | Sequence[ContactPoint] = "auto",
         nominal: Any = None,
         package_dirs: Sequence[str | Path] | None = None,
+        self_contacts: bool = False,
     ) -> Robot:
         """A robot from an MJCF file, as MuJoCo's own compiler reads it.
 
@@ -148,6 +157,8 @@ class Robot(RobotModel):
             contacts: contact points; or "all" geoms, those named as "feet", or "auto": feet of trees that have any.
             nominal: a standing configuration (nq,); by default the keyframe "home", else that of the file.
             package_dirs: folders in which meshes are looked up that are not where the file says.
+            self_contacts: whether bodies of one tree meet each other where the file lets them, but those that are
+                inside each other in the nominal configuration; `left_out` lists these.
 
         Raises:
             InputError: the file is missing, MuJoCo is not installed or refuses it, or there are no feet.
@@ -156,7 +167,7 @@ class Robot(RobotModel):
         from .mjcf.reading import read
 
         path, folders = existing(path, "MJCF"), tuple(str(folder) for folder in package_dirs or ())
-        found, load = read(path, contacts, folders), GeometryFile(str(path), folders)
+        found, load = read(path, contacts, folders, self_contacts), GeometryFile(str(path), folders)
         found.warn(stacklevel=2)
         start, visual = found.nominal if nominal is None else nominal, replace(load, visual=True)
         robot = cls(found.model, found.contacts, nominal=start, visual=visual, collision=load, loops=found.loops)

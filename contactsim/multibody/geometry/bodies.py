@@ -247,7 +247,8 @@ class _Judge:
         """The reason why shapes are left out that joints hold inside each other, the base of an arm and its links."""
         if one.half_space or two.half_space or None in (one.hull, two.hull):
             return MEANT
-        if any(self._floats(shape.joint) for shape in (one, two)):
+        roots = [self._root(shape.joint) for shape in (one, two)]
+        if roots[0] != roots[1] and any(self._floats(root) for root in roots):
             return MEANT
         placed = [pin.XYZQUATToSE3(place) for place in self._nominal[[one.joint, two.joint]]]
         (p, q) = (place * shape.placement for place, shape in zip(placed, (one, two), strict=True))
@@ -258,11 +259,15 @@ class _Judge:
     def _nominal(self) -> Array:
         return self._robot.joint_placements(self._robot.nominal)
 
-    def _floats(self, joint: int) -> bool:
-        """Whether a joint belongs to a tree that nothing holds."""
+    def _root(self, joint: int) -> int:
+        """The first joint of the tree of a joint; 0 is the world."""
         while self._parents[joint]:
             joint = self._parents[joint]
-        return bool(joint) and self._robot.model.joints[joint].shortname() in FLOATING
+        return joint
+
+    def _floats(self, root: int) -> bool:
+        """Whether nothing holds a tree."""
+        return bool(root) and self._robot.model.joints[root].shortname() in FLOATING
 
     def _by_points(self, shape: PlacedShape) -> bool:
         """Whether its body has contact points of its own that are not all of it."""

@@ -25,11 +25,14 @@ SAMPLES = 3  # configurations at which is seen how a body can move
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two solids that are meant to touch, by name, and the coefficients of their contacts, see `ContactPair`."""
+    """Two solids that are meant to touch, by name, and the coefficients of their contacts, see `ContactPair`.
+
+    Without friction that of the two bodies counts.
+    """
 
     first: str
     second: str
-    friction: float
+    friction: float | None = None
     torsion: float = 0.0
     rolling: float = 0.0
 
@@ -42,7 +45,7 @@ def paired(robot: RobotModel, meetings: Sequence[Meeting]) -> tuple[ContactPair,
     """
     bodies = bodies_of(robot)
     apart = {frozenset(bodies.shapes[k].name for k in couple) for couple in bodies.pairs}
-    solids, own, motions = {solid.name: solid for solid in robot.solids}, _tips_by_solid(robot), _Motions(robot.model)
+    solids, own, motions = {solid.name: solid for solid in robot.solids}, tips_by_solid(robot), _Motions(robot.model)
     points, edges = list[ContactPair](), list[ContactPair]()
     for meeting in meetings:
         if frozenset((meeting.first, meeting.second)) not in apart:
@@ -74,7 +77,7 @@ def couples_of_edges(solids: Iterable[tuple[Solid, Solid]]) -> int:
     return sum(len(one.polyhedron.edges) * len(two.polyhedron.edges) for one, two in cornered)
 
 
-def _tips_by_solid(robot: RobotModel) -> dict[str, list[Tip]]:
+def tips_by_solid(robot: RobotModel) -> dict[str, list[Tip]]:
     """{solid: the points, or the whole, by which it touches others}; two solids can have a point in common."""
     by_frame: dict[str, list[Tip]] = {}
     for tip in tips(robot):

@@ -20,9 +20,15 @@ MORE = ("noslip_iterations", "noslip_tolerance", "ls_iterations", "ls_tolerance"
 FLUID = ("density", "viscosity", "wind", "magnetic")
 
 
-def left_out(source: Compiled, further: Sequence[str]) -> str:
-    """One sentence about all that is left out; empty where nothing is."""
-    found = [*further, *_of_joints(source), *_of_tendons(source), *_of_geoms(source), *_of_options(source)]
+def left_out(source: Compiled, further: Sequence[str], own: bool) -> str:
+    """One sentence about all that is left out; empty where nothing is.
+
+    Args:
+        source: the file.
+        further: what others leave out.
+        own: whether bodies of one tree meet each other.
+    """
+    found = [*further, *_of_joints(source), *_of_tendons(source), *_of_geoms(source, own), *_of_options(source)]
     if not found:
         return ""
     return f"{source.path.name}: not simulated are {'; '.join(found)}; see the table of MJCF elements in the docs"
@@ -95,14 +101,14 @@ def _of_tendons(source: Compiled) -> Iterator[str]:
 # --- geoms ------------------------------------------------------------------------------------------------------
 
 
-def _of_geoms(source: Compiled) -> Iterator[str]:
+def _of_geoms(source: Compiled, own: bool) -> Iterator[str]:
     m, geoms = source.m, colliding(source)
     fixed = [k for k in geoms if not source.moves(m.geom_bodyid[k]) and m.geom_type[k] in (HFIELD, SDF)]
     if fixed:
         kinds = ", ".join(sorted({SHAPES[m.geom_type[k]] for k in fixed}))
         yield f"contacts with geom of the world ({kinds}) {listed(_where(source, 'geoms', fixed, source.geoms))}"
-    if _on_one_tree(source, [k for k in geoms if source.moves(m.geom_bodyid[k])]):
-        yield "contacts between moving bodies of one tree (<geom>), but those of <pair>"
+    if not own and _on_one_tree(source, [k for k in geoms if source.moves(m.geom_bodyid[k])]):
+        yield "contacts between moving bodies of one tree (<geom>; self_contacts has them), but those of <pair>"
     if m.nflex:
         yield f"{m.nflex} flexible bodies (flex)"
     if m.nplugin:

@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from ...common.arrays import Array
+from ...errors import InputError
 from ..actuators import Actuator
 from ..contact_point import ContactPoint
 from ..geometry.meetings import Meeting
@@ -69,18 +70,24 @@ class FileRobot:
             warnings.warn(self.warning, stacklevel=stacklevel + 1)
 
 
-def read(path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Sequence[str | Path]) -> FileRobot:
-    """The robot of an MJCF file.
+def read(
+    path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Sequence[str | Path], self_contacts: bool
+) -> FileRobot:
+    """The robot of an MJCF file, see `Robot.from_mjcf`.
 
     Raises:
-        InputError: MuJoCo's compiler is not installed or refuses the file, or there are no contacts as asked for.
+        InputError: MuJoCo's compiler is not installed or refuses the file, there are no contacts as asked for, or
+            geoms are to meet where points are listed.
     """
     source = compiled(path, package_dirs)
     tree = tree_of(source)
     touch = Touching()
     if isinstance(contacts, str):
-        touch = touching(source, tree.model, geometry(source, tree.model, visual=False), contacts)
+        shapes = geometry(source, tree.model, visual=False)
+        touch = touching(source, tree.model, shapes, contacts, self_contacts)
         contacts = touch.points
+    elif self_contacts:
+        raise InputError(f"self_contacts of {path.name}: geoms meet where contacts are a word ('auto'), not a list")
     actuators, slack = actuators_of(source)
     loops, open_loops = loops_of(source)
     home = home_key(source)
@@ -104,7 +111,7 @@ def read(path: Path, contacts: str | Sequence[ContactPoint], package_dirs: Seque
         terrain_of(source),
         actuators,
         _driven(actuators, source.m.nactuator, source.m.nv),
-        left_out(source, further),
+        left_out(source, further, self_contacts),
     )
 
 

@@ -70,7 +70,7 @@ def terrain_of(source: Compiled) -> Terrain:
 # --- contact points ---------------------------------------------------------------------------------------------
 
 
-def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touching:
+def touching(source: Compiled, model: Any, collision: Any, choice: str, own: bool) -> Touching:
     """Contact points of a file's geoms, and which of them meet each other.
 
     Args:
@@ -79,6 +79,7 @@ def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touch
         collision: its collision geometry.
         choice: "all" geoms touch the ground, those named as "feet" (they or their bodies), or "auto": of each tree of
             bodies the feet where there are any, else all.
+        own: whether bodies of one tree meet each other.
 
     Raises:
         InputError: the choice is another one, or there are no feet.
@@ -88,7 +89,7 @@ def touching(source: Compiled, model: Any, collision: Any, choice: str) -> Touch
     moving = [k for k in items if source.moves(source.m.geom_bodyid[k])]
     points = _points(source, model, {k: items[k] for k in _chosen(source, moving, choice)})
     known, ground = {k for k, _ in points}, ground_of(source)
-    reasons = reasons_of(source, items, known)
+    reasons = reasons_of(source, items, known, own)
     solids, hulls = _solids(
         source, model, items, {k for couple, reason in reasons.items() if not reason for k in couple}
     )
@@ -196,24 +197,30 @@ MANY_EDGES = ("cylinder", "hull")
 Reasons = dict[tuple[int, int], str]
 
 
-def reasons_of(source: Compiled, geoms: Collection[int], grounded: Collection[int]) -> Reasons:
+def reasons_of(source: Compiled, geoms: Collection[int], grounded: Collection[int], own: bool) -> Reasons:
     """{two geoms of which one moves: the reason why they are left out, or MEANT}.
 
     Args:
         source: the file.
         geoms: those that collide and have a shape.
         grounded: those that have contact points.
+        own: whether bodies of one tree meet each other.
     """
     moving = {k for k in geoms if source.moves(source.m.geom_bodyid[k])}
     couples = (couple for couple in combinations(geoms, 2) if moving & set(couple))
-    return {couple: _between(source, *couple, moving, grounded) for couple in couples}
+    found = {couple: _between(source, *couple, grounded) for couple in couples}
+    return found if own else found | {couple: ONE_TREE for couple in found if _of_one_tree(source, couple, moving)}
 
 
-def _between(source: Compiled, one: int, two: int, moving: set[int], grounded: Collection[int]) -> str:
+def _of_one_tree(source: Compiled, couple: tuple[int, int], moving: set[int]) -> bool:
+    """Whether two geoms touch that are on one tree, and the file does not name them."""
+    meet = moving.issuperset(couple) and can_touch(source, *couple) and on_one_tree(source, *couple)
+    return meet and named_pair(source, *couple) is None
+
+
+def _between(source: Compiled, one: int, two: int, grounded: Collection[int]) -> str:
     if not can_touch(source, one, two):
         return _by_file(source, one, two)
-    if {one, two} <= moving and named_pair(source, one, two) is None and on_one_tree(source, one, two):
-        return ONE_TREE
     wall = PLANE in (source.m.geom_type[one], source.m.geom_type[two])
     return NO_POINTS if wall and not {one, two} & set(grounded) else MEANT
 
