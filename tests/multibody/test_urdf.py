@@ -164,6 +164,26 @@ def test_mimics_that_cannot_be(mimic: str, words: str) -> None:
         cs.Robot.from_urdf(two_pendulums(mimic=mimic), root="fixed")
 
 
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((link("a"), link("a")), "has two links named 'a'; give each a name of its own"),
+        ((*map(link, "abc"), joint("j", "a", "b"), joint("j", "a", "c")), "has two joints named 'j'"),
+        (
+            (*map(link, "abc"), joint("j", "a", "c"), joint("k", "b", "c")),
+            "'c' in .* is the child of joints 'j' and 'k'",
+        ),
+        (
+            (link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")),
+            "joints 'j', 'k' in .* go round in a circle",
+        ),
+    ],
+)
+def test_joints_that_make_no_tree_are_refused(parts: tuple[str, ...], words: str) -> None:
+    with pytest.raises(cs.InputError, match=words):
+        cs.Robot.from_urdf(robot_text(*parts))
+
+
 # --- the root ---------------------------------------------------------------------------------------------------
 def arm(first: str = "base", last: str = "tool") -> str:
     names = (first, "a", "b", last)

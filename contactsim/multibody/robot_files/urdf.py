@@ -74,8 +74,8 @@ def urdf_of(source: Any) -> Urdf:
     """The URDF of a path, of its text, or of an open file; NULs at its end are dropped.
 
     Raises:
-        InputError: it is missing or no XML, a mass or an inertia is no number, a joint names a link that is not there,
-            or mimics what it cannot.
+        InputError: it is missing or no XML, a mass or an inertia is no number, a joint names a link that is not there
+            or mimics what it cannot, or its joints make no tree.
     """
     data, place, path = _read(source)
     try:
@@ -143,6 +143,29 @@ def _check(robot: ElementTree.Element, place: str) -> None:
                     f"joint '{joint.get('name')}' in {place} has the {side} link '{end.get('link')}', which is not"
                     f" there; there are {', '.join(sorted(map(str, links)))}"
                 )
+    _check_tree(robot, place)
+
+
+def _check_tree(robot: ElementTree.Element, place: str) -> None:
+    """Names are given once, and no link hangs on two joints or in a circle without a first link."""
+    for kind in ("link", "joint"):
+        names = [str(part.get("name")) for part in robot.findall(kind)]
+        if twice := next((name for k, name in enumerate(names) if name in names[:k]), None):
+            raise InputError(f"{place} has two {kind}s named '{twice}'; give each a name of its own")
+    above: dict[str, str] = {}
+    for joint in robot.findall("joint"):
+        name, child = str(joint.get("name")), str(joint.find("child").get("link"))  # type: ignore[union-attr]
+        if child in above:
+            raise InputError(
+                f"link '{child}' in {place} is the child of joints '{above[child]}' and '{name}'; leave one out,"
+                " and close circles by loops of the system"
+            )
+        above[child] = name
+    if all(link.get("name") in above for link in robot.findall("link")):
+        raise InputError(
+            f"joints {', '.join(map(repr, above.values()))} in {place} go round in a circle without a first link;"
+            " leave one of them out, and close the circle by a loop of the system"
+        )
 
 
 def _number(text: str) -> float | None:
