@@ -76,6 +76,10 @@ def report_linearization(
         console.print("the matrix of the whole run does not exist; that behind the last such event:")
     try:
         console.print(_matrix_line(lin.matrix(start), start, lin.t1))
+        tangent = lin.tangent(start)
+        console.print(
+            f"{tangent.shape[1]} of {tangent.shape[0]} directions at {start:.6g} s keep the mode of that moment"
+        )
     except NonDifferentiableError as error:  # at an event that the table does not show
         console.print(f"none: {escape(str(error))}", soft_wrap=True)
 

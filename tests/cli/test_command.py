@@ -224,6 +224,7 @@ def test_the_derivative_of_a_run_is_printed_and_kept(capsys: pytest.CaptureFixtu
     code, out, _ = command(capsys, "run", "biped", "--time", "1.0", "--linearize", "--out", "o")
     assert code == 0
     lin = cs.linearize(cs.Trajectory.load("o/run.nc"))
+    assert f"{lin.tangent().shape[1]} of {len(lin.tangent())} directions at 0 s keep the mode" in out
     (event,) = lin.events
     matrix = lin.matrix()
     assert f"{event.time:.9f} │ left, right" in out
@@ -279,6 +280,7 @@ def test_a_run_without_events_has_a_derivative(capsys: pytest.CaptureFixture[str
     _, out, _ = command(capsys, "run", "box.urdf", "--time", "0.05", "--linearize", "--out", "o")
     assert "saltation" not in out
     assert "12 x 12, norm" in out
+    assert "12 of 12 directions at 0 s keep the mode" in out
     assert derivative().sizes["event"] == 0
 
 
