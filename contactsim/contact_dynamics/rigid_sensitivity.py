@@ -90,25 +90,27 @@ def knows(arc: RigidArc) -> bool:
 
 
 def forces_by_time(arc: RigidArc, t: float, x: Array, references: References, motion: Accelerations) -> Array | None:
-    """D_t lam (m,) of the contact forces at a state that is held, as what is applied changes with the time.
+    """D_t lam (m,) of the contact forces at a state that is held, as what is applied, and the mechanism's own
+    force, change with the time.
 
     None: they are not known, as where the ground moves.
     """
-    world = arc.world
-    if not arc.mechanism.autonomous or not knows(arc):
+    world, mechanism = arc.world, arc.mechanism
+    if not mechanism.autonomous or not knows(arc):
         return None
-    applied = world.applied_at(t, x)
-    if applied is None:
-        return np.zeros(arc.size)
+    q, v, applied = world.q(x), world.v(x), world.applied_at(t, x)
     force = np.zeros((world.nv, 2 * world.nv + 1))  # by the state, of which it is not asked here, and by time
-    force[:, -1] = derivative(lambda h: world.applied_at(t + h, x), OF_TIME)
-    if arc.compiled is not None:
-        found = arc.compiled.derivatives(
-            world.q(x), world.v(x), applied, force, arc.directions(references), references.straight
-        )
+    if applied is not None:
+        force[:, -1] += derivative(lambda h: world.applied_at(t + h, x), OF_TIME)
+    if mechanism.timed:
+        force[:, -1] += derivative(lambda h: mechanism.terms(t + h, q, v, ()).force, OF_TIME)
+    if not force[:, -1].any():
+        return np.zeros(arc.size)
+    if arc.compiled is not None and applied is not None:
+        found = arc.compiled.derivatives(q, v, applied, force, arc.directions(references), references.straight)
         if found is not None:
             return found[1][:, -1]
-    equations = mode_equations(arc, arc.terms(t, world.q(x), world.v(x)), motion, references)
+    equations = mode_equations(arc, arc.terms(t, q, v), motion, references)
     return equations.solve(force[:, -1:], np.zeros((arc.size, 1)))[1][:, 0]
 
 

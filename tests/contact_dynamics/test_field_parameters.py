@@ -133,3 +133,31 @@ def test_forces_change_by_time_as_they_do_where_feet_press() -> None:
         found = flow.guard_by_time(t, x, name)
         assert found == pytest.approx(expected[flow.guard_names.index(name)], abs=SAME * np.abs(expected).max())
     assert flow.guard_by_time(t, x, next(name for name in flow.guard_names if name[0] == "gap")) is None
+
+
+@pytest.mark.parametrize("push", [(10.0, 0.0), (1.0, 12.0)], ids=["to the side", "upwards"])
+def test_margins_follow_a_force_of_the_mechanism_itself_that_grows_with_time(push: tuple[float, float]) -> None:
+    """A mass on a spring that friction holds breaks away from a growing force: the saltation in closed form."""
+    mass, spring, weight, static, friction = 2.0, 3.0, 2.0 * 9.81, 0.5, 0.3
+    gap = cs.Gap(
+        lambda t, q: q[1],
+        lambda t, q: [0.0, 1.0],
+        lambda t, q: [[1.0, 0.0]],
+        name="block",
+        friction=friction,
+        static_friction=static,
+    )
+    mechanism = cs.Mechanism(
+        2,
+        lambda q: mass * np.eye(2),
+        lambda t, q, v: np.array([push[0] * t - spring * q[0], push[1] * t - weight]),
+        [gap],
+    )
+    system = cs.ContactSystem(mechanism)
+    trajectory = cs.simulate(system, cs.State([0.1, 0.0], [0.0, 0.0]), (0.0, 1.5))
+    pull = push[0] + static * push[1]  # of push_x t - spring x = static (weight - push_y t), by time
+    time = (static * weight + spring * 0.1) / pull
+    assert [event.time for event in trajectory.events] == pytest.approx([time], abs=1e-9)
+    event = cs.linearize(trajectory).events[0]
+    jump = (static - friction) * (weight - push[1] * time) / mass
+    assert event.saltation[2] == pytest.approx([-jump * spring / pull, 0.0, 1.0, 0.0], abs=1e-8)
