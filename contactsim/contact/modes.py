@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from math import hypot
 from typing import Any, overload
 
 import numpy as np
@@ -179,7 +178,7 @@ class SystemMode:
         """The mode without directions of slips and ends of bounces; itself where it has none."""
         said = {
             i: ContactState(state.mode, state.phase, (), state.enabled, None, state.region)
-            for i, state in ((i, self.contacts[i]) for i in self.closed)
+            for i, state in self._marked()
             if state.direction or state.until is not None
         }
         return self.changed(said) if said else self
@@ -193,7 +192,7 @@ class SystemMode:
     @lazy
     def limits(self) -> tuple[float, ...]:
         """Times [s] at which bounces come to their end."""
-        return tuple([until for i in self.closed if (until := self.contacts[i].until) is not None])
+        return tuple([state.until for _, state in self._marked() if state.until is not None])
 
     @lazy
     def regions(self) -> dict[int, tuple[int, ...]]:
@@ -207,8 +206,7 @@ class SystemMode:
         return "(" + ", ".join(state.mode.value for state in self.contacts) + ")"
 
 
-def unit(vector: Iterable[float]) -> tuple[float, ...]:
+def unit(vector: Sequence[float] | np.ndarray) -> tuple[float, ...]:
     """Direction of a vector as a tuple; empty for the zero vector."""
-    numbers = vector.tolist() if isinstance(vector, np.ndarray) else list(vector)
-    length = hypot(*numbers)
-    return tuple([c / length for c in numbers]) if length > 0.0 else ()
+    length = float(np.linalg.norm(vector))
+    return tuple(float(c) / length for c in vector) if length > 0.0 else ()
