@@ -184,6 +184,23 @@ def test_joints_that_make_no_tree_are_refused(parts: tuple[str, ...], words: str
         cs.Robot.from_urdf(robot_text(*parts))
 
 
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (
+            '<geometry><box size="1 2"/></geometry>',
+            "the <box> .* of link 'a' in .* has size='1 2'; give 3 finite numbers",
+        ),
+        ('<geometry><sphere radius="nan"/></geometry>', "has radius='nan'; give a finite number"),
+        ('<geometry><cylinder radius="1"/></geometry>', "has length=''; give a finite number"),
+        ('<origin xyz="0 up 0"/><geometry><sphere radius="1"/></geometry>', "the <origin> .* has xyz='0 up 0'"),
+    ],
+)
+def test_shapes_that_the_parser_would_leave_out_are_refused(shape: str, words: str) -> None:
+    with pytest.raises(cs.InputError, match=words):
+        cs.Robot.from_urdf(robot_text(f'<link name="a"><collision>{shape}</collision></link>'))
+
+
 # --- the root ---------------------------------------------------------------------------------------------------
 def arm(first: str = "base", last: str = "tool") -> str:
     names = (first, "a", "b", last)

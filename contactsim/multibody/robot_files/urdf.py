@@ -20,6 +20,7 @@ WORLD_LINK = re.compile(r"^(world|map|ground|universe)$", re.IGNORECASE)  # name
 ARM = 3  # moving joints in a row on the first link, from which on it looks like the foot of an arm
 XACRO = "/wiki/xacro}"  # in tags of macros
 UNLIMITED = "1e30"  # [rad, rad/s, N m] a limit that is none, in a number that urdfdom reads
+SHAPES = {"box": {"size": 3}, "sphere": {"radius": 1}, "cylinder": {"radius": 1, "length": 1}}  # how many numbers
 SINGLE = ("revolute", "prismatic", "continuous", "fixed")  # joints that one number tells, or none
 
 
@@ -74,8 +75,8 @@ def urdf_of(source: Any) -> Urdf:
     """The URDF of a path, of its text, or of an open file; NULs at its end are dropped.
 
     Raises:
-        InputError: it is missing or no XML, a mass or an inertia is no number, a joint names a link that is not there
-            or mimics what it cannot, or its joints make no tree.
+        InputError: it is missing or no XML, a mass, an inertia or a collision shape is no number, a joint names a link
+            that is not there or mimics what it cannot, or its joints make no tree.
     """
     data, place, path = _read(source)
     try:
@@ -133,6 +134,7 @@ def _check(robot: ElementTree.Element, place: str) -> None:
                     raise InputError(
                         f"the {part} of link '{link.get('name')}' in {place} has {name}='{text}'; give a finite number"
                     )
+        _check_shapes(link, place)
     for joint in robot.findall("joint"):
         for side in ("parent", "child"):
             end = joint.find(side)
@@ -144,6 +146,25 @@ def _check(robot: ElementTree.Element, place: str) -> None:
                     f" there; there are {', '.join(sorted(map(str, links)))}"
                 )
     _check_tree(robot, place)
+
+
+def _check_shapes(link: ElementTree.Element, place: str) -> None:
+    """Numbers of the collision shapes of a link are as many as they should be: others would be left out in silence."""
+    for collision in link.findall("collision"):
+        parts = {"origin": {"xyz": 3, "rpy": 3}} | {f"geometry/{kind}": counts for kind, counts in SHAPES.items()}
+        for path, counts in parts.items():
+            part = collision.find(path)
+            if part is None:
+                continue
+            for name, count in counts.items():
+                given = part.get(name, "0 0 0" if path == "origin" else "")
+                if len(given.split()) == count and None not in map(_number, given.split()):
+                    continue
+                wanted = "a finite number" if count == 1 else f"{count} finite numbers"
+                raise InputError(
+                    f"the <{part.tag}> of a <collision> of link '{link.get('name')}' in {place} has {name}='{given}';"
+                    f" give {wanted}"
+                )
 
 
 def _check_tree(robot: ElementTree.Element, place: str) -> None:
