@@ -256,7 +256,7 @@ class RobotTable(Table):
     def _one_source(self) -> RobotTable:
         if (self.name is None) == (self.file is None):
             raise ValueError("give either the name of a robot or a file")
-        if self.name is not None and (self._of_files):
+        if self.name is not None and self._of_files:
             raise ValueError(
                 "root, package_dirs, self_contacts and contacts by a word go with a file; a robot by name has its own"
             )

@@ -20,7 +20,12 @@ WORLD_LINK = re.compile(r"^(world|map|ground|universe)$", re.IGNORECASE)  # name
 ARM = 3  # moving joints in a row on the first link, from which on it looks like the foot of an arm
 XACRO = "/wiki/xacro}"  # in tags of macros
 UNLIMITED = "1e30"  # [rad, rad/s, N m] a limit that is none, in a number that urdfdom reads
-SHAPES = {"box": {"size": 3}, "sphere": {"radius": 1}, "cylinder": {"radius": 1, "length": 1}}  # how many numbers
+COLLISION = {  # of a <collision>: how many numbers its attributes have
+    "origin": {"xyz": 3, "rpy": 3},
+    "geometry/box": {"size": 3},
+    "geometry/sphere": {"radius": 1},
+    "geometry/cylinder": {"radius": 1, "length": 1},
+}
 SINGLE = ("revolute", "prismatic", "continuous", "fixed")  # joints that one number tells, or none
 
 
@@ -151,8 +156,7 @@ def _check(robot: ElementTree.Element, place: str) -> None:
 def _check_shapes(link: ElementTree.Element, place: str) -> None:
     """Numbers of the collision shapes of a link are as many as they should be: others would be left out in silence."""
     for collision in link.findall("collision"):
-        parts = {"origin": {"xyz": 3, "rpy": 3}} | {f"geometry/{kind}": counts for kind, counts in SHAPES.items()}
-        for path, counts in parts.items():
+        for path, counts in COLLISION.items():
             part = collision.find(path)
             if part is None:
                 continue
