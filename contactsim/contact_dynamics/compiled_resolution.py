@@ -53,7 +53,8 @@ def compiled_resolution(world: World, choice: ModeChoice) -> CompiledResolution 
     coefficients = world.friction, world.static_friction, np.asarray(world.restitution)
     zeros = tolerances.speed, tolerances.slip_speed, tolerances.hop, tolerances.force
     events = engine.events(PlainEvents(arc, IMPACTS[known_as], world.tangent_rows, *coefficients, *zeros))
-    known = frozenset(i for i, contact in enumerate(arc.robot.contacts) if contact is not None)
+    own = enumerate(arc.robot.contacts)
+    known = frozenset(i for i, contact in own if contact is not None and contact.other is None)
     return None if events is None else CompiledResolution(world, law, known_as, choice, events, known)
 
 

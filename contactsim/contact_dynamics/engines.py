@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..multibody.controllers import Holding, PlainGains
     from ..multibody.plain_robot import PlainContact, PlainRobot
 
-INTERFACE = 14  # of what follows; an engine says for which it was made
+INTERFACE = 15  # of what follows; an engine says for which it was made
 PYTHON, FASTEST = "python", "native"
 VARIABLE = "CONTACTSIM_ENGINE"
 
@@ -44,12 +44,14 @@ class PlainClosed:
             or "released" where its force does not act.
         friction: kinetic coefficient.
         force: that of a compliant law; None: the law is rigid.
+        region: where the sphere lies along each axis of the box that it touches (-1, 0, 1); () where it touches none.
     """
 
     contact: PlainContact
     state: Literal["smooth", "stick", "slip", "directed", "begins", "yields", "released"]
     friction: float
     force: PlainForce | None = None
+    region: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +86,9 @@ class PlainGuards:
     """The guards of a contact mode as plain data.
 
     Attributes:
-        kinds: of each guard: "gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn" or "enable", of
-            `rigid_guards`; under a compliant law "gap", "clear", "release", "return" or "enable", of `CompliantFlow`.
+        kinds: of each guard: "gap", "force", "cone", "forces", "slow", "stop", "fast", "jam", "turn", "enable",
+            or "side" with the number of a side of a region, of `rigid_guards`; under a compliant law "gap", "clear",
+            "release", "return" or "enable", of `CompliantFlow`.
         contacts: contact of each, among those of the robot; -1 of "forces" and of a jam.
         closed: number of it among the closed contacts of the arc; -1 of a gap, of "clear", of "forces", of a jam and of
             "enable".

@@ -31,7 +31,8 @@ def plain_arc(world: World, mode: SystemMode) -> PlainArc | None:
             return None
         if mode.redundant and state == "begins":
             return None
-        closed.append(PlainClosed(contact, state, float(world.friction[i])))
+        region = mode.contacts[i].region
+        closed.append(PlainClosed(contact, state, float(world.friction[i]), region=region))
     return driven_arc(world, robot, closed, mode.redundant)
 
 

@@ -119,7 +119,8 @@ def plain_guards(arc: RigidArc, table: Guards, sense: float, window: float) -> P
 
     world = arc.world
     robot, tolerances = world.mechanism.plain_robot, world.tolerances
-    if robot is None or not world.mechanism.bounded_steps or not table.places.keys() <= KNOWN:
+    known = all(kind in KNOWN or kind.startswith(SIDE) for kind in table.places)
+    if robot is None or not world.mechanism.bounded_steps or not known:
         return None
     if any(robot.contacts[i] is None for i in table.gap_contacts.tolist()) or _leaves_a_choice(arc):
         return None

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from .terrain.plain_hills import PlainHills
 
 UP = np.array([0.0, 0.0, 1.0])
-AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 KINDS = {  # of pinocchio's joints: whose motions are constant in the frame that they move
-    **{f"JointModelR{axis}": "revolute" for axis in AXES},
-    **{f"JointModelP{axis}": "prismatic" for axis in AXES},
-    **{f"JointModelRUB{axis}": "unbounded" for axis in AXES},
+    **{f"JointModelR{axis}": "revolute" for axis in "XYZ"},
+    **{f"JointModelP{axis}": "prismatic" for axis in "XYZ"},
+    **{f"JointModelRUB{axis}": "unbounded" for axis in "XYZ"},
     "JointModelRevoluteUnaligned": "revolute",
     "JointModelPrismaticUnaligned": "prismatic",
     "JointModelRevoluteUnboundedUnaligned": "unbounded",
@@ -60,6 +59,39 @@ class PlainJoint:
 
 
 @dataclass(frozen=True, eq=False)
+class PlainSolid:
+    """A sphere or a box that a sphere of another body touches.
+
+    Attributes:
+        joint: that it is fixed to; -1: the world.
+        turn, place: its axes (3, 3) and origin (3,) [m] in the joint's frame.
+        radius: of a sphere [m].
+        half: half of the sides of a box (3,) [m]; None: it is a sphere.
+        host: number of its joint among those of the robot's `reach`.
+    """
+
+    joint: int
+    turn: Array
+    place: Array
+    radius: float
+    half: Array | None
+    host: int
+
+
+class PlainFrame(NamedTuple):
+    """The frame of a contact between bodies: in space turned with its normal from a fixed one, in a plane (n, m x n).
+
+    Attributes:
+        start, tangents: the normal (3,) of the fixed one, and its tangents (2, 3).
+        across: m (3,); zero in space and along a line.
+    """
+
+    start: Array
+    tangents: Array
+    across: Array
+
+
+@dataclass(frozen=True, eq=False)
 class PlainContact:
     """A sphere or point of a robot, or a joint at its limit.
 
@@ -70,6 +102,7 @@ class PlainContact:
         velocity, sign: of a limit: its row is `sign` at this velocity.
         coordinate, bound: of a limit: its gap is sign (q - bound).
         host: number of its joint among those of the robot's `reach`.
+        other: the solid that the sphere touches; None: the ground.
     """
 
     joint: int
@@ -80,6 +113,7 @@ class PlainContact:
     coordinate: int = -1
     bound: float = 0.0
     host: int = -1
+    other: PlainSolid | None = None
 
 
 class Sine(NamedTuple):
@@ -216,6 +250,7 @@ class PlainRobot:
         ground: what these touch.
         turning: velocities that are rates of rotation (k,).
         reach: bounds of its motion; None: there are none.
+        frame: of contacts between bodies; None: there are none.
     """
 
     nq: int
@@ -229,6 +264,7 @@ class PlainRobot:
     ground: PlainGround
     turning: Array
     reach: PlainReach | None
+    frame: PlainFrame | None = None
 
 
 def plain_joints(model: Any) -> tuple[tuple[PlainJoint, ...], list[int]] | None:
@@ -258,8 +294,10 @@ def _parts(composite: Any) -> list[tuple[Any, Any]]:
 
 
 def _joint(joint: Any, kind: str, parent: int, where: tuple[int, int], placement: Any, body: Any) -> PlainJoint:
-    name = joint.shortname()
-    axis = AXES.get(name[-1]) if name[-1] in AXES else getattr(joint.extract(), "axis", (0.0, 0.0, 1.0))
+    axis = np.array([0.0, 0.0, 1.0])
+    if joint.nv == 1:  # the only column of its motion subspace; not all of pinocchio's joints say their axis
+        slides, turns = np.array(joint.createData().S).reshape(2, 3)
+        axis = slides if kind == "prismatic" else turns
     mass, centre, inertia = (
         (0.0, np.zeros(3), np.zeros((3, 3))) if body is None else (body.mass, body.lever, body.inertia)
     )
@@ -270,7 +308,7 @@ def _joint(joint: Any, kind: str, parent: int, where: tuple[int, int], placement
         joint.nv,
         np.array(placement.rotation),
         np.array(placement.translation),
-        np.array(axis, dtype=float),
+        axis,
         float(mass),
         np.array(centre),
         np.array(inertia),

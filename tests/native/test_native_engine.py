@@ -83,6 +83,25 @@ def test_every_joint_moves_as_pinocchio_says() -> None:
         assert np.abs(found - expected).max() < FIELD * np.abs(expected).max()
 
 
+TILTED = """<robot name="fan"><link name="base"><inertial><mass value="1"/>{0}</inertial></link><link name="blade">
+<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/>{0}</inertial></link><joint name="axle" type="continuous">
+<parent link="base"/><child link="blade"/><axis xyz="1 2 2"/></joint></robot>"""
+
+
+def test_a_wheel_turns_without_end_about_a_tilted_axis() -> None:
+    """Of a URDF, whose joint pinocchio does not ask for its axis: a pendulum about it, in closed form."""
+    fan = cs.Robot.from_urdf(TILTED.format('<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'), "fixed")
+    system = cs.ContactSystem(fan).on_engine("native")
+    start = system.start(0.0, system.pack(cs.State(fan.nominal, [0.0])))
+    compiled = system.flow(start.mode).arc.compiled
+    assert compiled is not None
+    axis, centre, mass = np.array([1.0, 2.0, 2.0]) / 3.0, np.array([0.1, 0.2, 0.3]), 2.0
+    moment = axis @ np.cross(centre, [0.0, 0.0, -9.81 * mass])
+    inertia = 1.0 + mass * (centre @ centre - (axis @ centre) ** 2)
+    found = compiled.motion(0.0, np.array([1.0, 0.0, 0.0]), np.zeros((0, 2)), 0.0)
+    assert found.acceleration == pytest.approx([moment / inertia], rel=1e-12)
+
+
 @pytest.mark.parametrize("size", [0.0, 1e-9, 1e-3, 0.3, 0.6])
 def test_charts_are_those_of_the_manifold(size: float) -> None:
     system, rng = bound(joints(), []), np.random.default_rng(2)

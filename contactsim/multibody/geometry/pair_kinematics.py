@@ -77,11 +77,15 @@ class Frame:
 
     In space the frame is turned along with n from a fixed one; in a plane with normal m it is (n, m x n); along a line
     it is n alone.
+
+    Attributes:
+        rows: number of the directions.
+        across: m; None in space and along a line.
     """
 
     def __init__(self, motions: Array) -> None:
         self.rows = len(motions)
-        self._across = np.cross(motions[0], motions[1]) if self.rows == 2 else None
+        self.across = np.cross(motions[0], motions[1]) if self.rows == 2 else None
         self._motions = motions
 
     def holds(self, n: Array) -> bool:
@@ -101,8 +105,8 @@ class Frame:
         """E (..., d, 3) and its rate."""
         if self.rows == 1:
             return n[..., None, :], n_rate[..., None, :]
-        if self._across is not None:
-            along = [cross(np.broadcast_to(self._across, k.shape), k) for k in (n, n_rate)]
+        if self.across is not None:
+            along = [cross(np.broadcast_to(self.across, k.shape), k) for k in (n, n_rate)]
             return np.stack([n, along[0]], axis=-2), np.stack([n_rate, along[1]], axis=-2)
         sum_, share = N0 + n, 1.0 / (1.0 + dot(n, N0))
         tangents, rates = [], []
@@ -136,11 +140,11 @@ class PairKinematics(Computing):
     """
 
     def __init__(self, model: Any, pairs: Sequence[PairShape]) -> None:
-        self._model, self.pairs, self.nv = pin.Model(model), tuple(pairs), model.nv
-        self._workspace = Workspace(self._model)
+        self.model, self.pairs, self.nv = pin.Model(model), tuple(pairs), model.nv
+        self._workspace = Workspace(self.model)
         self._still = np.zeros(self.nv)
-        self._supports = supports(self._model)
-        self.frame = Frame(_motions(self._model, self._data, self.pairs, self._supports))
+        self._supports = supports(self.model)
+        self.frame = Frame(_motions(self.model, self._data, self.pairs, self._supports))
         self._simple = simple_model(model)
         self._follows = follows(self._simple[0] if self._simple else model)  # parts of a joint follow each other
         self._solids, self._ends = solids_of(self.pairs)
@@ -338,7 +342,7 @@ class PairKinematics(Computing):
     @cached_property
     def _arms(self) -> Array:
         """Largest distance (joints,) of what touches others from the origin of each joint [m]."""
-        arms, shifts = np.zeros(self._model.njoints), np.linalg.norm(self._solids[1][1], axis=1)
+        arms, shifts = np.zeros(self.model.njoints), np.linalg.norm(self._solids[1][1], axis=1)
         for pair, (a, b) in zip(self.pairs, self._ends.tolist(), strict=True):
             arms[pair.joint_a] = max(arms[pair.joint_a], shifts[a] + pair.features.extent_a)
             arms[pair.joint_b] = max(arms[pair.joint_b], shifts[b] + (pair.features.extent_b or 0.0))

@@ -22,7 +22,7 @@ from ..geometry.pair_kinematics import PairKinematics
 from ..geometry.pairing import ResolvedPair, resolved
 from ..geometry.shapes import Region
 from ..mechanism import ContactMechanism, GapBounds, JointPath, Shortcut, TermDerivatives, Terms
-from ..plain_robot import PlainRobot
+from ..plain_robot import PlainContact, PlainRobot
 from ..terrain import Terrain
 from .around import Around
 from .bound_robot import BoundRobot
@@ -337,12 +337,17 @@ class BoundWorld(PairFeatures):
 
     @lazy
     def _plain_robot(self) -> PlainRobot | None:
-        """That of the robot on its ground; contacts between bodies are not among it."""
+        """That of the robot on its ground, with those contacts between bodies that are plain."""
+        from ..geometry.plain_pairs import plain_frame, plain_pairs
+
         ground = self.inner.plain_robot
         if ground is None:
             return None
-        contacts = ground.contacts[: self._first], ground.contacts[self._first :]
-        return replace(ground, contacts=contacts[0] + (None,) * (self._behind - self._first) + contacts[1])
+        pairs, frame = self._pairs.pairs, plain_frame(self._pairs.frame, len(ground.ground.basis))
+        unknown: tuple[PlainContact | None, ...] = (None,) * len(pairs)
+        between = unknown if frame is None else plain_pairs(pairs, self._pairs.model, self.reach)
+        contacts = ground.contacts[: self._first] + between + ground.contacts[self._first :]
+        return replace(ground, contacts=contacts, frame=frame)
 
     def shortcut(self, mode: SystemMode) -> Shortcut | None:
         """That of the robot on its ground, where no bodies touch each other."""

@@ -30,6 +30,7 @@ from . import _native
 from .contacts import CLEAR_RANK, SINGULAR, NativeSolver
 from .cruises import NativeWatch
 from .events import NativeEvents
+from .solids import native_solid
 
 if TYPE_CHECKING:
     from contactsim.multibody.terrain.plain_hills import PlainHills
@@ -122,6 +123,8 @@ def on_ground(robot: PlainRobot) -> _native.ContactMode:
         mode.oscillate(list(ground.motion.amplitude), ground.motion.pace, ground.motion.phase)
     if ground.hills is not None:
         mode.on_hills(native_hills(ground.hills))
+    if robot.frame is not None:
+        mode.frame_pairs(*(part.tolist() for part in robot.frame))
     return mode
 
 
@@ -143,14 +146,20 @@ class NativeArc(CompiledArc):
                 self._mode.add_limit(contact.velocity, contact.sign, contact.coordinate, contact.bound)
             else:
                 state = STATES.index(closed.state if rigid else "smooth")
-                self._mode.add_point(contact.joint, contact.centre.tolist(), contact.radius, state, closed.friction)
+                sphere = contact.joint, contact.centre.tolist(), contact.radius
+                if contact.other is None:
+                    self._mode.add_point(*sphere, state, closed.friction)
+                else:
+                    region = closed.region or None
+                    self._mode.add_pair(*sphere, native_solid(contact.other), region, state, closed.friction)
             if closed.force is not None:
                 self._mode.give_way(closed.state == "released", _native.Yielding(**closed.force._asdict()))
         self._redundant = arc.redundant
         if arc.redundant:
             self._mode.make_redundant(REGULAR, SINGULAR, CLEAR_RANK)
         self._drive = native_drive(arc, self._robot)
-        self._differentiable = not (arc.drive is not None or self._redundant)
+        self._paired = any(closed.contact.other is not None for closed in arc.closed)
+        self._differentiable = not (arc.drive is not None or self._redundant or self._paired)
         self._memory = arc.memory
 
     def motion(self, t: float, x: Array, directions: Array, straight: float) -> PlainMotion | None:
@@ -171,9 +180,9 @@ class NativeArc(CompiledArc):
     ) -> tuple[Array, Array, Array] | None:
         """Those of acceleration, forces and contact velocities; None where rows depend on each other.
 
-        None, too, of a ground that moves, of which the time says where it is.
+        None, too, of a ground that moves, of which the time says where it is, and where bodies touch each other.
         """
-        if self._redundant or self._plain.ground.motion is not None:
+        if self._redundant or self._paired or self._plain.ground.motion is not None:
             return None
         columns, rows = applied_x.shape[1], self._mode.rows
         found = np.empty((len(v), columns)), np.empty((rows, columns)), np.empty((rows, columns))
@@ -239,7 +248,7 @@ def knows_gains(arc: PlainArc) -> bool:
 class NativeEngine(Engine):
     """Robots of the usual joints with points or spheres on planes or hills, under PD, held torques, or any drive."""
 
-    interface = 14  # of the engines of contactsim that it was written for
+    interface = 15  # of the engines of contactsim that it was written for
     moves_ground = knows_hills = gives_way = True
 
     def __init__(self) -> None:

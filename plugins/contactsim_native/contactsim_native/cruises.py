@@ -12,6 +12,7 @@ from contactsim.contact.solvers import slip_directions
 from contactsim.contact_dynamics import expanded_arc, rigid_flow
 from contactsim.contact_dynamics import zero as contacts_zero
 from contactsim.contact_dynamics.engines import CompiledWatch, PlainGuards
+from contactsim.contact_dynamics.rigid_guards import SIDE
 from contactsim.hybrid import event_location, guard_minima, guard_samples, stepper, stiff_arcs
 from contactsim.hybrid import zero as hybrid_zero
 from contactsim.hybrid.course import Course, Landing, Passed
@@ -24,6 +25,7 @@ from contactsim.multibody.kinematics.bound_robot import TURN
 from contactsim.multibody.plain_robot import PlainContact, PlainMargin, PlainReach, PlainRobot
 
 from . import _native
+from .solids import native_solid
 
 GAPS = {"gap": 1.0, "clear": -1.0}  # and the sign with which they count
 PUSHES = {"release": 1.0, "return": -1.0}
@@ -189,9 +191,13 @@ def native_gaps(robot: PlainRobot) -> _native.Gaps:
         if contact is None or contact.joint < 0:
             known = contact or PlainContact(-1, np.zeros(3))
             gaps.add_limit(known.velocity, known.sign, known.coordinate, known.bound)
+            continue
+        arm = float(np.linalg.norm(contact.centre))
+        sphere = contact.joint, contact.centre.tolist(), contact.radius, contact.host, arm
+        if (solid := contact.other) is None:
+            gaps.add_point(*sphere)
         else:
-            arm = float(np.linalg.norm(contact.centre))
-            gaps.add_point(contact.joint, contact.centre.tolist(), contact.radius, contact.host, arm)
+            gaps.add_pair(*sphere, native_solid(solid), solid.host, float(np.linalg.norm(solid.place)))
     return gaps
 
 
@@ -226,6 +232,8 @@ class NativeWatch(CompiledWatch):
                     arc.add_sines(margin.constant, margin.sines)
                 elif margin is not None:
                     arc.add_margin(margin)
+                elif kind.startswith(SIDE):
+                    arc.add_side(closed, int(kind.removeprefix(SIDE)))
                 elif kind in PUSHES:
                     arc.add_push(closed, PUSHES[kind])
                 else:

@@ -114,7 +114,7 @@ class NativeEvents(CompiledEvents):
         coefficients = (plain.friction, plain.static_friction, plain.restitution)
         columns = zip(own.contacts, plain.tangents, *(column.tolist() for column in coefficients), strict=True)
         for known, tangents, *numbers in columns:
-            contact = known or UNKNOWN
+            contact = known if known is not None and known.other is None else UNKNOWN
             if contact.joint < 0:
                 limit = contact.velocity, contact.sign, contact.coordinate, contact.bound
                 world.add_limit(*limit, numbers[2])

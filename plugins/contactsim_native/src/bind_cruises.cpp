@@ -200,11 +200,17 @@ void bind_cruises(nb::module_& m) {
         .def("add_point",
              [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm) {
                  gaps.contacts.push_back(point(joint, centre, radius));
-                 gaps.hosts.push_back(host), gaps.arms.push_back(arm);
+                 gaps.hosts.push_back({{host, arm}, {}});
+             })
+        .def("add_pair",
+             [](Gaps& gaps, int joint, const std::vector<double>& centre, double radius, int host, double arm,
+                const Solid& solid, int other_host, double other_arm) {
+                 gaps.contacts.push_back(pair(joint, centre, radius, solid));
+                 gaps.hosts.push_back({{host, arm}, {other_host, other_arm}});
              })
         .def("add_limit", [](Gaps& gaps, int velocity, double sign, int coordinate, double bound) {
             gaps.contacts.push_back(limit(velocity, sign, coordinate, bound));
-            gaps.hosts.push_back(-1), gaps.arms.push_back(0.0);
+            gaps.hosts.push_back({});
         });
 
     nb::class_<PythonArc>(m, "Arc", nb::type_slots(owner_slots<PythonArc>))
@@ -221,7 +227,7 @@ void bind_cruises(nb::module_& m) {
                      demand(i >= 0 && i < static_cast<int>(gaps.contacts.size()), "contacts by their numbers");
                      Guard guard(GuardKind::gap);
                      guard.contact = gaps.contacts[i], guard.sense = sense;
-                     arc.add(guard, gaps.hosts[i], gaps.arms[i]);
+                     arc.add(guard, gaps.hosts[i]);
                  }
              })
         .def("add_guard",
@@ -229,14 +235,23 @@ void bind_cruises(nb::module_& m) {
                  demand(closed < static_cast<int>(arc.mode.closed.size()), "the number of a closed contact");
                  Guard guard(static_cast<GuardKind>(kind));
                  guard.closed = closed, guard.friction = friction, guard.direction = {along, aside};
-                 arc.add(guard, -1, 0.0);
+                 arc.add(guard);
              })
         .def("add_push",
              [](PythonArc& arc, int closed, double sense) {
                  demand(closed >= 0 && closed < static_cast<int>(arc.mode.closed.size()), "the number of a contact");
                  Guard guard(GuardKind::push);
                  guard.closed = closed, guard.sense = sense;
-                 arc.add(guard, -1, 0.0);
+                 arc.add(guard);
+             })
+        .def("add_side",
+             [](PythonArc& arc, int closed, int side) {
+                 demand(closed >= 0 && closed < static_cast<int>(arc.mode.closed.size()) &&
+                            arc.mode.closed[closed].contact.region && std::abs(side) >= 1 && std::abs(side) <= 3,
+                        "a contact in a region, and one of its sides");
+                 Guard guard(GuardKind::side);
+                 guard.closed = closed, guard.side = side;
+                 arc.add(guard);
              })
         .def("add_margin",
              [](PythonArc& arc, nb::object function) {
@@ -247,7 +262,7 @@ void bind_cruises(nb::module_& m) {
                      return nb::cast<double>(function(t, state_of(x, size)));
                  };
                  arc.called.margins.push_back(function);
-                 arc.add(guard, -1, 0.0);
+                 arc.add(guard);
              })
         .def("add_sines",
              [](PythonArc& arc, double constant, const std::vector<SineNumbers>& sines) {
@@ -260,7 +275,7 @@ void bind_cruises(nb::module_& m) {
                  }
                  Guard guard(GuardKind::margin);
                  guard.margin = margin;
-                 arc.add(guard, -1, 0.0);
+                 arc.add(guard);
              })
         .def("set_reach", [](PythonArc& arc, const Reach& reach) { arc.reach = reach; })
         .def_prop_rw(

@@ -41,6 +41,12 @@ inline native::Contact point(int joint, const std::vector<double>& centre, doubl
     return contact;
 }
 
+inline native::Contact pair(int joint, const std::vector<double>& centre, double radius, const native::Solid& solid) {
+    native::Contact contact = point(joint, centre, radius);
+    contact.other = solid;
+    return contact;
+}
+
 inline native::Contact limit(int velocity, double sign, int coordinate, double bound) {
     native::Contact contact;
     contact.velocity = velocity, contact.sign = sign, contact.coordinate = coordinate, contact.bound = bound;

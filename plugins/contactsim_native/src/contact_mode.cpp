@@ -54,10 +54,20 @@ Vec3 speed_of(const Contact& contact, const Vec3& centre, const Sweep& sweep) {
     return motion.linear + cross(motion.angular, centre) - sweep.ground.velocity;
 }
 
-// Velocity of the point of a contact that is nearest to the ground, against the ground there.
+// A sphere where it meets its solid.
+Meeting met(const Contact& contact, const Sweep& sweep) {
+    return meet(*contact.other, contact.region, centre_of(contact, sweep), contact.radius, sweep);
+}
+
+// Velocity of the point of a contact that is nearest to the ground, against the ground there; or to its solid.
 Vec3 slip_velocity(const Terrain& terrain, const Contact& contact, const Vec3& centre, const Sweep& sweep,
                    const Footing& under) {
-    const Vec3 below = under.axis[0] * -contact.radius, speed = speed_of(contact, centre, sweep);
+    const Vec3 below = under.axis[0] * -contact.radius;
+    if (contact.other) {
+        const Spatial against = velocity_of(contact.joint, sweep) + velocity_of(contact.other->joint, sweep) * -1.0;
+        return against.linear + cross(against.angular, centre + below);
+    }
+    const Vec3 speed = speed_of(contact, centre, sweep);
     const Vec3 slip = speed + cross(sweep.velocity[contact.joint].angular, below);
     return slip - (terrain.hills ? under.hill.velocity : terrain.belt);
 }
@@ -73,9 +83,44 @@ void add_curvature(const Hills& hills, const Contact& contact, const Vec3& speed
     for (int d = 0; d < tangents; ++d) bias[1 + d] += dot(under.axis[1 + d], change) + dot(turned[d], slip);
 }
 
+// Rows of a sphere that touches a solid, at its point x = c - r n, with E = (n, t...): with dV = V - V_other,
+//     z = E u, u = dV_l + dV_w x x,    z' = E' u + E u', u' = dA_l + dA_w x x + dV_w x x'.
+void pair_rows(const Robot& robot, const ContactMode& mode, const Contact& contact, int first, Scratch& s,
+               Footing& found) {
+    const Sweep& sweep = s.sweep;
+    const Solid& solid = *contact.other;
+    const Meeting meeting = met(contact, sweep);
+    const RelativeMotion motion = motion_of(solid, meeting, contact.joint, sweep);
+    found.axis = mode.terrain.frame.axes(meeting.normal);
+    const std::array<Vec3, 3> turning = mode.terrain.frame.rates(meeting.normal, motion.normal_rate);
+    const int nv = robot.nv, count = static_cast<int>(mode.terrain.basis.size());
+    const Vec3 touching = meeting.centre - meeting.normal * contact.radius;
+    const Vec3 moving = motion.centre_rate - motion.normal_rate * contact.radius;
+    const auto add = [&](int j, double sign) {
+        if (j < 0) return;
+        const Joint& joint = robot.joints[j];
+        for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) {
+            const Vec3 moved = sweep.column[k].linear + cross(sweep.column[k].angular, touching);
+            for (int d = 0; d < count; ++d) s.row[(first + d) * nv + k] += sign * dot(found.axis[d], moved);
+        }
+    };
+    add(contact.joint, 1.0), add(solid.joint, -1.0);
+    const Spatial drift = drift_of(contact.joint, robot, sweep) + drift_of(solid.joint, robot, sweep) * -1.0;
+    const Vec3 slip = motion.velocity.linear + cross(motion.velocity.angular, touching);
+    const Vec3 change = drift.linear + cross(drift.angular, touching) + cross(motion.velocity.angular, moving);
+    for (int d = 0; d < count; ++d) {
+        s.rates[first + d] = dot(found.axis[d], slip);
+        s.bias[first + d] = dot(turning[d], slip) + dot(found.axis[d], change);
+    }
+}
+
 }  // namespace
 
 bool stand(const Terrain& terrain, const Contact& contact, const Sweep& sweep, Footing& found) {
+    if (contact.other) {
+        found.axis = terrain.frame.axes(met(contact, sweep).normal);
+        return true;
+    }
     if (terrain.hills) {
         const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
         return terrain.hills->near(centre, contact.radius, found.hill) &&
@@ -92,6 +137,10 @@ bool contact_rows(const Robot& robot, const ContactMode& mode, std::size_t numbe
         s.row[first * nv + contact.velocity] = contact.sign;
         s.rates[first] = contact.sign * v[contact.velocity];
         s.bias[first] = 0.0;
+        return true;
+    }
+    if (contact.other) {
+        pair_rows(robot, mode, contact, first, s, s.footing[number]);
         return true;
     }
     const Sweep& sweep = s.sweep;
@@ -131,11 +180,14 @@ double product(const double* a, const double* b, int n) {
     return sum;
 }
 
-// The outermost velocity that moves a contact.
-int outermost(const Robot& robot, const Contact& contact) {
-    if (contact.joint < 0) return contact.velocity;
-    const Joint& joint = robot.joints[contact.joint];
-    return joint.v + joint.size - 1;
+// The outermost velocity that moves a body, or the world; those that move a contact.
+int outermost(const Robot& robot, int j) {
+    return j < 0 ? -1 : robot.joints[j].v + robot.joints[j].size - 1;
+}
+
+Tips outermost(const Robot& robot, const Contact& contact) {
+    if (contact.joint < 0) return {contact.velocity};
+    return {outermost(robot, contact.joint), contact.other ? outermost(robot, contact.other->joint) : -1};
 }
 
 // Rows C that are held and directions D of the forces, at a state that has been swept; false where a contact has none.
@@ -144,7 +196,7 @@ bool assemble(const Robot& robot, const ContactMode& mode, const References& ref
     set_zeros(s.row, rows * nv);
     s.rates.resize(rows), s.bias.resize(rows);
     s.slip.resize(mode.closed.size()), s.footing.resize(mode.closed.size());
-    s.held.clear(), s.held_bias.clear(), s.directions.clear(), s.tip.clear();
+    s.held.clear(), s.held_bias.clear(), s.directions.clear(), s.tips.clear();
     int first = 0, size = 0;
     for (std::size_t i = 0; i < mode.closed.size(); ++i) {
         const Closed& closed = mode.closed[i];
@@ -153,7 +205,7 @@ bool assemble(const Robot& robot, const ContactMode& mode, const References& ref
         const double* normal = &s.row[first * nv];
         s.held.insert(s.held.end(), normal, normal + stuck * nv);
         s.held_bias.insert(s.held_bias.end(), &s.bias[first], &s.bias[first] + stuck);
-        s.tip.insert(s.tip.end(), stuck, outermost(robot, closed.contact));
+        s.tips.insert(s.tips.end(), stuck, outermost(robot, closed.contact));
         s.directions.insert(s.directions.end(), normal, normal + stuck * nv);
         if (slides(closed)) {
             s.slip[i] =
@@ -176,13 +228,14 @@ void delassus(const Robot& robot, Scratch& s, const std::vector<double>& directi
     s.inwards = directions, s.weighed = s.held;
     set_zeros(s.across, nv * width);
     for (int first = 0, end; first < size; first = end) {
-        const int tip = s.tip[first];
-        for (end = first + 1; end < size && s.tip[end] == tip;) ++end;
+        const Tips tips = s.tips[first];
+        for (end = first + 1; end < size && s.tips[end] == tips;) ++end;
         double *inwards = &s.inwards[first * nv], *weighed = &s.weighed[first * nv];
         const bool same = std::equal(weighed, weighed + (end - first) * nv, &directions[first * nv]);
-        s.sweep.solve_inwards(robot, inwards, end - first, tip);
-        if (!same) s.sweep.solve_inwards(robot, weighed, end - first, tip);
-        for (int k = tip; k >= 0; k = robot.ancestor[k]) {
+        s.sweep.solve_inwards(robot, inwards, end - first, tips);
+        if (!same) s.sweep.solve_inwards(robot, weighed, end - first, tips);
+        for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
+            const int k = at.outermost();
             const double share = 1.0 / s.sweep.mass[k * nv + k];
             for (int r = 0; r < end - first; ++r) {
                 weighed[r * nv + k] = share * (same ? inwards : weighed)[r * nv + k];
@@ -202,7 +255,9 @@ void moved_by(const Robot& robot, const Scratch& s, double* change) {
     std::fill(change, change + nv, 0.0);
     for (std::size_t j = 0; j < s.unknown.size(); ++j) {
         const double* inwards = &s.inwards[j * nv];
-        for (int k = s.tip[j]; k >= 0; k = robot.ancestor[k]) change[k] += s.unknown[j] * inwards[k];
+        for (Tips at = s.tips[j]; at.outermost() >= 0; at.go_inwards(robot)) {
+            change[at.outermost()] += s.unknown[j] * inwards[at.outermost()];
+        }
     }
     s.sweep.solve_outwards(robot, change);
 }
@@ -484,9 +539,19 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& s, c
 
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q) {
     if (contact.joint < 0) return contact.sign * (q[contact.coordinate] - contact.bound);
+    if (contact.other) return met(contact, sweep).gap;
     const Vec3 centre = on_ground(centre_of(contact, sweep), sweep);
     if (mode.terrain.hills) return mode.terrain.hills->gap(centre, contact.radius);
     return dot(mode.terrain.basis[0], centre - mode.terrain.point) - contact.radius;
+}
+
+double distance_between(const Contact& contact, const Sweep& sweep) {
+    const Vec3 way = centre_of(contact, sweep) - place_of(*contact.other, sweep);
+    return std::sqrt(dot(way, way));
+}
+
+double region_margin(const Contact& contact, int side, const Sweep& sweep) {
+    return margin(*contact.other, *contact.region, side, centre_of(contact, sweep), sweep);
 }
 
 bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const double* v, double* rates) {
@@ -509,6 +574,11 @@ bool contact_velocities(const ContactMode& mode, const Sweep& sweep, const doubl
 
 Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q, const double* v) {
     if (contact.joint < 0) return {gap_of(mode, contact, sweep, q), contact.sign * v[contact.velocity], true};
+    if (contact.other) {
+        const Meeting meeting = met(contact, sweep);
+        const Vec3 speed = motion_of(*contact.other, meeting, contact.joint, sweep).speed;
+        return {meeting.gap, dot(meeting.normal, speed), true};
+    }
     const Vec3 centre = centre_of(contact, sweep), speed = speed_of(contact, centre, sweep);
     if (!mode.terrain.hills) return {gap_of(mode, contact, sweep, q), dot(mode.terrain.basis[0], speed), true};
     const Approach found = mode.terrain.hills->approach(on_ground(centre, sweep), contact.radius);
@@ -519,12 +589,23 @@ Nearing nearing(const ContactMode& mode, const Contact& contact, const Sweep& sw
 double gap_change(const Robot& robot, const ContactMode& mode, const Contact& contact, const Sweep& sweep,
                   const double* acceleration) {
     if (contact.joint < 0) return contact.sign * acceleration[contact.velocity];
+    const auto whole = [&](int j) {  // the acceleration of a body, less that of gravity
+        Spatial change = drift_of(j, robot, sweep);
+        for (int k = outermost(robot, j); k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
+        return change;
+    };
+    if (contact.other) {
+        const Meeting meeting = met(contact, sweep);
+        const RelativeMotion motion = motion_of(*contact.other, meeting, contact.joint, sweep);
+        const Spatial against = whole(contact.joint) + whole(contact.other->joint) * -1.0;
+        const Vec3 moved = against.linear + cross(against.angular, meeting.centre) +
+                           cross(motion.velocity.angular, motion.centre_rate);
+        return dot(meeting.normal, moved) + dot(motion.normal_rate, motion.speed);
+    }
     const int j = contact.joint;
     const Vec3 centre = centre_of(contact, sweep);
-    const Joint& joint = robot.joints[j];
-    Spatial change = sweep.drift[j];
+    Spatial change = whole(j);
     change.linear += robot.gravity - sweep.ground.acceleration;
-    for (int k = joint.v + joint.size - 1; k >= 0; k = robot.ancestor[k]) change += sweep.column[k] * acceleration[k];
     const Spatial& motion = sweep.velocity[j];
     const Vec3 speed = motion.linear + cross(motion.angular, centre);
     const Vec3 moved = change.linear + cross(change.angular, centre) + cross(motion.angular, speed);
@@ -575,7 +656,7 @@ Projection project(const Robot& robot, const ContactMode& mode, const References
         for (int i = 0; i < count; ++i) {
             const double* normal = &s.row[mode.first[i] * nv];
             std::copy(normal, normal + nv, &s.held[i * nv]);
-            s.tip[i] = outermost(robot, mode.closed[i].contact);
+            s.tips[i] = outermost(robot, mode.closed[i].contact);
         }
         if (!change(gaps)) return Projection::unknown;
         std::vector<double> there(robot.nq);

@@ -7,12 +7,13 @@
 #include "hills.hpp"
 #include "linear.hpp"
 #include "robot.hpp"
+#include "solids.hpp"
 #include "yielding.hpp"
 
 namespace native {
 
-// A sphere (or point) of a robot that touches the ground, or a joint at its limit, whose row is `sign` times a
-// velocity.
+// A sphere (or point) of a robot that touches the ground, or a sphere that touches a solid, or a joint at its limit,
+// whose row is `sign` times a velocity.
 struct Contact {
     int joint = -1;  // -1: a joint at its limit
     Vec3 centre;
@@ -21,6 +22,8 @@ struct Contact {
     double sign = 0.0;
     int coordinate = -1;  // of a limit: its gap is sign (q - bound)
     double bound = 0.0;
+    std::optional<Solid> other;    // that the sphere touches; none: the ground
+    std::optional<Region> region;  // of that, where it is held
 };
 
 // smooth: it slips without friction; slip_begins: it has no slip yet, and takes the direction of its acceleration;
@@ -48,19 +51,20 @@ struct Oscillation {
     double pace, phase;
 };
 
-// A plane, or hills.
+// What robots touch: a plane, or hills; and each other, with as many tangents as they have on the ground.
 struct Terrain {
     std::vector<Vec3> basis;  // normal and the tangents in which the robot can move; of hills where these are level
     Vec3 belt;                // of a plane, as its point
     Vec3 point;
     std::optional<Oscillation> motion;   // none: it stands still
     std::shared_ptr<const Hills> hills;  // none: it is a plane
+    PairFrame frame;                     // of contacts between bodies
 
     Ground at(double t) const;
     double fastest(int order) const;  // bound on that derivative of the place along the normal
 };
 
-// The ground under a contact: its normal and tangents there.
+// The ground under a contact, or the solid that it touches: the normal and the tangents there.
 struct Footing {
     std::array<Vec3, 3> axis;
     Surface hill;  // of hills alone
@@ -106,7 +110,7 @@ struct Forces {
 struct Scratch {
     Sweep sweep;
     std::vector<double> row, bias, rates, held, directions, solved, matrix, unknown, held_bias;
-    std::vector<int> tip;  // of each row that is held: the outermost velocity that moves it
+    std::vector<Tips> tips;  // of each row that is held: the outermost velocities that move it
     std::vector<double> inwards, weighed, across,
         product;  // L^-T of directions, D^-1 L^-T of rows that are held; (nv, size)
     std::vector<std::array<double, 2>> slip;
@@ -149,6 +153,13 @@ void along_rows(const Robot& robot, const ContactMode& mode, const Scratch& scra
 // Distance of a contact from the ground, or of a joint from its limit, where the joints' places are known; high above
 // hills any measure of the same sign. NaN: there is no ground.
 double gap_of(const ContactMode& mode, const Contact& contact, const Sweep& sweep, const double* q);
+
+// Distance of a sphere from the origin of the solid that it touches, where joints' places are known.
+double distance_between(const Contact& contact, const Sweep& sweep);
+
+// How far a contact is from leaving the region of its solid on a side (1, 2, 3, with a sign), where joints' places are
+// known.
+double region_margin(const Contact& contact, int side, const Sweep& sweep);
 
 // Contact velocities (rows,) of the closed contacts, where the joints' velocities are known; false where hills have no
 // point nearest to one.

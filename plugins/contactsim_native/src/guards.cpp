@@ -104,15 +104,14 @@ bool slips_freely(const Closed& closed) {
 }
 
 bool Guards::of_motion() const {
-    for (const Guard& guard : all) {
-        if (guard.kind != GuardKind::gap && guard.kind != GuardKind::margin) return true;
-    }
-    return false;
+    return std::any_of(all.begin(), all.end(), [](const Guard& guard) {
+        return guard.kind != GuardKind::gap && guard.kind != GuardKind::margin && guard.kind != GuardKind::side;
+    });
 }
 
-void Arc::add(const Guard& guard, int host, double arm) {
+void Arc::add(const Guard& guard, const Hosts& of) {
     guards.all.push_back(guard);
-    hosts.push_back(host), arms.push_back(arm);
+    hosts.push_back(of);
 }
 
 bool motion_at(const Arc& arc, const References& references, double t, const double* x, GuardRoom& room) {
@@ -164,6 +163,8 @@ bool guard_values(const Arc& arc, const Thresholds& thresholds, const References
             values[k] = guard.sense * yielding_margin(closed.law, gap, rates, rows_of(arc.mode, closed));
         } else if (guard.kind == GuardKind::margin) {
             values[k] = guard.margin(t, x);
+        } else if (guard.kind == GuardKind::side) {
+            values[k] = region_margin(arc.mode.closed[guard.closed].contact, guard.side, room.scratch.sweep);
         } else if (guard.kind == GuardKind::forces) {
             values[k] = least_cone_margin(arc, room.told);
             if (values[k] < 0.0) return false;

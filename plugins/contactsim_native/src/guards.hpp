@@ -12,8 +12,9 @@
 namespace native {
 
 // gap: also that of a joint to its limit; push: margin of a contact inside ground that gives way; forces: of redundant
-// contacts, that of the smallest forces to the edges of all cones; margin: one that is a function of (t, x).
-enum class GuardKind { gap, force, cone, forces, slow, stop, fast, jam, turn, push, margin };
+// contacts, that of the smallest forces to the edges of all cones; margin: one that is a function of (t, x); side: of
+// the region of a solid.
+enum class GuardKind { gap, force, cone, forces, slow, stop, fast, jam, turn, push, margin, side };
 
 using Margin = std::function<double(double, const double*)>;
 
@@ -38,6 +39,7 @@ struct Guard {
     double friction = 0.0;              // of a cone: its static coefficient
     std::array<double, 2> direction{};  // of a stop of a slip that begins
     Margin margin;
+    int side = 0;  // axis (1, 2, 3) of the region that it looks at, with the sign of the side
 
     explicit Guard(GuardKind kind) : kind(kind) {}
 };
@@ -80,11 +82,15 @@ struct Thresholds {
     Expanding expanding;                                          // and how
 };
 
+// A contact, and the solid that it touches, as the reach has them.
+struct Hosts {
+    Host own, other;
+};
+
 // All contacts of a robot, as guards of their gaps have them.
 struct Gaps {
     std::vector<Contact> contacts;
-    std::vector<int> hosts;    // joint of each in the reach; -1: a limit
-    std::vector<double> arms;  // and its distance from that joint
+    std::vector<Hosts> hosts;
 };
 
 // What one arc fixes.
@@ -93,16 +99,15 @@ struct Arc {
     ContactMode mode;
     Drive drive;
     Guards guards;
-    std::optional<Reach> reach;  // none: gaps are watched by samples
-    std::vector<int> hosts;      // of each guard that is a contact's gap: its joint in the reach; else -1
-    std::vector<double> arms;    // and its distance from that joint
-    std::vector<int> turning;    // velocities that are rates of rotation
-    bool limits_alone = false;   // whether all gaps are those of limits
+    std::optional<Reach> reach;                       // none: gaps are watched by samples
+    std::vector<Hosts> hosts;                         // of each guard that is a contact's gap
+    std::vector<int> turning;                         // velocities that are rates of rotation
+    bool limits_alone = false;                        // whether all gaps are those of limits
     double drift = 0.0, gap = 0.0, event_time = 0.0;  // tolerances
     double slip_speed = 0.0;                          // below which directions of slips are held [m/s]
     std::vector<double> static_friction;              // of each closed contact, of a guard of all forces
 
-    void add(const Guard& guard, int host, double arm);
+    void add(const Guard& guard, const Hosts& of = {});
     int record_size() const;  // numbers kept of a step: see `Course`
 };
 

@@ -1,4 +1,5 @@
 // What Python sees: Robot, ContactMode and Drive, made from plain arrays, and the two functions that runs call.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -84,6 +85,16 @@ NB_MODULE(_native, m) {
 
     add_hills(m);
 
+    nb::class_<Solid>(m, "Solid")
+        .def(
+            "__init__",
+            [](Solid* self, int joint, const std::vector<double>& turn, const std::vector<double>& place, double radius,
+               const std::optional<std::vector<double>>& half) {
+                new (self) Solid{joint, mat3(turn), vec3(place), radius, {}};
+                if (half) self->half = vec3(*half);
+            },
+            nb::arg("joint"), nb::arg("turn"), nb::arg("place"), nb::arg("radius"), nb::arg("half").none());
+
     nb::class_<Yielding>(m, "Yielding")
         .def(
             "__init__",
@@ -117,6 +128,25 @@ NB_MODULE(_native, m) {
                  mode.closed.push_back({point(joint, centre, radius), static_cast<State>(state), friction});
                  mode.count();
              })
+        .def("frame_pairs",
+             [](ContactMode& mode, const std::vector<double>& start, const std::vector<std::vector<double>>& tangents,
+                const std::vector<double>& across) {
+                 mode.terrain.frame = {static_cast<int>(mode.terrain.basis.size()),
+                                       vec3(start),
+                                       {vec3(tangents.at(0)), vec3(tangents.at(1))},
+                                       vec3(across)};
+             })
+        .def(
+            "add_pair",
+            [](ContactMode& mode, int joint, const std::vector<double>& centre, double radius, const Solid& solid,
+               const std::optional<Region>& region, int state, double friction) {
+                Contact contact = pair(joint, centre, radius, solid);
+                contact.region = region;
+                mode.closed.push_back({contact, static_cast<State>(state), friction});
+                mode.count();
+            },
+            nb::arg("joint"), nb::arg("centre"), nb::arg("radius"), nb::arg("solid"), nb::arg("region").none(),
+            nb::arg("state"), nb::arg("friction"))
         .def("add_limit",
              [](ContactMode& mode, int velocity, double sign, int coordinate, double bound) {
                  mode.closed.push_back({limit(velocity, sign, coordinate, bound), State::stick, 0.0});

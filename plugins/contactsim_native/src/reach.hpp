@@ -14,10 +14,22 @@ struct Reach {
     std::vector<double> places;         // squares of the way (joints, nq) by which coordinates move a joint's origin
 };
 
+// A point that a joint carries, at a distance from its origin.
+struct Host {
+    int joint = -1;  // in the reach; -1: it is a limit
+    double arm = 0.0;
+};
+
 // Bounds along a step for all joints: of the angular velocity of each body and of the velocity of its origin, then of
 // their accelerations. Sums of norms: no direction is looked at, and nothing can exceed them.
 struct Sway {
     std::vector<double> spin, speed, twist, push;
+
+    double speed_of(const Host& host) const { return speed[host.joint] + spin[host.joint] * host.arm; }
+    double acceleration_of(const Host& host) const {
+        const int j = host.joint;
+        return push[j] + (twist[j] + spin[j] * spin[j]) * host.arm;
+    }
 
     // From the configuration at the start, and the largest |v| and |v'| on the way.
     void along(const Reach& reach, const double* q, const double* speeds, const double* accelerations, double duration);

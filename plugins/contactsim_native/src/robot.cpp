@@ -179,9 +179,10 @@ void Sweep::solve(const Robot& robot, double* b) const {
     solve_outwards(robot, b);
 }
 
-void Sweep::solve_inwards(const Robot& robot, double* b, int count, int tip) const {
+void Sweep::solve_inwards(const Robot& robot, double* b, int count, const Tips& tips) const {
     const int nv = robot.nv;
-    for (int k = tip; k >= 0; k = robot.ancestor[k]) {
+    for (Tips at = tips; at.outermost() >= 0; at.go_inwards(robot)) {
+        const int k = at.outermost();
         const double* row = &mass[k * nv];
         for (int i = robot.ancestor[k]; i >= 0; i = robot.ancestor[i]) {
             for (int r = 0; r < count; ++r) b[r * nv + i] -= row[i] * b[r * nv + k];

@@ -1,6 +1,7 @@
 // A tree of joints and bodies: places, mass matrix and forces of one state by one sweep outwards and one inwards.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "spatial.hpp"
@@ -39,6 +40,19 @@ struct Robot {
     void link();  // fills `ancestor`, once all joints are there
 };
 
+// Velocities that move something, outermost first: two of them with all that are inwards of these.
+struct Tips {
+    int one, two = -1;  // -1: none
+
+    int outermost() const { return std::max(one, two); }
+    void go_inwards(const Robot& robot) {
+        const int k = outermost();
+        if (one == k) one = robot.ancestor[k];
+        if (two == k) two = robot.ancestor[k];
+    }
+    bool operator==(const Tips& b) const { return one == b.one && two == b.two; }
+};
+
 // The ground that a robot touches, at the time of a sweep: how it moves as a whole.
 struct Ground {
     Vec3 place, velocity, acceleration;
@@ -63,8 +77,8 @@ struct Sweep {
     void motions(const Robot& robot, const double* q, const double* v);  // and their velocities
     void factorise(const Robot& robot);                                  // mass = L^T D L along the tree
     void solve(const Robot& robot, double* b) const;                     // mass^-1 b in place
-    // L^-T b of `count` rows (nv,) at once that have entries at the velocity `tip` and inwards of it alone.
-    void solve_inwards(const Robot& robot, double* b, int count, int tip) const;
+    // L^-T b of `count` rows (nv,) at once that have entries at the velocities `tips` and inwards of them alone.
+    void solve_inwards(const Robot& robot, double* b, int count, const Tips& tips) const;
     void solve_outwards(const Robot& robot, double* b) const;  // L^-1 D^-1 b
 
   private:

@@ -252,20 +252,38 @@ void Voyage::bounds_of_gaps() {
     sway.along(*arc_.reach, step_.start.data(), &moved[nv], &rates[nv], duration);
     errors.along(*arc_.reach, step_.start.data(), missed.data(), still.data(), 0.0);
     speed_.assign(ng_, 0.0), bend_.assign(ng_, 0.0), error_.assign(ng_, 0.0);
+    const auto turns = [](const Guard& guard) { return guard.contact.other && guard.contact.other->half; };
+    if (std::any_of(arc_.guards.all.begin(), arc_.guards.all.end(), turns)) {
+        room_.scratch.sweep.prepare(robot_);
+        room_.scratch.sweep.places(robot_, step_.start.data());
+    }
     for (int g = 0; g < ng_; ++g) {
         const Guard& guard = arc_.guards.all[g];
         if (guard.kind != GuardKind::gap) continue;
+        const auto& [own, other] = arc_.hosts[g];
         if (guard.contact.joint < 0) {
             const int v = guard.contact.velocity;
             speed_[g] = moved[nv + v], bend_[g] = rates[nv + v], error_[g] = missed[v];
+        } else if (const auto& solid = guard.contact.other) {
+            // p = R^T (c - o): |p'| <= |c'| + |o'| + w |p|, |p''| <= |c''| + |o''| + (w' + w^2) |p| + 2 w |p'|; a
+            // sphere has no axes to turn.
+            speed_[g] = sway.speed_of(own) + sway.speed_of(other);
+            bend_[g] = sway.acceleration_of(own) + sway.acceleration_of(other);
+            error_[g] = errors.speed_of(own) + errors.speed_of(other);
+            if (solid->half) {
+                const double far = distance_between(guard.contact, room_.scratch.sweep) + duration * speed_[g];
+                const double spin = sway.spin[other.joint];
+                speed_[g] += spin * far;
+                bend_[g] += (sway.twist[other.joint] + spin * spin) * far + 2.0 * spin * speed_[g];
+                error_[g] += errors.spin[other.joint] * far;
+            }
+            bend_[g] += solid->curvature(guard.contact.radius) * speed_[g] * speed_[g];
         } else {
-            const int j = arc_.hosts[g];
-            const double push = sway.push[j] + (sway.twist[j] + sway.spin[j] * sway.spin[j]) * arc_.arms[g];
             const Terrain& terrain = arc_.mode.terrain;
-            speed_[g] = sway.speed[j] + sway.spin[j] * arc_.arms[g] + terrain.fastest(1);
+            speed_[g] = sway.speed_of(own) + terrain.fastest(1);
             const double curved = terrain.hills ? terrain.hills->bend(guard.contact.radius) : 0.0;
-            bend_[g] = push + terrain.fastest(2) + curved * speed_[g] * speed_[g];
-            error_[g] = errors.speed[j] + errors.spin[j] * arc_.arms[g];
+            bend_[g] = sway.acceleration_of(own) + terrain.fastest(2) + curved * speed_[g] * speed_[g];
+            error_[g] = errors.speed_of(own);
         }
     }
 }
@@ -277,7 +295,7 @@ bool Voyage::is_bounded(int g) const {
 double Voyage::distance_of(int g, double gap) const {
     const Contact& contact = arc_.guards.all[g].contact;
     const auto& hills = arc_.mode.terrain.hills;
-    return hills && contact.joint >= 0 ? hills->at_least(gap, contact.radius) : gap;
+    return hills && contact.joint >= 0 && !contact.other ? hills->at_least(gap, contact.radius) : gap;
 }
 
 bool Voyage::is_suspect(int g) const {

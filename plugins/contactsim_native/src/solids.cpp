@@ -1,0 +1,131 @@
+#include "solids.hpp"
+
+#include <algorithm>
+
+namespace native {
+
+namespace {
+
+std::array<double, 3> numbers(const Vec3& a) {
+    return {a.x, a.y, a.z};
+}
+
+// The region of a point; inside of a box beyond the side that is nearest.
+Region region_of(const Vec3& half, const std::array<double, 3>& p) {
+    const std::array<double, 3> h = numbers(half);
+    Region found{};
+    int nearest = 0;
+    bool outside = false;
+    for (int k = 0; k < 3; ++k) {
+        const double beyond = std::abs(p[k]) - h[k];
+        if (beyond > std::abs(p[nearest]) - h[nearest]) nearest = k;
+        if (beyond > 0.0) found[k] = p[k] < 0.0 ? -1 : 1, outside = true;
+    }
+    if (!outside) found[nearest] = p[nearest] < 0.0 ? -1 : 1;
+    return found;
+}
+
+// The axis of the only side that a region lies beyond; -1: there are several.
+int face_of(const Region& region) {
+    int face = -1;
+    for (int k = 0; k < 3; ++k) {
+        if (!region[k]) continue;
+        if (face >= 0) return -1;
+        face = k;
+    }
+    return face;
+}
+
+Mat3 axes_of(const Solid& solid, const Sweep& sweep) {
+    return solid.joint < 0 ? solid.turn : sweep.turn[solid.joint] * solid.turn;
+}
+
+}  // namespace
+
+Vec3 place_of(const Solid& solid, const Sweep& sweep) {
+    if (solid.joint < 0) return solid.place - sweep.origin;
+    return sweep.place[solid.joint] + sweep.turn[solid.joint] * solid.place;
+}
+
+double Solid::curvature(double of_sphere) const {
+    return 1.0 / (half ? of_sphere : radius + of_sphere);
+}
+
+Meeting meet(const Solid& solid, const std::optional<Region>& held, const Vec3& centre, double radius,
+             const Sweep& sweep) {
+    const Mat3 turn = axes_of(solid, sweep);
+    const Vec3 p = turn.transposed() * (centre - place_of(solid, sweep));
+    Meeting found{0.0, centre, {}, turn, p, {1, 1, 1}};
+    if (solid.half) {
+        const std::array<double, 3> at = numbers(p), h = numbers(*solid.half);
+        found.beyond = held ? *held : region_of(*solid.half, at);
+        const int face = face_of(found.beyond);
+        std::array<double, 3> along{};
+        if (face >= 0) {
+            along[face] = found.beyond[face];
+            found.gap = found.beyond[face] * at[face] - h[face] - radius;
+            found.offset = {};
+            found.normal = turn * Vec3{along[0], along[1], along[2]};
+            return found;
+        }
+        for (int k = 0; k < 3; ++k) along[k] = found.beyond[k] ? at[k] - found.beyond[k] * h[k] : 0.0;
+        found.offset = {along[0], along[1], along[2]};
+    }
+    const double length = std::sqrt(dot(found.offset, found.offset));
+    found.gap = length - solid.radius - radius;
+    found.normal = turn * (found.offset * (1.0 / length));
+    return found;
+}
+
+Vec3 Meeting::turned(const Vec3& moved) const {
+    const double length = std::sqrt(dot(offset, offset));
+    if (length == 0.0) return {};
+    Vec3 own = turn.transposed() * moved;
+    own = {beyond[0] ? own.x : 0.0, beyond[1] ? own.y : 0.0, beyond[2] ? own.z : 0.0};
+    const Vec3 along = turn * own;
+    return (along - normal * dot(normal, along)) * (1.0 / length);
+}
+
+double margin(const Solid& solid, const Region& held, int side, const Vec3& centre, const Sweep& sweep) {
+    const int axis = std::abs(side) - 1;
+    const Mat3 turn = axes_of(solid, sweep);
+    const double p = numbers(turn.transposed() * (centre - place_of(solid, sweep)))[axis];
+    const double beyond = (side > 0 ? p : -p) - numbers(*solid.half)[axis];
+    return held[axis] ? beyond : -beyond;
+}
+
+RelativeMotion motion_of(const Solid& solid, const Meeting& meeting, int joint, const Sweep& sweep) {
+    const Spatial own = velocity_of(joint, sweep), other = velocity_of(solid.joint, sweep);
+    RelativeMotion found;
+    found.velocity = own + other * -1.0;
+    found.speed = found.velocity.linear + cross(found.velocity.angular, meeting.centre);
+    found.normal_rate = cross(other.angular, meeting.normal) + meeting.turned(found.speed);
+    found.centre_rate = own.linear + cross(own.angular, meeting.centre);
+    return found;
+}
+
+std::array<Vec3, 3> PairFrame::axes(const Vec3& n) const {
+    if (rows == 1) return {n};
+    if (rows == 2) return {n, cross(across, n)};
+    const double share = 1.0 / (1.0 + dot(n, start));
+    const Vec3 sum = start + n;
+    std::array<Vec3, 3> found{n};
+    for (int k = 0; k < 2; ++k) found[1 + k] = tangents[k] - sum * (dot(n, tangents[k]) * share);
+    return found;
+}
+
+std::array<Vec3, 3> PairFrame::rates(const Vec3& n, const Vec3& n_rate) const {
+    if (rows == 1) return {n_rate};
+    if (rows == 2) return {n_rate, cross(across, n_rate)};
+    const double share = 1.0 / (1.0 + dot(n, start));
+    const Vec3 sum = start + n;
+    std::array<Vec3, 3> found{n_rate};
+    for (int k = 0; k < 2; ++k) {
+        const double part = dot(n, tangents[k]) * share;
+        const double rate = dot(n_rate, tangents[k]) * share - part * share * dot(n_rate, start);
+        found[1 + k] = -(sum * rate) - n_rate * part;
+    }
+    return found;
+}
+
+}  // namespace native

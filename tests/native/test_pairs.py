@@ -1,0 +1,240 @@
+"""Spheres on spheres and boxes in C++ against Python; skipped where the compiled engine is not installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import contactsim as cs
+from contactsim.contact.modes import ContactState, Mode, Phase, SystemMode
+from contactsim.contact_dynamics.rigid_arc import prepare
+from contactsim.contact_dynamics.rigid_flow import RigidFlow, flow_of
+from contactsim.contact_dynamics.world import World
+from contactsim.errors import SingularError
+from contactsim.hybrid.stepper import Stepper
+
+native = pytest.importorskip("contactsim_native._native")  # its sources alone are no package
+
+FIELD = 1e-10  # relative to the largest number of its kind: rounding of two ways to one number
+CLEARLY = 1e5  # N: larger forces are those of rows that all but depend on each other
+RUN = 1e-10  # of states of two runs whose steps are the same but for rounding
+TIME = 1e-10  # of their events [s]
+CLOSED_FORM = 1e-9  # m and s, of a run at rtol 1e-10
+TIGHT = cs.Tolerances(1e-10, 1e-12)
+Array = np.ndarray
+
+ARM = """<robot name="arms"><link name="trunk"><inertial><mass value="2"/>{inertia}</inertial></link>{arms}</robot>"""
+LINK = """<link name="{name}"><collision><origin xyz="0.02 0.01 0.3"/><geometry><sphere radius="{radius}"/></geometry>
+</collision><inertial><origin xyz="0 0 0.1"/><mass value="1"/>{inertia}</inertial></link><joint name="{name}_joint"
+type="continuous"><parent link="{parent}"/><child link="{name}"/><origin xyz="{place}"/><axis xyz="{axis}"/></joint>"""
+INERTIA = '<inertia ixx="0.02" iyy="0.03" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
+
+
+def ball(radius: float = 0.05, root: str = "free_flyer", **coefficients: float) -> cs.Robot:
+    """A ball of half a kilogram."""
+    return cs.Robot.sphere(0.5, radius, root=root, **{"friction": 0.4, "restitution": 0.2, **coefficients})
+
+
+def on_a_block() -> cs.Robot:
+    """Balls of two sizes, and a box that moves."""
+    block = cs.Robot.box(1.0, (0.3, 0.2, 0.1), name="block", friction=0.3)
+    return cs.Robot.merge([block, ball(), ball(0.08), ball()], ["block", "a", "b", "c"])
+
+
+def before_a_wall() -> cs.Robot:
+    """Balls, and a box of the world that stands askew."""
+    wall = cs.Robot.box(1.0, (0.4, 0.3, 0.2), name="wall", root="fixed", friction=0.5)
+    turned = pin.SE3(pin.rpy.rpyToMatrix(0.2, -0.1, 0.4), np.array([0.1, 0.2, 0.3]))
+    return cs.Robot.merge([wall, ball(), ball(0.08)], ["wall", "a", "b"], placements=[turned, None, None])
+
+
+def arms() -> cs.Robot:
+    """A trunk with an upper and a lower arm, and another arm: balls on one tree that meet each other."""
+    given = [("upper", "trunk", "0.2 0 0", "0 1 0"), ("lower", "upper", "0 0 0.4", "1 0 0.2")]
+    given += [("other", "trunk", "-0.2 0 0", "0.1 1 0"), ("last", "other", "0 0 0.4", "1 0 0")]
+    links = [
+        LINK.format(name=name, radius=0.05 + 0.01 * k, inertia=INERTIA, parent=parent, place=place, axis=axis)
+        for k, (name, parent, place, axis) in enumerate(given)
+    ]
+    text = ARM.format(inertia=INERTIA, arms="".join(links))
+    return cs.Robot.from_urdf(text, "free_flyer", contacts=[], self_contacts=True)
+
+
+def in_a_plane() -> cs.Robot:
+    """Balls that move in the vertical plane."""
+    return cs.Robot.merge([ball(root="planar")] * 3, ["a", "b", "c"])
+
+
+WORLDS = {"block": on_a_block, "wall": before_a_wall, "arms": arms, "plane": in_a_plane}
+
+
+def random_state(rng: np.random.Generator, width: int, region: tuple[int, ...]) -> ContactState:
+    """A closed contact that sticks or slips."""
+    direction = rng.normal(size=width)
+    held = tuple((direction / np.linalg.norm(direction)).tolist())
+    return [
+        ContactState(Mode.STICK, region=region),
+        ContactState(
+            Mode.SLIP, Phase.FREE if width == 2 else Phase.DIRECTED, () if width == 2 else held, region=region
+        ),
+        ContactState(Mode.SLIP, Phase.DIRECTED, held, region=region),
+    ][rng.integers(3)]
+
+
+def random_mode(rng: np.random.Generator, world: World, q: Array, count: int) -> SystemMode:
+    """Some closed contacts, pairs of bodies among them, in the regions in which they are."""
+    states = [ContactState() for _ in world.mechanism.dims]
+    known = world.mechanism.plain_robot
+    assert known is not None and all(contact is not None for contact in known.contacts)
+    pairs = [i for i, contact in enumerate(known.contacts) if contact is not None and contact.other is not None]
+    chosen = {int(rng.choice(pairs)), *rng.integers(len(states), size=count - 1).tolist()}
+    for i in chosen:
+        region = world.mechanism.region(q, i)
+        limit = not world.tangent_rows[i]
+        states[i] = ContactState(Mode.CLOSED) if limit else random_state(rng, world.widths[i], region)
+    return SystemMode(tuple(states))
+
+
+def off(found: Array, expected: Array) -> float:
+    """The largest difference, relative to the largest number."""
+    return float(np.abs(found - expected).max(initial=0.0) / np.abs(expected).max(initial=1.0))
+
+
+def flows(system: cs.ContactSystem, mode: SystemMode, x: Array) -> tuple[RigidFlow, RigidFlow] | None:
+    """Those of both engines from a state on; None where the contacts depend on each other."""
+    one, other = (flow_of(prepare(system.on_engine(name).world, mode)) for name in ("native", "python"))
+    assert one.arc.compiled is not None and other.arc.compiled is None
+    try:
+        known = other.rebased(0.0, x)
+        if np.abs(known.motion(0.0, x).forces).max() > CLEARLY:
+            return None
+    except SingularError:
+        return None
+    return one.rebased(0.0, x), known
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_motion_guards_and_gaps_of_every_mode_are_those_of_python(name: str) -> None:
+    """At any place and speed, of bodies of their own, of links of one tree, and in a plane."""
+    system, rng, looked = cs.ContactSystem(WORLDS[name]()), np.random.default_rng(3), 0
+    world = system.on_engine("python").world
+    for _ in range(120):
+        q = world.mechanism.space.integrate(system.robot.nominal, 0.4 * rng.normal(size=world.nv))
+        x = np.concatenate([q, rng.normal(size=world.nv)])
+        mode = random_mode(rng, world, q, 1 + int(rng.integers(3)))
+        found = flows(system, mode, x)
+        if found is None:
+            continue
+        one, other = found
+        looked += 1
+        compiled, python = (flow.motion(0.0, x) for flow in found)
+        assert compiled.others is not None  # that is what the engine says, and Python does not
+        assert off(compiled.acceleration, python.acceleration) < FIELD
+        assert off(compiled.forces, python.forces) < FIELD
+        assert one._watch is not None and off(one.guards(0.0, x), other.guards(0.0, x)) < FIELD
+        gaps = one.table.gaps
+        looks, expected = (flow.guard_motions(0.0, x, gaps) for flow in found)
+        assert off(looks.values, expected.values) < FIELD and off(looks.rates, expected.rates) < FIELD
+    assert looked > 80
+
+
+def steps_of_python(
+    system: cs.ContactSystem, start: cs.State, end: float, tolerances: cs.Tolerances | None = None
+) -> tuple[cs.Trajectory, int]:
+    """A run by the compiled engine, and the steps that Python took in it."""
+    taken, step = list[float](), Stepper.step
+
+    def counted(stepper: Stepper, bound: float) -> object:
+        taken.append(stepper.t)
+        return step(stepper, bound)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Stepper, "step", counted)
+        run = cs.simulate(system, start, (0.0, end), engine="native", tolerances=TIGHT)
+    return run, len(taken)
+
+
+def test_two_balls_meet_in_closed_form() -> None:
+    """Head on under gravity: where their way is the sum of the radii; they part at e times the speed, momentum kept."""
+    pair = cs.Robot.merge([ball(restitution=0.6, friction=0.0), ball(0.08, restitution=0.6, friction=0.0)], ["a", "b"])
+    system = cs.ContactSystem(pair)
+    places = {"a": ((-0.5, 0.0, 4.0), 2.0), "b": ((0.5, 0.0, 4.0), -1.0)}
+    given = {
+        name: (np.array([*at, 0.0, 0.0, 0.0, 1.0]), np.array([speed, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        for name, (at, speed) in places.items()
+    }
+    run, steps = steps_of_python(system, cs.State(*pair.pack(given)), 0.5)
+    meeting = (1.0 - 0.13) / 3.0
+    assert run.status is cs.Status.FINISHED and len(run.events) == 1
+    assert abs(run.events[0].time - meeting) < CLOSED_FORM
+    # Equal masses: with u = 0.5 before and after, v = u -+ e 1.5 along x.
+    nq = len(run.final.q) // 2
+    left, right = run.final.q[0], run.final.q[nq]
+    ends = -0.5 + 2.0 * meeting + (0.5 - 0.9) * (0.5 - meeting), 0.5 - meeting + (0.5 + 0.9) * (0.5 - meeting)
+    assert abs(left - ends[0]) < CLOSED_FORM and abs(right - ends[1]) < CLOSED_FORM
+    assert steps <= 1
+
+
+def falling(rng: np.random.Generator, name: str, other: cs.Robot, place: pin.SE3) -> cs.Robot:
+    """Five balls of any size, and a box."""
+    balls = [ball(rng.uniform(0.04, 0.07), restitution=rng.uniform(0.3, 0.6)) for _ in range(5)]
+    names = [name, *(f"ball{k}" for k in range(5))]
+    return cs.Robot.merge([other, *balls], names, placements=[place, *[None] * 5])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_runs_of_random_worlds_are_those_of_python(seed: int) -> None:
+    """Balls fall onto each other, and onto a box that lies there, or against a wall; Python takes no step."""
+    rng, start = np.random.default_rng(seed), {}
+    if seed % 2:
+        world = falling(rng, "block", cs.Robot.box(3.0, (0.3, 0.3, 0.1), friction=0.5), pin.SE3.Identity())
+        start["block"] = np.array([0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 1.0]), np.zeros(6)
+    else:
+        wall = cs.Robot.box(1.0, (0.1, 1.0, 1.0), root="fixed", friction=0.5)
+        leaning = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.3, 0.0), np.array([0.3, 0.0, 0.3]))  # so that balls lie on it
+        world = falling(rng, "wall", wall, leaning)
+    for k in range(5):
+        place = [*rng.uniform(-0.07, 0.07, 2), 0.2 + 0.13 * k]
+        start[f"ball{k}"] = np.array([*place, 0.0, 0.0, 0.0, 1.0]), np.array([0.5, 0, -2, 0, 0, 0]) + rng.normal(size=6)
+    system, state = cs.ContactSystem(world), cs.State(*world.pack(start))
+    one, other = (cs.simulate(system, state, (0.0, 0.3), engine=engine) for engine in ("native", "python"))
+    assert one.status is other.status is cs.Status.FINISHED
+    # Ends of bounces are told by Python alone where the engine resolves their last event.
+    events = [[event for event in run.all_events if event.fired != {"clock"}] for run in (one, other)]
+    assert [event.fired for event in events[0]] == [event.fired for event in events[1]]
+    fired = {system.mechanism.all_names[i] for event in events[0] for _, i in event.fired}
+    assert any("+ball" in name for name in fired)
+    assert max(abs(a.time - b.time) for a, b in zip(*events, strict=True)) < TIME
+    assert off(one.final_x, other.final_x) < RUN
+
+
+def test_a_ball_rolls_over_the_edge_of_a_box() -> None:
+    """From the face to the edge, and off it: the regions of its contact are left in C++ as in Python."""
+    table = cs.Robot.box(1.0, (0.4, 0.4, 0.4), name="table", root="fixed", friction=0.8)
+    world = cs.Robot.merge(
+        [table, ball(friction=0.8, restitution=0.0)], ["table", "ball"], placements=[(0, 0, 0.2), None]
+    )
+    speed, radius = 0.3, 0.05
+    given = {"ball": (np.array([0.15, 0.0, 0.45, 0, 0, 0, 1.0]), np.array([speed, 0, 0, 0, speed / radius, 0]))}
+    system, state = cs.ContactSystem(world), cs.State(*world.pack(given))
+    one, other = (
+        cs.simulate(system, state, (0.0, 0.4), engine=engine, tolerances=TIGHT) for engine in ("native", "python")
+    )
+    kinds = [{kind for kind, _ in event.fired} for event in one.all_events]
+    assert {"side1"} in kinds
+    assert kinds == [{kind for kind, _ in event.fired} for event in other.all_events]
+    assert abs(one.all_events[0].time - 0.05 / speed) < CLOSED_FORM
+    assert max(abs(a.time - b.time) for a, b in zip(one.all_events, other.all_events, strict=True)) < 1e-9
+    assert off(one.final_x, other.final_x) < 1e-9
+
+
+def test_what_is_no_sphere_on_a_sphere_or_a_box_is_left_to_python() -> None:
+    """Corners of boxes, and hulls: their contacts are not plain, and runs are the same."""
+    tip = cs.Robot.hull(0.5, [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]], friction=0.4)
+    world = cs.Robot.merge([tip, ball(), cs.Robot.box(1.0, (0.2, 0.2, 0.2), friction=0.4)], ["tip", "ball", "box"])
+    mechanism = cs.ContactSystem(world).on_engine("native").mechanism
+    known = mechanism.plain_robot
+    assert known is not None
+    plain = {name for name, contact in zip(mechanism.names, known.contacts, strict=False) if contact and contact.other}
+    assert plain == {"ball/ball+box/box"}
