@@ -71,9 +71,14 @@ class Meet(NamedTuple):
     n_rate: Array
 
 
+def crossing(a: Array) -> Array:
+    """The matrix (..., 3, 3) of a x."""
+    return (a @ EPS).reshape(*a.shape, 3)
+
+
 def cross(a: Array, b: Array) -> Array:
     """a x b along the last axis."""
-    return ((a @ EPS).reshape(*a.shape, 3) @ b[..., None])[..., 0]
+    return (crossing(a) @ b[..., None])[..., 0]
 
 
 def turned(matrix: Array, vector: Array) -> Array:
@@ -88,7 +93,7 @@ def turned_back(matrix: Array, vector: Array) -> Array:
 
 def dot(a: Array, b: Array) -> Array:
     """a . b (..., 1)."""
-    return (a * b).sum(axis=-1, keepdims=True)
+    return np.asarray(np.add.reduce(a * b, axis=-1, keepdims=True))
 
 
 def at(motion: Array, point: Array) -> Array:

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...common.arrays import Array
 from .edges import EdgeOnEdge, Lines, meet_of_edges
-from .features import Bodies, FeaturePair, Meet, PointOnSolid, at, cross, turned
-from .shapes import Ball, Region, turning
+from .features import Bodies, FeaturePair, Meet, PointOnSolid, at, cross, dot, turned
+from .shapes import Ball, Region, length_of
 
 
 class MetTogether:
@@ -19,26 +19,28 @@ class MetTogether:
     Args:
         pairs: their features (k,).
         regions: their regions (k,).
+
+    Attributes:
+        order: their numbers (k,) in the order in which they are looked at, kind by kind.
+        in_order: whether that is the order in which they were given.
     """
 
     def __init__(self, pairs: Sequence[FeaturePair], regions: Sequence[Region]) -> None:
         kinds: dict[Hashable, list[int]] = {}
         for k, (pair, region) in enumerate(zip(pairs, regions, strict=True)):
             kinds.setdefault(_kind(pair, region, k), []).append(k)
-        self._count = len(pairs)
-        self._groups = [
-            (np.array(own), _joined(kind, [pairs[k] for k in own], [regions[k] for k in own]))
-            for kind, own in kinds.items()
-        ]
+        self.order = np.array([k for own in kinds.values() for k in own], dtype=int)
+        self.in_order = bool((np.diff(self.order) > 0).all())
+        self._groups, first = list[tuple[slice, _Kind]](), 0
+        for kind, own in kinds.items():
+            joined = _joined(kind, [pairs[k] for k in own], [regions[k] for k in own])
+            self._groups.append((slice(first, first + len(own)), joined))
+            first += len(own)
 
     def __call__(self, bodies: Bodies) -> Meet:
-        """Points, normals and rates (k, 3) of all, from the motion of their bodies (k, ...)."""
-        found = Meet(*np.empty((4, self._count, 3)))
-        for own, group in self._groups:
-            met = group.meet(Bodies(*(part[own] for part in bodies)))
-            for whole, part in zip(found, met, strict=True):
-                whole[own] = part
-        return found
+        """Points, normals and rates (k, 3) of all in their order, from the motion of their bodies (k, ...)."""
+        found = [kind.meet(Bodies(*[part[own] for part in bodies])) for own, kind in self._groups]
+        return found[0] if len(found) == 1 else Meet(*[np.concatenate(part) for part in zip(*found, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +76,11 @@ class _OnBalls:
     radius: Array
 
     def meet(self, bodies: Bodies) -> Meet:
-        c, p = bodies.o_a, bodies.o_a - bodies.o_b
-        n = p / np.linalg.norm(p, axis=-1, keepdims=True)
-        n_rate = turning(p, at(bodies.V_a, c) - at(bodies.V_b, bodies.o_b))
-        return Meet(c - self.radius * n, at(bodies.V_a, c) - self.radius * n_rate, n, n_rate)
+        c, p, c_rate = bodies.o_a, bodies.o_a - bodies.o_b, at(bodies.V_a, bodies.o_a)
+        far, rate = length_of(p), c_rate - at(bodies.V_b, bodies.o_b)
+        n = p / far
+        n_rate = (rate - n * dot(n, rate)) / far
+        return Meet(c - self.radius * n, c_rate - self.radius * n_rate, n, n_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,9 @@ class _Across:
         return meet_of_edges(lines, bodies, self.sense, self.radius)
 
 
+_Kind = _Alone | _OnFaces | _OnBalls | _Across
+
+
 def _kind(pair: FeaturePair, region: Region, k: int) -> Hashable:
     if isinstance(pair, EdgeOnEdge):
         return _Across
@@ -106,9 +112,7 @@ def _kind(pair: FeaturePair, region: Region, k: int) -> Hashable:
     return k
 
 
-def _joined(
-    kind: Hashable, pairs: Sequence[FeaturePair], regions: Sequence[Region]
-) -> _Alone | _OnFaces | _OnBalls | _Across:
+def _joined(kind: Hashable, pairs: Sequence[FeaturePair], regions: Sequence[Region]) -> _Kind:
     points = [pair for pair in pairs if isinstance(pair, PointOnSolid)]
     edges = [pair for pair in pairs if isinstance(pair, EdgeOnEdge)]
     if kind is _OnBalls:

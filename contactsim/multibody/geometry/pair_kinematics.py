@@ -26,12 +26,12 @@ from ...common.arrays import Array
 from ...errors import InputError
 from ...hybrid.flow import Look, Looks
 from ..forest import Computing, Workspace
-from ..kinematics.plane_ground import follows, simple_model, skew, supports
+from ..kinematics.plane_ground import follows, simple_model, supports
 from ..kinematics.reach import Reach, Sway
 from ..mechanism import GapBounds, JointPath
 from ..zero import ASIDE, FAR_BODIES, MOTION, NEARING, OFF
 from .couples import Couples
-from .features import Bodies, Meet, PairShape, Place, at, cross, dot, turned
+from .features import Bodies, Meet, PairShape, Place, at, cross, crossing, turned
 from .gap_tables import GapTable, tables
 from .met_together import MetTogether
 from .shapes import Region
@@ -46,13 +46,18 @@ COMPLEX_STEP = 1e-30  # its square is lost in rounding, whatever it is added to
 # The frame of a normal n is (N0, E1, E2) turned the short way from N0 to n: smooth but at n = -N0, a direction that
 # has no meaning in any scene.
 N0, TANGENTS = np.array([2.0, 3.0, 6.0]) / 7.0, np.array([[3.0, -6.0, 2.0], [6.0, 2.0, -3.0]]) / 7.0
+AXES = np.vstack([TANGENTS, N0])
 
 
 class Touch(NamedTuple):
-    """A contact of two bodies: point x (..., 3), frame E (..., d, 3), velocities z, rates z' (..., d), and E'."""
+    """A contact of two bodies: point x (..., 3), frame E (..., d, 3), velocities z, rates z' (..., d), and E'.
+
+    The spatial velocity of A relative to B has the component W (..., d, 6) of it along the frame: z = W dV.
+    """
 
     x: Array
     E: Array
+    W: Array
     z: Array
     z_rate: Array
     E_rate: Array
@@ -108,22 +113,47 @@ class Frame:
         if self.across is not None:
             along = [cross(np.broadcast_to(self.across, k.shape), k) for k in (n, n_rate)]
             return np.stack([n, along[0]], axis=-2), np.stack([n_rate, along[1]], axis=-2)
-        sum_, share = N0 + n, 1.0 / (1.0 + dot(n, N0))
-        tangents, rates = [], []
-        for start in TANGENTS:
-            part, part_rate = dot(n, start) * share, dot(n_rate, start) * share
-            part_rate = part_rate - part * share * dot(n_rate, N0)
-            tangents.append(start - part * sum_)
-            rates.append(-part_rate * sum_ - part * n_rate)
-        return np.stack([n, *tangents], axis=-2), np.stack([n_rate, *rates], axis=-2)
+        # t_i = b_i - p_i (N0 + n), p_i = n . b_i / (1 + n . N0), for the tangents b_i of N0.
+        by_axes, by_axes_rate = turned(AXES, n), turned(AXES, n_rate)
+        share = 1.0 / (1.0 + by_axes[..., 2:])
+        part = by_axes[..., :2] * share
+        part_rate = (by_axes_rate[..., :2] - part * by_axes_rate[..., 2:]) * share
+        part, part_rate, both = part[..., None], part_rate[..., None], (N0 + n)[..., None, :]
+        E = np.concatenate([n[..., None, :], TANGENTS - part * both], axis=-2)
+        rates = part_rate * both + part * n_rate[..., None, :]
+        return E, np.concatenate([n_rate[..., None, :], -rates], axis=-2)
 
 
 def touch(meet: Meet, frame: Frame, relative: Array, change: Array) -> Touch:
-    """A contact, from the velocity and acceleration (..., 6) of A relative to B; analytic in all of them."""
+    """A contact, from the velocity and acceleration (..., 6) of A relative to B; analytic in all of them.
+
+    W = (E, -E [x]), z = W dV, z' = W' dV + W dA with [x] w = x x w.
+    """
     x, x_rate, n, n_rate = meet
-    u, u_rate = at(relative, x), at(change, x) + cross(relative[..., 3:], x_rate)
-    E, E_rate = frame(n, n_rate)
-    return Touch(x, E, turned(E, u), turned(E_rate, u) + turned(E, u_rate), E_rate)
+    (E, E_rate), arm, arm_rate = frame(n, n_rate), crossing(x), crossing(x_rate)
+    W = np.concatenate([E, -E @ arm], axis=-1)
+    W_rate = np.concatenate([E_rate, -(E_rate @ arm + E @ arm_rate)], axis=-1)
+    return Touch(x, E, W, turned(W, relative), turned(W_rate, relative) + turned(W, change), E_rate)
+
+
+class _Closed(NamedTuple):
+    """Closed pairs with the regions in which they are held, in the order of their kinds.
+
+    Attributes:
+        features: where they touch.
+        order: the places of the pairs as they are asked for among them (k,); None: they are the same.
+        ends: solids A and B (2, k).
+        moved: velocities that move each of them (2, k, nv).
+        relative: those that move A, less those that move B (k, 1, nv).
+        still: the accelerations of bodies that have none (2, k, 6).
+    """
+
+    features: MetTogether
+    order: Array | None
+    ends: Array
+    moved: Array
+    relative: Array
+    still: Array
 
 
 def touch_of(pair: PairShape, frame: Frame, bodies: Bodies, region: Region) -> Touch:
@@ -150,7 +180,7 @@ class PairKinematics(Computing):
         self._solids, self._ends = solids_of(self.pairs)
         self._all = np.arange(len(self.pairs))
         self._cut: dict[bytes, list[tuple[Array, GapTable]]] = {}
-        self._together: tuple[tuple[tuple[int, ...], tuple[Region, ...]], MetTogether] | None = None
+        self._last: tuple[tuple[tuple[int, ...], tuple[Region, ...]], _Closed] | None = None
 
     @cached_property
     def _simple_workspace(self) -> Workspace:
@@ -446,25 +476,42 @@ class PairKinematics(Computing):
 
     def rows(self, q: Array, v: Array, chosen: Sequence[int], regions: Sequence[Region]) -> tuple[Array, Array, Array]:
         """Rows J (m, nv), velocities z and bias accelerations (m,) of the pairs `chosen`."""
-        data, own = self._data, self._ends[list(chosen)].T
+        data, closed = self._data, self._closed(chosen, regions)
         jacobian = data.joint_jacobians(q)
-        data.forward_kinematics(q, v, self._still)
-        supports = self._supports[self._solids[0][own]]  # (2, k, nv)
-        V, A = (supports * v) @ jacobian.T, self._twists(data.a)[own]
+        one, two = closed.ends
+        V = (closed.moved * v) @ jacobian.T
+        if self._unbent:
+            A = closed.still
+        else:
+            data.forward_kinematics(q, v, self._still)
+            A = self._twists(data.a)[closed.ends]
         R, o = self._poses()
-        meet = self._met(chosen, regions)(Bodies(R[own[0]], o[own[0]], R[own[1]], o[own[1]], *V, *A))
+        meet = closed.features(Bodies(R[one], o[one], R[two], o[two], *V, *A))
         found = touch(meet, self.frame, V[0] - V[1], A[0] - A[1])
-        factors = np.concatenate([found.E, -found.E @ skew(found.x)], axis=-1)  # (k, d, 6)
-        rows = (factors.reshape(-1, 6) @ jacobian).reshape(*found.E.shape[:2], -1)
-        rows *= (supports[0] - supports[1])[:, None, :]
-        return rows.reshape(-1, self.nv), found.z.ravel(), found.z_rate.ravel()
+        rows = (found.W.reshape(-1, 6) @ jacobian).reshape(*found.E.shape[:2], -1)
+        rows *= closed.relative
+        z, z_rate = found.z, found.z_rate
+        if closed.order is not None:
+            rows, z, z_rate = rows[closed.order], z[closed.order], z_rate[closed.order]
+        return rows.reshape(-1, self.nv), z.ravel(), z_rate.ravel()
 
-    def _met(self, chosen: Sequence[int], regions: Sequence[Region]) -> MetTogether:
-        """Closed pairs in arrays; those of the last time are kept, since a mode lasts."""
+    @cached_property
+    def _unbent(self) -> bool:
+        """Whether joints have no acceleration of their own: all of them are free, and none is on another's body."""
+        joints, parents = list(self._model.joints)[1:], list(self._model.parents)[1:]
+        return not any(parents) and all(joint.shortname() == "JointModelFreeFlyer" for joint in joints)
+
+    def _closed(self, chosen: Sequence[int], regions: Sequence[Region]) -> _Closed:
+        """What closed pairs have for as long as they are; that of the last time is kept, since a mode lasts."""
         key = tuple(chosen), tuple(regions)
-        if self._together is None or self._together[0] != key:
-            self._together = key, MetTogether([self.pairs[k].features for k in chosen], regions)
-        return self._together[1]
+        if self._last is None or self._last[0] != key:
+            features = MetTogether([self.pairs[k].features for k in chosen], regions)
+            ends = self._ends[np.array(chosen, dtype=int)[features.order]].T
+            moved = self._supports[self._solids[0][ends]]
+            order = None if features.in_order else np.argsort(features.order)
+            relative = (moved[0] - moved[1])[:, None, :]
+            self._last = key, _Closed(features, order, ends, moved, relative, np.zeros((*ends.shape, 6)))
+        return self._last[1]
 
     def frame_at(self, q: Array, k: int, region: Region) -> tuple[Array, Array]:
         """The frame (d, 3) of a pair, and the point (3,) at which it touches."""
