@@ -498,7 +498,7 @@ class PairKinematics(Computing):
     @cached_property
     def _unbent(self) -> bool:
         """Whether joints have no acceleration of their own: all of them are free, and none is on another's body."""
-        joints, parents = list(self._model.joints)[1:], list(self._model.parents)[1:]
+        joints, parents = list(self.model.joints)[1:], list(self.model.parents)[1:]
         return not any(parents) and all(joint.shortname() == "JointModelFreeFlyer" for joint in joints)
 
     def _closed(self, chosen: Sequence[int], regions: Sequence[Region]) -> _Closed:
